@@ -1,0 +1,2 @@
+/** Benchmarks of the data path. */
+package org.rdmapanama.bench;

@@ -1,0 +1,108 @@
+# shellcheck shell=bash
+# Small helpers for the scripts in bin/. Source this file; it runs nothing by itself.
+# It stays within bash 3.2, the one that macOS has.
+
+# The words that introduce every message: the name of the script that sourced us.
+me=${0##*/}
+
+note() { printf '%s: %s\n' "$me" "$*" >&2; }
+
+die() {
+    note "$*"
+    exit 1
+}
+
+# Prints the version of the JDK in folder $1 ("25.0.3"), or nothing if that is no JDK. Reads the JDK's own `release`
+# file, because starting a JVM only to ask takes a hundred times longer.
+jdk_version() {
+    [ -x "$1/bin/javac" ] && [ -r "$1/release" ] || return 0
+    sed -n 's/^JAVA_VERSION="\(.*\)"$/\1/p' "$1/release"
+}
+
+# True if the JDK in folder $1 is version 22 or newer.
+jdk_is_new_enough() {
+    local version major
+    version=$(jdk_version "$1")
+    major=${version%%[!0-9]*}
+    [ -n "$major" ] && [ "$major" -ge 22 ]
+}
+
+# Sets and exports JAVA_HOME to a JDK that is new enough: the one already there, else the one on PATH, else the newest
+# in the usual folders.
+find_jdk() {
+    local home java newest
+
+    if [ -n "${JAVA_HOME:-}" ] && jdk_is_new_enough "$JAVA_HOME"; then
+        export JAVA_HOME
+        return
+    fi
+
+    if java=$(command -v java) && java=$(readlink -f "$java"); then
+        home=${java%/bin/java}
+        if jdk_is_new_enough "$home"; then
+            export JAVA_HOME=$home
+            return
+        fi
+    fi
+
+    newest=$(
+        for home in /usr/lib/jvm/* /opt/* ~/.sdkman/candidates/java/* ~/.jdks/* \
+            /Library/Java/JavaVirtualMachines/*/Contents/Home; do
+            if jdk_is_new_enough "$home"; then
+                printf '%s\t%s\n' "$(jdk_version "$home")" "$home"
+            fi
+        done | sort -V | tail -n 1
+    )
+    [ -n "$newest" ] || die "rdma-panama needs a JDK 22 or newer and found none: install one, or set JAVA_HOME to it"
+    export JAVA_HOME=${newest#*$'\t'}
+}
+
+# Runs a command as root, directly or through a sudo that asks no password. Only after may_be_root.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+may_be_root() { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+
+# Runs apt-get as root and keeps its chatter for the case that it fails. Waits while somebody else holds apt's lock.
+quiet_apt_get() {
+    local log
+    if ! log=$(as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null 2>&1); then
+        printf '%s\n' "$log" >&2
+        return 1
+    fi
+}
+
+# Prints those of the Debian packages $@ that are not installed, each followed by a space.
+missing_packages() {
+    local installed package
+    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null) || true
+    for package in "$@"; do
+        case $'\n'$installed$'\n' in
+            *$'\n'"$package installed"$'\n'*) ;;
+            *) printf '%s ' "$package" ;;
+        esac
+    done
+}
+
+# Makes sure that the Debian packages $@ are installed: installs the missing ones where it may, otherwise says which
+# command does it and ends the script.
+need_packages() {
+    local missing
+    command -v apt-get >/dev/null || die "this system has no apt; please install what Debian calls: $*"
+    missing=$(missing_packages "$@")
+    missing=${missing% }
+    [ -n "$missing" ] || return 0
+
+    may_be_root || die "packages are missing; please run: sudo apt-get install --no-install-recommends $missing"
+    note "installing $missing"
+    # shellcheck disable=SC2086 # one word each
+    quiet_apt_get install --no-install-recommends $missing 2>/dev/null ||
+        { quiet_apt_get update && quiet_apt_get install --no-install-recommends $missing; } ||
+        die "could not install: $missing"
+}

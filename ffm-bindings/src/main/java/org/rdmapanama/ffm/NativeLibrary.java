@@ -1,0 +1,218 @@
+package org.rdmapanama.ffm;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * One shared library of rdma-core, looked up when this class is first used.
+ *
+ * <p>Nothing here fails early: a library that is not installed, or a function that the installed version lacks,
+ * yields a {@link #downcall handle} that throws when it is <em>called</em>, with a message that names the package
+ * to install or the version that brought the function. Loading classes is never broken by an old library.
+ *
+ * <p>The libraries are opened by the names that every run-time package has, {@code libibverbs.so.1} and
+ * {@code librdmacm.so.1}; the unversioned names exist only beside the headers. The system properties
+ * {@code org.rdmapanama.libibverbs} and {@code org.rdmapanama.librdmacm} name other files.
+ *
+ * <p>Opening a library also makes its functions visible to the generated class {@code rdma_h} of
+ * {@code org.rdmapanama.ffm.verbs}: call {@link #load()} before using that class directly.
+ *
+ * <p>All methods are safe for use by any thread.
+ */
+public final class NativeLibrary {
+    /** Dl_info of dlfcn.h: dli_fname, dli_fbase, dli_sname, dli_saddr. */
+    private static final StructLayout DL_INFO = MemoryLayout.structLayout(ADDRESS, ADDRESS, ADDRESS, ADDRESS);
+
+    private static final MethodHandle FAIL = failHandle();
+
+    /** libibverbs: devices, memory regions, queue pairs, completion queues. */
+    public static final NativeLibrary IBVERBS =
+            new NativeLibrary("libibverbs.so.1", "org.rdmapanama.libibverbs", "libibverbs1 ibverbs-providers", "libibverbs");
+
+    /** librdmacm: connections by address, and rsockets. */
+    public static final NativeLibrary RDMACM =
+            new NativeLibrary("librdmacm.so.1", "org.rdmapanama.librdmacm", "librdmacm1", "librdmacm");
+
+    /** Functions that are younger than rdma-core 44, the oldest version supported, with the version that has them. */
+    private static final Map<String, String> SINCE = Map.of();
+
+    private static final Pattern VERSION_IN_FILE_NAME = Pattern.compile("\\.so\\.\\d+\\.\\d+\\.(\\d+)\\.\\d+$");
+
+    private final String fileName;
+    private final String absence;
+    private final SymbolLookup lookup;
+    private final Path path;
+
+    private NativeLibrary(String soname, String property, String debianPackages, String fedoraPackages) {
+        fileName = System.getProperty(property, soname);
+        lookup = open(fileName);
+        path = lookup == null ? null : load(lookup, soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device");
+        absence = fileName + " was not found: install it with 'apt-get install " + debianPackages + "' or 'dnf install "
+                + fedoraPackages + "', or name the file with -D" + property + "=PATH";
+    }
+
+    /**
+     * Whether the library is installed.
+     *
+     * @return true when it was found and opened
+     */
+    public boolean isAvailable() {
+        return lookup != null;
+    }
+
+    /**
+     * Makes the library's functions visible to the generated class {@code rdma_h}.
+     *
+     * @throws UnsatisfiedLinkError when the library is not installed, naming the package that has it
+     */
+    public void load() {
+        if (lookup == null) {
+            throw new UnsatisfiedLinkError(absence);
+        }
+    }
+
+    /**
+     * The file that was opened, with symbolic links resolved.
+     *
+     * @return the path, or empty when the library is not installed
+     */
+    public Optional<Path> path() {
+        return Optional.ofNullable(path);
+    }
+
+    /**
+     * The major version of rdma-core that the library comes from, read off the name of its file: 44 for
+     * {@code libibverbs.so.1.14.44.0}.
+     *
+     * @return the version, or empty when the library is not installed or its file is named otherwise
+     */
+    public Optional<String> version() {
+        if (path == null) {
+            return Optional.empty();
+        }
+        Matcher matcher = VERSION_IN_FILE_NAME.matcher(path.toString());
+        return matcher.find() ? Optional.of(matcher.group(1)) : Optional.empty();
+    }
+
+    /**
+     * The address of a symbol.
+     *
+     * @param symbol its C name
+     * @return the address, or empty when the library is not installed or has no such symbol
+     */
+    public Optional<MemorySegment> find(String symbol) {
+        return lookup == null ? Optional.empty() : lookup.find(symbol);
+    }
+
+    /**
+     * A handle that calls a function of this library, or, where the library or the function is missing, one that
+     * throws {@link UnsatisfiedLinkError} or {@link UnsupportedOperationException} with the cure each time it is
+     * invoked.
+     *
+     * @param function the function's C name
+     * @param descriptor its signature
+     * @param options linker options, such as {@link Linker.Option#captureCallState}
+     * @return the handle, of the type that the linker derives from {@code descriptor} and {@code options}
+     */
+    @SuppressWarnings("restricted")
+    public MethodHandle downcall(String function, FunctionDescriptor descriptor, Linker.Option... options) {
+        Linker linker = Linker.nativeLinker();
+        Optional<MemorySegment> address = find(function);
+        if (address.isPresent()) {
+            return linker.downcallHandle(address.get(), descriptor, options);
+        }
+        // Without an address the linker's handle takes it as first argument: dropping that gives the type to mimic.
+        MethodType type = linker.downcallHandle(descriptor, options).type().dropParameterTypes(0, 1);
+        MethodHandle thrower = MethodHandles.insertArguments(FAIL, 0, this, function)
+                .asType(MethodType.methodType(type.returnType()));
+        return MethodHandles.dropArguments(thrower, 0, type.parameterList());
+    }
+
+    private static MethodHandle failHandle() {
+        try {
+            return MethodHandles.lookup()
+                    .findVirtual(NativeLibrary.class, "fail", MethodType.methodType(Object.class, String.class));
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private Object fail(String function) {
+        if (lookup == null) {
+            throw new UnsatisfiedLinkError(absence);
+        }
+        throw new UnsupportedOperationException(function + " is not in the installed " + path
+                + version().map(version -> " (rdma-core " + version + ")").orElse("")
+                + Optional.ofNullable(SINCE.get(function))
+                        .map(since -> "; it came with rdma-core " + since)
+                        .orElse(""));
+    }
+
+    @SuppressWarnings("restricted")
+    private static SymbolLookup open(String fileName) {
+        try {
+            return SymbolLookup.libraryLookup(fileName, Arena.global());
+        } catch (IllegalArgumentException notFound) {
+            return null;
+        }
+    }
+
+    /**
+     * Loads the file behind {@code lookup} for this class loader too, which is where {@code rdma_h} looks. That takes
+     * an absolute path, which dladdr(3) knows.
+     */
+    @SuppressWarnings("restricted")
+    private static Path load(SymbolLookup lookup, String anySymbol) {
+        Path path = fileOf(lookup.find(anySymbol).orElseThrow());
+        if (path != null) {
+            System.load(path.toString());
+        }
+        return path;
+    }
+
+    /**
+     * The shared library that an address of code lies in, as dladdr(3) tells.
+     *
+     * @param code an address inside a loaded library
+     * @return the library's file with symbolic links resolved, or null when the address is in none
+     */
+    @SuppressWarnings("restricted")
+    public static Path fileOf(MemorySegment code) {
+        Linker linker = Linker.nativeLinker();
+        Optional<MemorySegment> dladdr = linker.defaultLookup().find("dladdr");
+        if (dladdr.isEmpty()) {
+            return null;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment info = arena.allocate(DL_INFO);
+            int found = (int) linker.downcallHandle(dladdr.get(), FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS))
+                    .invokeExact(code, info);
+            if (found == 0) {
+                return null;
+            }
+            String name = info.get(ADDRESS, 0).reinterpret(Long.MAX_VALUE).getString(0);
+            return Path.of(name).toRealPath();
+        } catch (IOException e) {
+            return null;
+        } catch (Throwable e) {
+            throw new AssertionError("dladdr", e);
+        }
+    }
+}

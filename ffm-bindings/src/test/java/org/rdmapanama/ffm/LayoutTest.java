@@ -1,0 +1,475 @@
+package org.rdmapanama.ffm;
+
+import static java.util.Map.entry;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.io.IOException;
+import java.lang.foreign.AddressLayout;
+import java.lang.foreign.GroupLayout;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.PaddingLayout;
+import java.lang.foreign.SequenceLayout;
+import java.lang.foreign.StructLayout;
+import java.lang.foreign.ValueLayout;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/**
+ * Compares every constant, struct, union and field of the generated bindings with what this machine's C compiler says
+ * about the installed headers, or about those in the folder that the environment variable RDMA_CORE_INCLUDE names.
+ * <p>
+ * The bindings come from one version of rdma-core and are used with every version from 44 on. What the headers may
+ * lack is therefore what {@link #SINCE} lists, and only when they are older than the version named there. Anything
+ * else that differs is a failure.
+ */
+class LayoutTest {
+    /**
+     * The constants and the fields, the latter as struct.field, that came after rdma-core 44, each with the version
+     * whose headers were the first to have it. Such a field lies at the end of its struct.
+     */
+    private static final Map<String, Integer> SINCE = new TreeMap<>(Map.ofEntries(
+            entry("IBV_ACCESS_FLUSH_GLOBAL", 45),
+            entry("IBV_ACCESS_FLUSH_PERSISTENT", 45),
+            entry("IBV_FLUSH_GLOBAL", 45),
+            entry("IBV_FLUSH_MR", 45),
+            entry("IBV_FLUSH_PERSISTENT", 45),
+            entry("IBV_FLUSH_RANGE", 45),
+            entry("IBV_QP_EX_WITH_FLUSH", 45),
+            entry("IBV_WC_FLUSH", 45),
+            entry("IBV_WR_FLUSH", 45),
+            entry("IB_UVERBS_ACCESS_FLUSH_GLOBAL", 45),
+            entry("IB_UVERBS_ACCESS_FLUSH_PERSISTENT", 45),
+            entry("ibv_qp_ex.wr_flush", 45),
+            entry("IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES", 46),
+            entry("IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS", 46),
+            entry("IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG", 46),
+            entry("IBV_PORT_LINK_SPEED_XDR_SUP", 49),
+            entry("ibv_port_attr.active_speed_ex", 49)));
+
+    /**
+     * rdma-core extends verbs_context at its front: an ibv_context is found from its end. Of the members that came
+     * after these bindings (since version 59), alloc_dmah is the one next to ours. Whatever lies up to its end is
+     * left out of the sizes and offsets.
+     */
+    private static final String FRONT_GROWN = "verbs_context";
+
+    private static final String FRONT_MEMBER = "verbs_context.alloc_dmah";
+
+    /** Types that stand in for opaque ones of the C library: see rdma.h. They have its size, but not its members. */
+    private static final Map<String, String> STAND_INS =
+            Map.of("posix_mutex", "pthread_mutex_t", "posix_cond", "pthread_cond_t");
+
+    private static final String STAND_IN_MEMBER = "words";
+
+    private static final String INCLUDES = """
+            #include <stddef.h>
+            #include <stdio.h>
+            #include <infiniband/verbs.h>
+            #include <rdma/rdma_cma.h>
+            #include <rdma/rdma_verbs.h>
+            #include <rdma/rsocket.h>
+            """;
+
+    // The texts after the name are those of describe(). 5 is the class of pointers, for GCC as for Clang.
+    private static final String MACROS = """
+            #define CONSTANT(name) printf("%s %lld\\n", #name, (long long) (name));
+            #define TYPE(name, type, front) \\
+                printf("%s size %zu, alignment %zu\\n", name, sizeof(type) - (front), _Alignof(type));
+            #define FIELD(name, type, path, front) \\
+                printf("%s offset %zu, size %zu\\n", name, offsetof(type, path) - (front), sizeof(((type *) 0)->path));
+            #define SCALAR(name, type, path, front) \\
+                printf("%s offset %zu, size %zu, %s\\n", name, offsetof(type, path) - (front), \\
+                    sizeof(((type *) 0)->path), \\
+                    __builtin_classify_type(((type *) 0)->path) == 5 ? "pointer" : "number");
+            """;
+
+    @TempDir
+    private static Path folder;
+
+    /** The symbols of symbols.txt by kind: constant, function, struct, union. */
+    private static final Map<String, Set<String>> SYMBOLS = new HashMap<>();
+
+    /** The members of {@link #SINCE} that the headers lack. */
+    private static final Set<String> ABSENT = new TreeSet<>();
+
+    /** What the C compiler says about each constant, type and field. */
+    private static final Map<String, String> C = new HashMap<>();
+
+    /** One field of a generated layout; the path has the dots and indices that C gives it. */
+    private record Field(String type, String path, long offset, MemoryLayout layout) {
+        String name() {
+            return type + "." + path;
+        }
+    }
+
+    @BeforeAll
+    static void askTheCompiler() throws Exception {
+        readSymbols();
+
+        final String error = compile("headers", INCLUDES, "-fsyntax-only");
+        if (!error.isEmpty()) {
+            fail("No C compiler, or no headers of rdma-core, to compare the bindings with. "
+                    + "On Debian: apt install gcc libc6-dev libibverbs-dev librdmacm-dev\n" + error);
+        }
+
+        for (final String symbol : SINCE.keySet()) {
+            if (!exists(symbol)) {
+                ABSENT.add(symbol);
+            }
+        }
+
+        final String compileError = compile("layout", program(), "-o", folder.resolve("layout").toString());
+        if (!compileError.isEmpty()) {
+            fail("The headers lack what the bindings have and SINCE does not explain:\n" + compileError);
+        }
+
+        for (final String line : run(folder.resolve("layout").toString()).lines().toList()) {
+            final int space = line.indexOf(' ');
+            C.put(line.substring(0, space), line.substring(space + 1));
+        }
+    }
+
+    @Test
+    void shouldBindEverySymbolOfTheList() throws Exception {
+        final Set<String> constantsAndFunctions = new TreeSet<>(symbols("constant"));
+        constantsAndFunctions.addAll(symbols("function"));
+        assertEquals(constantsAndFunctions, boundConstantsAndFunctions());
+
+        final Set<String> types = new TreeSet<>(symbols("struct"));
+        types.addAll(symbols("union"));
+        assertEquals(types, boundTypes());
+    }
+
+    @Test
+    void shouldBindEveryNewerSymbol() throws Exception {
+        final Set<String> bound = new TreeSet<>(symbols("constant"));
+        for (final Field field : allFields()) {
+            bound.add(field.name());
+        }
+
+        final Set<String> lost = new TreeSet<>(SINCE.keySet());
+        lost.removeAll(bound);
+        assertEquals(Set.of(), lost);
+    }
+
+    @Test
+    void shouldFindEverySymbolOfTheHeadersVersion() {
+        // Headers do not tell their version: they are at least as new as their newest symbol.
+        int version = 44;
+        for (final Map.Entry<String, Integer> symbol : SINCE.entrySet()) {
+            if (!ABSENT.contains(symbol.getKey())) {
+                version = Math.max(version, symbol.getValue());
+            }
+        }
+
+        final List<String> lost = new ArrayList<>();
+        for (final String symbol : ABSENT) {
+            if (SINCE.get(symbol) <= version) {
+                lost.add(symbol + " is part of rdma-core since " + SINCE.get(symbol)
+                        + ", but is not in these headers, which are of " + version + " or newer");
+            }
+        }
+        assertNone(lost);
+    }
+
+    @Test
+    void shouldAgreeWithTheCompilerOnEveryConstant() throws Exception {
+        final List<String> differences = new ArrayList<>();
+        int compared = 0;
+        for (final String name : present(symbols("constant"))) {
+            final Object value = rdma_h.class.getMethod(name).invoke(null);
+            final String c = C.get(name);
+            if (!isValue(value, c)) {
+                differences.add(name + ": the bindings have " + value + ", the headers " + c);
+            }
+            compared++;
+        }
+
+        assertNone(differences);
+        final long absent = ABSENT.stream().filter(symbol -> symbol.indexOf('.') < 0).count();
+        assertEquals(symbols("constant").size(), compared + absent);
+    }
+
+    @Test
+    void shouldAgreeWithTheCompilerOnEveryType() throws Exception {
+        final List<String> differences = new ArrayList<>();
+        int compared = 0;
+        for (final String type : boundTypes()) {
+            final GroupLayout layout = layout(type);
+            compare(type, "size " + presentSize(type, layout) + ", alignment " + layout.byteAlignment(), differences);
+            compared++;
+        }
+
+        assertNone(differences);
+        assertEquals(symbols("struct").size() + symbols("union").size(), compared);
+    }
+
+    @Test
+    void shouldAgreeWithTheCompilerOnEveryField() throws Exception {
+        final List<String> differences = new ArrayList<>();
+        final Set<String> comparedTypes = new TreeSet<>(STAND_INS.keySet());
+        for (final Field field : presentFields()) {
+            compare(field.name(), describe(field), differences);
+            comparedTypes.add(field.type());
+        }
+
+        assertNone(differences);
+        assertEquals(boundTypes(), comparedTypes);
+    }
+
+    @Test
+    void shouldHideNoFieldBehindPadding() throws Exception {
+        // jextract turns what it cannot express, such as bit fields, into padding.
+        final List<String> hidden = new ArrayList<>();
+        for (final String type : boundTypes()) {
+            findHiddenFields(type, layout(type), hidden);
+        }
+        assertNone(hidden);
+    }
+
+    private static void readSymbols() throws IOException {
+        final Path list = Path.of(System.getProperty("basedir", ""), "src", "main", "headers", "symbols.txt");
+        final String prefix = "--include-";
+        for (final String line : Files.readAllLines(list)) {
+            if (line.startsWith(prefix)) {
+                final int space = line.indexOf(' ');
+                SYMBOLS.computeIfAbsent(line.substring(prefix.length(), space), kind -> new TreeSet<>())
+                        .add(line.substring(space + 1));
+            }
+        }
+    }
+
+    private static Set<String> symbols(final String kind) {
+        return SYMBOLS.get(kind);
+    }
+
+    private static Set<String> present(final Set<String> names) {
+        final Set<String> present = new TreeSet<>(names);
+        present.removeAll(ABSENT);
+        return present;
+    }
+
+    /** Each constant is a method of rdma_h; so is each function, but for the variadic ones, which are classes. */
+    private static Set<String> boundConstantsAndFunctions() {
+        final Stream<String> methods = Arrays.stream(rdma_h.class.getMethods())
+                .filter(method -> Modifier.isStatic(method.getModifiers()))
+                .map(Method::getName);
+        final Stream<String> classes = Arrays.stream(rdma_h.class.getClasses()).map(Class::getSimpleName);
+        return Stream.concat(methods, classes)
+                .filter(name -> name.indexOf('$') < 0)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** Each struct and union is a class beside rdma_h. */
+    private static Set<String> boundTypes() throws IOException, URISyntaxException {
+        final String suffix = ".class";
+        final Path classes = Path.of(rdma_h.class.getResource("rdma_h.class").toURI()).getParent();
+        try (Stream<Path> files = Files.list(classes)) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.endsWith(suffix) && name.indexOf('$') < 0)
+                    .map(name -> name.substring(0, name.length() - suffix.length()))
+                    .filter(name -> !name.equals("rdma_h"))
+                    .collect(Collectors.toCollection(TreeSet::new));
+        }
+    }
+
+    private static GroupLayout layout(final String type) throws ReflectiveOperationException {
+        final Class<?> generated = Class.forName(rdma_h.class.getPackageName() + "." + type);
+        return (GroupLayout) generated.getMethod("layout").invoke(null);
+    }
+
+    private static List<Field> allFields() throws Exception {
+        final List<Field> fields = new ArrayList<>();
+        for (final String type : boundTypes()) {
+            addMembers(type, "", layout(type), 0, fields);
+        }
+        return fields;
+    }
+
+    private static List<Field> presentFields() throws Exception {
+        final List<Field> fields = allFields();
+        fields.removeIf(field -> ABSENT.contains(field.name()));
+        return fields;
+    }
+
+    private static void addMembers(
+            final String type, final String path, final GroupLayout group, final long start, final List<Field> fields) {
+        long offset = start;
+        for (final MemoryLayout member : group.memberLayouts()) {
+            final String name = member.name().orElse("");
+            if (name.startsWith("$anon$")) {
+                // In C the members of an anonymous struct or union are named as if they were its parent's.
+                addMembers(type, path, (GroupLayout) member, offset, fields);
+            } else if (!(member instanceof PaddingLayout) && !name.equals(STAND_IN_MEMBER)) {
+                addField(new Field(type, path.isEmpty() ? name : path + "." + name, offset, member), fields);
+            }
+            offset += group instanceof StructLayout ? member.byteSize() : 0;
+        }
+    }
+
+    private static void addField(final Field field, final List<Field> fields) {
+        fields.add(field);
+        if (field.layout() instanceof GroupLayout group) {
+            addMembers(field.type(), field.path(), group, field.offset(), fields);
+        } else if (field.layout() instanceof SequenceLayout array) {
+            addField(new Field(field.type(), field.path() + "[0]", field.offset(), array.elementLayout()), fields);
+        }
+    }
+
+    /** The size without the fields at the end that the headers lack. */
+    private static long presentSize(final String type, final GroupLayout layout) {
+        for (final MemoryLayout member : layout.memberLayouts()) {
+            final String name = member.name().orElse("");
+            if (ABSENT.contains(type + "." + name)) {
+                final long end = layout.byteOffset(MemoryLayout.PathElement.groupElement(name));
+                return align(end, layout.byteAlignment());
+            }
+        }
+        return layout.byteSize();
+    }
+
+    private static void findHiddenFields(final String path, final MemoryLayout layout, final List<String> hidden) {
+        if (layout instanceof SequenceLayout array) {
+            findHiddenFields(path + "[0]", array.elementLayout(), hidden);
+        } else if (layout instanceof GroupLayout group) {
+            long offset = 0;
+            long end = 0;
+            for (final MemoryLayout member : group.memberLayouts()) {
+                if (!(member instanceof PaddingLayout)) {
+                    final String name = path + "." + member.name().orElseThrow();
+                    if (offset != align(end, member.byteAlignment())) {
+                        hidden.add(name + " lies at " + offset + ", but what precedes it ends at " + end);
+                    }
+                    findHiddenFields(name, member, hidden);
+                    end = Math.max(end, offset + member.byteSize());
+                }
+                offset += group instanceof StructLayout ? member.byteSize() : 0;
+            }
+            if (group.byteSize() != align(end, group.byteAlignment())) {
+                hidden.add(path + " has " + group.byteSize() + " bytes, but its last field ends at " + end);
+            }
+        }
+    }
+
+    private static long align(final long offset, final long alignment) {
+        return (offset + alignment - 1) / alignment * alignment;
+    }
+
+    private static String describe(final Field field) {
+        final String place = "offset " + field.offset() + ", size " + field.layout().byteSize();
+        if (field.layout() instanceof ValueLayout) {
+            return place + ", " + (field.layout() instanceof AddressLayout ? "pointer" : "number");
+        }
+        return place;
+    }
+
+    /** An int stands for an unsigned one as well, but never for half of a wider value. */
+    private static boolean isValue(final Object java, final String c) {
+        final long value = Long.parseLong(c);
+        if (java instanceof Integer number) {
+            return value == number || value == Integer.toUnsignedLong(number);
+        }
+        return value == (java instanceof MemorySegment pointer ? pointer.address() : (Long) java);
+    }
+
+    private static void compare(final String name, final String java, final List<String> differences) {
+        if (!java.equals(C.get(name))) {
+            differences.add(name + ": the bindings have " + java + ", the headers " + C.get(name));
+        }
+    }
+
+    private static void assertNone(final List<String> differences) {
+        assertTrue(differences.isEmpty(), () -> String.join("\n", differences));
+    }
+
+    private static String program() throws Exception {
+        final String front = exists(FRONT_MEMBER) ? "sizeof(void *) + " + offsetOf(FRONT_MEMBER) : "0";
+        final StringBuilder program = new StringBuilder(INCLUDES).append(MACROS).append("int main(void)\n{\n");
+        for (final String name : present(symbols("constant"))) {
+            program.append("CONSTANT(%s)\n".formatted(name));
+        }
+        for (final String type : boundTypes()) {
+            program.append("TYPE(\"%s\", %s, %s)\n".formatted(type, cType(type), type.equals(FRONT_GROWN) ? front : "0"));
+        }
+        for (final Field field : presentFields()) {
+            program.append("%s(\"%s\", %s, %s, %s)\n".formatted(
+                    field.layout() instanceof ValueLayout ? "SCALAR" : "FIELD",
+                    field.name(),
+                    cType(field.type()),
+                    field.path(),
+                    field.type().equals(FRONT_GROWN) ? front : "0"));
+        }
+        return program.append("return 0;\n}\n").toString();
+    }
+
+    private static String cType(final String type) {
+        return STAND_INS.getOrDefault(type, (symbols("union").contains(type) ? "union " : "struct ") + type);
+    }
+
+    private static String offsetOf(final String field) {
+        return "offsetof(struct " + field.replace(".", ", ") + ")";
+    }
+
+    private static boolean exists(final String symbol) throws Exception {
+        final String value = symbol.indexOf('.') < 0 ? symbol : offsetOf(symbol);
+        return compile("exists", INCLUDES + "long value(void) { return " + value + "; }\n", "-fsyntax-only")
+                .isEmpty();
+    }
+
+    /** Returns what the compiler complains about; nothing when it succeeds. */
+    private static String compile(final String name, final String source, final String... options) throws Exception {
+        final Path file = Files.writeString(folder.resolve(name + ".c"), source);
+        final List<String> command = new ArrayList<>(List.of("cc", "-w"));
+        final String include = System.getenv("RDMA_CORE_INCLUDE");
+        if (include != null && !include.isEmpty()) {
+            // Otherwise the compiler would silently take the installed headers.
+            for (final String header : List.of("infiniband/verbs.h", "rdma/rdma_cma.h")) {
+                if (!Files.exists(Path.of(include, header))) {
+                    return "RDMA_CORE_INCLUDE=" + include + " has no " + header;
+                }
+            }
+            command.addAll(List.of("-I", include));
+        }
+        command.addAll(List.of(options));
+        command.add(file.toString());
+        try {
+            run(command.toArray(String[]::new));
+            return "";
+        } catch (final IOException ex) {
+            return ex.getMessage();
+        }
+    }
+
+    private static String run(final String... command) throws IOException, InterruptedException {
+        final Process process =
+                new ProcessBuilder(command).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        final int status = process.waitFor();
+        if (status != 0) {
+            throw new IOException(String.join(" ", command) + " ended with status " + status + ":\n" + output);
+        }
+        return output;
+    }
+}

@@ -1,0 +1,2 @@
+/** Connections by address, as librdmacm makes them. */
+package org.rdmapanama.cm;

@@ -1,0 +1,108 @@
+package org.rdmapanama;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.ffm.verbs.ibv_global_route;
+
+/**
+ * The way to a peer, {@code struct ibv_ah_attr}; see ibv_create_ah(3).
+ *
+ * @param port local port, from 1; 0 where none is set
+ * @param lid local identifier of the peer's port on InfiniBand, else 0
+ * @param global whether packets carry a global routing header; always on RoCE
+ * @param destination the peer's GID, when global
+ * @param sourceGidIndex place of this side's address in the port's GID table, when global
+ * @param hopLimit how many routers packets may pass, 0 to 255, when global
+ * @param trafficClass DSCP and ECN bits, 0 to 255, when global
+ * @param flowLabel 20 bits, when global
+ * @param serviceLevel InfiniBand service level, or Ethernet priority, 0 to 15
+ */
+public record AddressVector(
+        int port,
+        int lid,
+        boolean global,
+        Gid destination,
+        int sourceGidIndex,
+        int hopLimit,
+        int trafficClass,
+        int flowLabel,
+        int serviceLevel) {
+    private static final int DEFAULT_HOP_LIMIT = 64;
+
+    /**
+     * Checks the ranges.
+     *
+     * @throws IllegalArgumentException when a number is out of its range
+     * @throws NullPointerException when the destination is null
+     */
+    public AddressVector {
+        check("port", port, 0, 255);
+        check("LID", lid, 0, 0xffff);
+        check("source GID index", sourceGidIndex, 0, 255);
+        check("hop limit", hopLimit, 0, 255);
+        check("traffic class", trafficClass, 0, 255);
+        check("flow label", flowLabel, 0, 0xf_ffff);
+        check("service level", serviceLevel, 0, 15);
+        if (destination == null) {
+            throw new NullPointerException("destination");
+        }
+    }
+
+    private static void check(String name, int value, int min, int max) {
+        if (value < min || value > max) {
+            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ", not " + value);
+        }
+    }
+
+    /**
+     * A way by GID, as RoCE needs it.
+     *
+     * @param port local port, from 1
+     * @param sourceGidIndex place of this side's address in the port's GID table
+     * @param destination the peer's GID
+     * @return the way, with a hop limit of 64 and everything else 0
+     * @throws IllegalArgumentException when a number is out of its range
+     */
+    public static AddressVector toGid(int port, int sourceGidIndex, Gid destination) {
+        return new AddressVector(port, 0, true, destination, sourceGidIndex, DEFAULT_HOP_LIMIT, 0, 0, 0);
+    }
+
+    /**
+     * A way by LID, inside one InfiniBand subnet.
+     *
+     * @param port local port, from 1
+     * @param lid the peer's LID
+     * @return the way
+     * @throws IllegalArgumentException when a number is out of its range
+     */
+    public static AddressVector toLid(int port, int lid) {
+        return new AddressVector(port, lid, false, Gid.ZERO, 0, 0, 0, 0, 0);
+    }
+
+    void write(MemorySegment attributes) {
+        ibv_ah_attr.port_num(attributes, (byte) port);
+        ibv_ah_attr.dlid(attributes, (short) lid);
+        ibv_ah_attr.sl(attributes, (byte) serviceLevel);
+        ibv_ah_attr.is_global(attributes, (byte) (global ? 1 : 0));
+        MemorySegment route = ibv_ah_attr.grh(attributes);
+        destination.write(route, ibv_global_route.dgid$offset());
+        ibv_global_route.sgid_index(route, (byte) sourceGidIndex);
+        ibv_global_route.hop_limit(route, (byte) hopLimit);
+        ibv_global_route.traffic_class(route, (byte) trafficClass);
+        ibv_global_route.flow_label(route, flowLabel);
+    }
+
+    static AddressVector read(MemorySegment attributes) {
+        MemorySegment route = ibv_ah_attr.grh(attributes);
+        return new AddressVector(
+                Byte.toUnsignedInt(ibv_ah_attr.port_num(attributes)),
+                Short.toUnsignedInt(ibv_ah_attr.dlid(attributes)),
+                ibv_ah_attr.is_global(attributes) != 0,
+                Gid.read(route, ibv_global_route.dgid$offset()),
+                Byte.toUnsignedInt(ibv_global_route.sgid_index(route)),
+                Byte.toUnsignedInt(ibv_global_route.hop_limit(route)),
+                Byte.toUnsignedInt(ibv_global_route.traffic_class(route)),
+                ibv_global_route.flow_label(route) & 0xf_ffff,
+                Byte.toUnsignedInt(ibv_ah_attr.sl(attributes)) & 0xf);
+    }
+}

@@ -1,0 +1,80 @@
+package org.rdmapanama;
+
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/** What happened to a device, a port or an object, {@code enum ibv_event_type}; see ibv_get_async_event(3). */
+public enum AsyncEventType {
+    /** A completion queue is in error, for example overrun. */
+    CQ_ERR(rdma_h.IBV_EVENT_CQ_ERR()),
+    /** A queue pair went to the error state and could not report it. */
+    QP_FATAL(rdma_h.IBV_EVENT_QP_FATAL()),
+    /** A queue pair got an invalid request. */
+    QP_REQ_ERR(rdma_h.IBV_EVENT_QP_REQ_ERR()),
+    /** A queue pair got a request that violates access rights. */
+    QP_ACCESS_ERR(rdma_h.IBV_EVENT_QP_ACCESS_ERR()),
+    /** A queue pair in state RTR got its first packet. */
+    COMM_EST(rdma_h.IBV_EVENT_COMM_EST()),
+    /** A send queue is drained. */
+    SQ_DRAINED(rdma_h.IBV_EVENT_SQ_DRAINED()),
+    /** A connection moved to its alternate path. */
+    PATH_MIG(rdma_h.IBV_EVENT_PATH_MIG()),
+    /** A connection could not move to its alternate path. */
+    PATH_MIG_ERR(rdma_h.IBV_EVENT_PATH_MIG_ERR()),
+    /** The device is in a fatal state: close everything. */
+    DEVICE_FATAL(rdma_h.IBV_EVENT_DEVICE_FATAL()),
+    /** A port came up. */
+    PORT_ACTIVE(rdma_h.IBV_EVENT_PORT_ACTIVE()),
+    /** A port went down. */
+    PORT_ERR(rdma_h.IBV_EVENT_PORT_ERR()),
+    /** A port has another LID. */
+    LID_CHANGE(rdma_h.IBV_EVENT_LID_CHANGE()),
+    /** A port's P_Key table changed. */
+    PKEY_CHANGE(rdma_h.IBV_EVENT_PKEY_CHANGE()),
+    /** The subnet manager changed. */
+    SM_CHANGE(rdma_h.IBV_EVENT_SM_CHANGE()),
+    /** A shared receive queue is in error. */
+    SRQ_ERR(rdma_h.IBV_EVENT_SRQ_ERR()),
+    /** A shared receive queue is running out. */
+    SRQ_LIMIT_REACHED(rdma_h.IBV_EVENT_SRQ_LIMIT_REACHED()),
+    /** A queue pair on a shared receive queue took its last receive. */
+    QP_LAST_WQE_REACHED(rdma_h.IBV_EVENT_QP_LAST_WQE_REACHED()),
+    /** The subnet manager asks for subscriptions again. */
+    CLIENT_REREGISTER(rdma_h.IBV_EVENT_CLIENT_REREGISTER()),
+    /** A port's GID table changed. */
+    GID_CHANGE(rdma_h.IBV_EVENT_GID_CHANGE()),
+    /** A work queue is in error. */
+    WQ_FATAL(rdma_h.IBV_EVENT_WQ_FATAL());
+
+    private static final AsyncEventType[] VALUES = values();
+
+    private final int code;
+
+    AsyncEventType(int code) {
+        this.code = code;
+    }
+
+    /**
+     * The value in C.
+     *
+     * @return the constant's number in {@code verbs.h}
+     */
+    public int code() {
+        return code;
+    }
+
+    /**
+     * The constant of a value in C.
+     *
+     * @param code its number in {@code verbs.h}
+     * @return the constant
+     * @throws IllegalArgumentException when there is none
+     */
+    public static AsyncEventType of(int code) {
+        for (AsyncEventType value : VALUES) {
+            if (value.code == code) {
+                return value;
+            }
+        }
+        throw new IllegalArgumentException("no AsyncEventType has the code " + code);
+    }
+}

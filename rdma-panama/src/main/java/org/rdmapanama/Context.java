@@ -1,0 +1,458 @@
+package org.rdmapanama;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.rdmapanama.ffm.verbs.ibv_async_event;
+import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_gid_entry;
+import org.rdmapanama.ffm.verbs.ibv_port_attr;
+import org.rdmapanama.internal.provider.Provider;
+import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.ProviderException;
+
+/**
+ * An open device, {@code struct ibv_context}: its ports and tables, and the root of all objects made on it.
+ *
+ * <p>Threads: as its {@link VerbsArena} says. Closing it closes everything made on it, after draining the queue pairs;
+ * see {@link VerbsArena#close()}.
+ */
+public final class Context extends VerbsObject {
+    private final ProviderContext provider;
+    private final String name;
+    private final Map<Long, VerbsObject> objects = new HashMap<>();
+
+    private Context(VerbsArena arena, ProviderContext provider, String name) {
+        super(arena, provider.address());
+        this.provider = provider;
+        this.name = name;
+    }
+
+    /**
+     * Opens a device; see ibv_open_device(3).
+     *
+     * @param arena who owns the open device and everything made on it
+     * @param device one of {@link DeviceList#query()}
+     * @return the open device
+     * @throws VerbsException when it cannot be opened; the message says which file or permission is missing
+     * @throws IllegalStateException when the arena is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static Context open(VerbsArena arena, Device device) {
+        Provider provider = device.providerDevice().provider();
+        return open(arena, device.name(), () -> provider.open(device.providerDevice()));
+    }
+
+    /**
+     * Opens the device that {@link DeviceList#preferred()} chooses.
+     *
+     * @param arena who owns the open device and everything made on it
+     * @return the open device
+     * @throws VerbsException when there is no device or it cannot be opened
+     * @throws IllegalStateException when the arena is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static Context open(VerbsArena arena) {
+        return open(arena, DeviceList.query().preferred());
+    }
+
+    static Context open(VerbsArena arena, String name, Supplier<ProviderContext> opener) {
+        arena.lock().lock();
+        try {
+            arena.checkOpen();
+            Context context = new Context(arena, opener.get(), name);
+            arena.add(context);
+            return context;
+        } catch (ProviderException e) {
+            throw new VerbsException(e.verb(), e.errno(), "device " + name, e.getMessage());
+        } finally {
+            arena.lock().unlock();
+        }
+    }
+
+    ProviderContext provider() {
+        return provider;
+    }
+
+    /**
+     * Name of the device.
+     *
+     * @return its kernel name, such as {@code mlx5_0}
+     */
+    public String deviceName() {
+        return name;
+    }
+
+    /**
+     * Name of the driver in libibverbs that runs the device.
+     *
+     * @return such as {@code mlx5}, {@code efa}, {@code rxe} or {@code siw}; {@code unknown} when it cannot be told
+     */
+    public String driverName() {
+        return provider.driver();
+    }
+
+    /**
+     * Asks what the device can do; see ibv_query_device_ex(3).
+     *
+     * @return a snapshot
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public DeviceAttributes queryDevice() {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_device_attr_ex.layout());
+            check("ibv_query_device_ex", call(() -> provider.queryDevice(attributes.address())), "");
+            return new DeviceAttributes(attributes);
+        }
+    }
+
+    /**
+     * Asks for the state of a port; see ibv_query_port(3).
+     *
+     * @param port its number, from 1
+     * @return a snapshot
+     * @throws IllegalArgumentException when there is no such port
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public PortAttributes queryPort(int port) {
+        if (port < 1 || port > 255) {
+            throw noSuchPort(port);
+        }
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_port_attr.layout());
+            long result = call(() -> provider.queryPort(port, attributes.address()));
+            if (result == -Errno.EINVAL.number) {
+                throw noSuchPort(port);
+            }
+            check("ibv_query_port", result, "port " + port);
+            return new PortAttributes(port, attributes);
+        }
+    }
+
+    private IllegalArgumentException noSuchPort(int port) {
+        return new IllegalArgumentException(this + " has no port " + port + ": it has "
+                + queryDevice().physicalPorts() + ", counted from 1");
+    }
+
+    /**
+     * The filled places of the GID tables of all ports; see ibv_query_gid_table(3).
+     *
+     * @return the entries, by port and index
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public List<GidEntry> gidTable() {
+        int capacity = 0;
+        int ports = queryDevice().physicalPorts();
+        for (int port = 1; port <= ports; port++) {
+            capacity += queryPort(port).gidTableLength();
+        }
+        if (capacity == 0) {
+            return List.of();
+        }
+        long entrySize = ibv_gid_entry.sizeof();
+        int max = capacity;
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment entries = temporary.allocate(ibv_gid_entry.layout(), capacity);
+            long count = check(
+                    "ibv_query_gid_table", call(() -> provider.queryGidTable(entries.address(), max)), "");
+            List<GidEntry> table = new ArrayList<>();
+            for (long i = 0; i < count; i++) {
+                MemorySegment entry = entries.asSlice(i * entrySize, entrySize);
+                table.add(new GidEntry(
+                        ibv_gid_entry.port_num(entry),
+                        ibv_gid_entry.gid_index(entry),
+                        Gid.read(entry, ibv_gid_entry.gid$offset()),
+                        GidType.of(ibv_gid_entry.gid_type(entry)),
+                        ibv_gid_entry.ndev_ifindex(entry)));
+            }
+            return table;
+        }
+    }
+
+    /**
+     * One place of a port's GID table.
+     *
+     * @param port its number, from 1
+     * @param index place in the table, from 0
+     * @return the entry
+     * @throws IllegalArgumentException when that place is empty; the message lists the places that are not
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public GidEntry gid(int port, int index) {
+        List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
+        return table.stream().filter(e -> e.index() == index).findFirst().orElseThrow(() -> {
+            String filled = table.stream()
+                    .map(e -> e.index() + " " + e.gid() + " " + e.type())
+                    .collect(Collectors.joining(", "));
+            return new IllegalArgumentException("GID index " + index + " of port " + port + " of " + this
+                    + " is empty; the filled ones are " + (filled.isEmpty() ? "none" : filled));
+        });
+    }
+
+    /**
+     * The GID that suits most connections through a port: RoCE version 2 before version 1, and within a version IPv4
+     * before routable IPv6 before link-local. On InfiniBand it is the first.
+     *
+     * @param port its number, from 1
+     * @return the entry, or empty when the table of the port is empty
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public Optional<GidEntry> preferredGid(int port) {
+        return GidChoice.best(gidTable().stream().filter(e -> e.port() == port).toList());
+    }
+
+    /**
+     * One place of a port's P_Key table; see ibv_query_pkey(3).
+     *
+     * @param port its number, from 1
+     * @param index place in the table, from 0
+     * @return the partition key, 16 bits; 0xffff is the default partition, 0 an empty place
+     * @throws VerbsException when there is no such place
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public int pkey(int port, int index) {
+        return (int) check(
+                "ibv_query_pkey", call(() -> provider.queryPkey(port, index)), "port " + port + ", index " + index);
+    }
+
+    /**
+     * Waits for something to happen to the device, a port or an object; see ibv_get_async_event(3).
+     *
+     * @param timeout how long to wait at most; zero looks once
+     * @return the event, or empty when none came in time
+     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
+     * @throws IllegalArgumentException when the timeout is negative
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed, also while waiting
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public Optional<AsyncEvent> awaitAsyncEvent(Duration timeout) throws InterruptedException {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment event = temporary.allocate(ibv_async_event.layout());
+            return Optional.ofNullable(Waiting.await(timeout, millis -> {
+                long count = check(
+                        "ibv_get_async_event", call(() -> provider.getAsyncEvent(event.address(), millis)), "");
+                return count == 0 ? null : received(event);
+            }));
+        }
+    }
+
+    /** Reads an event and acknowledges it, so that what it is about can be destroyed. */
+    private AsyncEvent received(MemorySegment event) {
+        AsyncEventType type = AsyncEventType.of(ibv_async_event.event_type(event));
+        MemorySegment element = ibv_async_event.element(event);
+        int port = 0;
+        VerbsObject source = null;
+        switch (type) {
+            case PORT_ACTIVE, PORT_ERR, LID_CHANGE, PKEY_CHANGE, SM_CHANGE, CLIENT_REREGISTER, GID_CHANGE ->
+                port = ibv_async_event.element.port_num(element);
+            case DEVICE_FATAL -> {}
+            default -> source = find(ibv_async_event.element.qp(element).address());
+        }
+        provider.ackAsyncEvent(event.address());
+        return new AsyncEvent(
+                type,
+                port,
+                source instanceof QueuePair queuePair ? queuePair : null,
+                source instanceof CompletionQueue completionQueue ? completionQueue : null);
+    }
+
+    private VerbsObject find(long nativeAddress) {
+        arena.lock().lock();
+        try {
+            return objects.get(nativeAddress);
+        } finally {
+            arena.lock().unlock();
+        }
+    }
+
+    /**
+     * Makes a protection domain; see ibv_alloc_pd(3).
+     *
+     * @return a new one
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public ProtectionDomain allocateProtectionDomain() {
+        return create(
+                "ibv_alloc_pd",
+                "",
+                null,
+                provider::allocateProtectionDomain,
+                pd -> new ProtectionDomain(this, pd));
+    }
+
+    /**
+     * Makes a completion channel, through which completion queues tell that something completed; see
+     * ibv_create_comp_channel(3).
+     *
+     * @return a new one
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public CompletionChannel createCompletionChannel() {
+        return create(
+                "ibv_create_comp_channel",
+                "",
+                null,
+                provider::createCompletionChannel,
+                channel -> new CompletionChannel(this, channel));
+    }
+
+    /**
+     * Makes a completion queue that is polled; see ibv_create_cq(3).
+     *
+     * @param entries how many completions it must hold at least; the device may round up
+     * @return a new one
+     * @throws IllegalArgumentException when the number is not positive
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public CompletionQueue createCompletionQueue(int entries) {
+        return createCompletionQueue(entries, null, 0);
+    }
+
+    /**
+     * Makes a completion queue that can tell through a channel that something completed; see ibv_create_cq(3).
+     *
+     * @param entries how many completions it must hold at least; the device may round up
+     * @param channel where it tells, or null
+     * @param completionVector which of the device's completion vectors (interrupts) to use, from 0
+     * @return a new one
+     * @throws IllegalArgumentException when the number of entries is not positive, the vector is negative, or the
+     *     channel belongs to another context
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this or the channel is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel, int completionVector) {
+        if (entries < 1) {
+            throw new IllegalArgumentException("a completion queue has at least one entry, not " + entries);
+        }
+        if (completionVector < 0) {
+            throw new IllegalArgumentException("completion vectors count from 0: " + completionVector);
+        }
+        return CompletionQueue.create(this, entries, channel, completionVector);
+    }
+
+    /** Makes an object of this context: a failed verb throws, and the object is found in events by its address. */
+    <T extends VerbsObject> T create(
+            String verb, String arguments, Cures cures, LongSupplier nativeCreate, LongMapper<T> wrapper) {
+        arena.lock().lock();
+        try {
+            checkOpen();
+            long result = nativeCreate.getAsLong();
+            if (result < 0) {
+                int errno = (int) -result;
+                throw new VerbsException(verb, errno, describe(arguments), cures == null ? null : cures.of(errno));
+            }
+            T object = wrapper.apply(result);
+            objects.put(result, object);
+            return object;
+        } finally {
+            arena.lock().unlock();
+        }
+    }
+
+    void forget(VerbsObject object) {
+        objects.remove(object.address, object);
+    }
+
+    /** What to do about an errno, or null. */
+    @FunctionalInterface
+    interface Cures {
+        String of(int errno);
+    }
+
+    /** Makes an object of an address. */
+    @FunctionalInterface
+    interface LongMapper<T> {
+        T apply(long address);
+    }
+
+    private long call(LongSupplier verb) {
+        enter();
+        try {
+            return verb.getAsLong();
+        } finally {
+            exit();
+        }
+    }
+
+    private long check(String verb, long result, String arguments) {
+        if (result < 0) {
+            throw new VerbsException(verb, (int) -result, describe(arguments), null);
+        }
+        return result;
+    }
+
+    private String describe(String arguments) {
+        return arguments.isEmpty() ? toString() : this + ", " + arguments;
+    }
+
+    @Override
+    VerbsException closeTree(VerbsException earlier) {
+        if (isOpen()) {
+            // Nobody else may poll while this drains: completions would be lost.
+            objects.values().forEach(VerbsObject::shut);
+            QueuePairDrain.drain(this);
+        }
+        return super.closeTree(earlier);
+    }
+
+    /** All queue pairs that are open. */
+    List<QueuePair> queuePairs() {
+        return objects.values().stream()
+                .filter(QueuePair.class::isInstance)
+                .map(QueuePair.class::cast)
+                .toList();
+    }
+
+    @Override
+    int destroy() {
+        return provider.close();
+    }
+
+    @Override
+    void closed(boolean destroyed) {
+        arena.remove(this);
+    }
+
+    @Override
+    String destroyVerb() {
+        return "ibv_close_device";
+    }
+
+    @Override
+    int closingOrder() {
+        return 0;
+    }
+
+    /** Name of the device. */
+    @Override
+    public String toString() {
+        return name;
+    }
+}

@@ -1,0 +1,100 @@
+package org.rdmapanama;
+
+import java.util.AbstractList;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.rdmapanama.internal.libibverbs.NativeProvider;
+import org.rdmapanama.internal.provider.Provider;
+import org.rdmapanama.internal.provider.ProviderException;
+
+/**
+ * The RDMA devices that were present at one moment; see ibv_get_device_list(3). An immutable list, safe for use by any
+ * thread, that owns nothing native.
+ */
+public final class DeviceList extends AbstractList<Device> {
+    private static final int ENODEV = 19;
+
+    private final List<Device> devices;
+
+    private DeviceList(List<Device> devices) {
+        this.devices = devices;
+    }
+
+    /**
+     * Asks for the devices present now.
+     *
+     * @return the devices, possibly none
+     * @throws VerbsException when libibverbs is not installed or the kernel has no RDMA subsystem; the message says
+     *     what to install or load
+     */
+    public static DeviceList query() {
+        return query(new NativeProvider());
+    }
+
+    static DeviceList query(Provider provider) {
+        try {
+            return new DeviceList(new ArrayList<>(
+                    provider.devices().stream().map(Device::new).toList()));
+        } catch (ProviderException e) {
+            throw new VerbsException(e.verb(), e.errno(), "", e.getMessage());
+        }
+    }
+
+    /**
+     * The device of a name.
+     *
+     * @param name kernel name, such as {@code mlx5_0}
+     * @return the device
+     * @throws VerbsException when there is none of that name; the message lists those there are
+     */
+    public Device byName(String name) {
+        for (Device device : devices) {
+            if (device.name().equals(name)) {
+                return device;
+            }
+        }
+        throw new VerbsException(
+                "ibv_get_device_list",
+                ENODEV,
+                "device " + name,
+                devices.isEmpty() ? noDevices() : "the devices present are " + names());
+    }
+
+    /**
+     * The device to use when the user named none: the one that the environment variable {@code RDMA_DEVICE} names, or
+     * else the first.
+     *
+     * @return the device
+     * @throws VerbsException when there is no device, or none of the name in {@code RDMA_DEVICE}
+     */
+    public Device preferred() {
+        String name = System.getenv("RDMA_DEVICE");
+        if (name != null && !name.isBlank()) {
+            return byName(name);
+        }
+        if (devices.isEmpty()) {
+            throw new VerbsException("ibv_get_device_list", ENODEV, "", noDevices());
+        }
+        return devices.get(0);
+    }
+
+    private static String noDevices() {
+        return "there is no RDMA device on this machine: 'rdma link show' lists them, and"
+                + " 'rdma link add rxe0 type rxe netdev eth0' adds a software one where the kernel has rdma_rxe";
+    }
+
+    private String names() {
+        return devices.stream().map(Device::name).collect(Collectors.joining(", "));
+    }
+
+    @Override
+    public Device get(int index) {
+        return devices.get(index);
+    }
+
+    @Override
+    public int size() {
+        return devices.size();
+    }
+}

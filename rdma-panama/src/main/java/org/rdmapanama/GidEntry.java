@@ -1,0 +1,12 @@
+package org.rdmapanama;
+
+/**
+ * One filled place of a GID table; see ibv_query_gid_ex(3).
+ *
+ * @param port port number, from 1
+ * @param index place in the port's table, from 0
+ * @param gid the address
+ * @param type what it belongs to
+ * @param netDeviceIndex index of the network device behind it, 0 where there is none
+ */
+public record GidEntry(int port, int index, Gid gid, GidType type, int netDeviceIndex) {}

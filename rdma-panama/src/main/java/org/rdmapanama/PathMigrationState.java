@@ -1,0 +1,32 @@
+package org.rdmapanama;
+
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/** State of automatic path migration, {@code enum ibv_mig_state}; see ibv_modify_qp(3). */
+public enum PathMigrationState {
+    /** On its path, with no alternate one ready. */
+    MIGRATED(rdma_h.IBV_MIG_MIGRATED()),
+    /** About to be armed. */
+    REARM(rdma_h.IBV_MIG_REARM()),
+    /** Ready to move to the alternate path. */
+    ARMED(rdma_h.IBV_MIG_ARMED());
+
+    private final int code;
+
+    PathMigrationState(int code) {
+        this.code = code;
+    }
+
+    /**
+     * The value in C.
+     *
+     * @return the constant's number in {@code verbs.h}
+     */
+    public int code() {
+        return code;
+    }
+
+    static PathMigrationState of(int code) {
+        return code == ARMED.code ? ARMED : code == REARM.code ? REARM : MIGRATED;
+    }
+}

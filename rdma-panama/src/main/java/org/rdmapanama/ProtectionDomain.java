@@ -1,0 +1,147 @@
+package org.rdmapanama;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Set;
+import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+
+/**
+ * A protection domain, {@code struct ibv_pd}: only memory regions and queue pairs of the same one go together.
+ *
+ * <p>Threads: as its {@link VerbsArena} says.
+ */
+public final class ProtectionDomain extends ContextObject {
+    ProtectionDomain(Context context, long address) {
+        super(context, address, context);
+    }
+
+    /**
+     * Registers memory, so that the device may use it; see ibv_reg_mr(3).
+     *
+     * <p>The memory must live as long as the device may use it. Therefore it comes from the {@link VerbsArena} of this
+     * protection domain, which frees its memory last, or from the global arena, which never frees. Memory of any other
+     * arena could be freed while it is registered and is refused.
+     *
+     * @param memory native memory, of any size from one byte; a slice and a mapped file are fine
+     * @param access what may be done to it; nothing named means that the device only reads it for sends and writes
+     * @return the region
+     * @throws IllegalArgumentException when the memory is on the heap, empty, of another arena, or is read-only and
+     *     the access needs writing; or when remote writes or atomics are asked for without local writes
+     * @throws IllegalStateException when the memory's arena or this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
+     */
+    public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
+        RegistrableMemory.check(memory, arena);
+        return register(memory, flags(access));
+    }
+
+    /**
+     * Registers a direct buffer from its position to its limit; see ibv_reg_mr(3). The region keeps the buffer from
+     * being collected.
+     *
+     * @param memory a direct buffer, also a mapped one
+     * @param access what may be done to it
+     * @return the region
+     * @throws IllegalArgumentException when the buffer is on the heap, has nothing remaining, or is read-only and the
+     *     access needs writing; or when remote writes or atomics are asked for without local writes
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
+     */
+    public MemoryRegion register(ByteBuffer memory, AccessFlag... access) {
+        if (!memory.isDirect()) {
+            throw new IllegalArgumentException("a buffer on the heap cannot be registered: allocate a direct one");
+        }
+        MemorySegment segment = MemorySegment.ofBuffer(memory);
+        RegistrableMemory.checkShape(segment);
+        return register(segment, flags(access));
+    }
+
+    private MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) {
+        RegistrableMemory.checkAccess(memory, access);
+        String arguments = memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address()) + ", access " + access;
+        return context.create(
+                "ibv_reg_mr",
+                arguments,
+                errno -> RegistrableMemory.cure(errno, memory),
+                () -> provider.registerMemory(
+                        address, memory.address(), memory.byteSize(), memory.address(), AccessFlag.mask(access)),
+                mr -> {
+                    checkOpen();
+                    return new MemoryRegion(this, mr, memory, access);
+                });
+    }
+
+    private static Set<AccessFlag> flags(AccessFlag... access) {
+        Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
+        flags.addAll(Arrays.asList(access));
+        return flags;
+    }
+
+    /**
+     * Makes a queue pair; see ibv_create_qp(3). It starts in state RESET: {@link QueuePair#connect} or
+     * {@link QueuePair#modify} takes it further.
+     *
+     * @param options type, completion queues and sizes
+     * @return a new one
+     * @throws IllegalArgumentException when a completion queue is missing or belongs to another context
+     * @throws IllegalStateException when this or a completion queue is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws VerbsException when the verb fails, for example because a size exceeds the device
+     */
+    public QueuePair createQueuePair(QueuePairOptions options) {
+        return QueuePair.create(this, options);
+    }
+
+    /**
+     * Makes an address handle, which says where a datagram goes; see ibv_create_ah(3).
+     *
+     * @param path the way to the peer
+     * @return a new one
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws VerbsException when the verb fails; ETIMEDOUT means that the address was not resolved
+     */
+    public AddressHandle createAddressHandle(AddressVector path) {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
+            path.write(attributes);
+            return context.create(
+                    "ibv_create_ah",
+                    path.toString(),
+                    errno -> errno == Errno.ETIMEDOUT.number
+                            ? "no host answers at " + path.destination() + ": check the address and the route to it"
+                            : null,
+                    () -> {
+                        checkOpen();
+                        return provider.createAddressHandle(address, attributes.address());
+                    },
+                    ah -> new AddressHandle(this, ah, path));
+        }
+    }
+
+    @Override
+    int destroy() {
+        return provider.deallocateProtectionDomain(address);
+    }
+
+    @Override
+    String destroyVerb() {
+        return "ibv_dealloc_pd";
+    }
+
+    @Override
+    int closingOrder() {
+        return 6;
+    }
+
+    /** Which device it is on. */
+    @Override
+    public String toString() {
+        return "protection domain of " + context;
+    }
+}

@@ -1,0 +1,563 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
+import org.rdmapanama.ffm.verbs.ibv_qp;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+
+/**
+ * A queue pair, {@code struct ibv_qp}: a send queue and a receive queue to which work requests are posted.
+ *
+ * <p>{@snippet :
+ * QueuePair qp = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
+ * send(qp.localEndpoint());                  // by any means to the other side
+ * qp.connect(received());                    // what the other side sent
+ * qp.postReceive(receive);
+ * qp.postSend(send);
+ * }
+ *
+ * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may post to one queue pair; the device
+ * orders what they post.
+ */
+public final class QueuePair extends ContextObject {
+    /** What posting returns when all was posted. */
+    public static final int POSTED = 0;
+
+    /** What posting returns when the queue was full: poll the completion queue and post the rest again. */
+    public static final int QUEUE_FULL = -12;
+
+    private static final int MAX_PSN = 0xff_ffff;
+
+    private final ProtectionDomain protectionDomain;
+    private final QueuePairType type;
+    private final CompletionQueue sendQueue;
+    private final CompletionQueue receiveQueue;
+    private final QueuePairCapabilities capabilities;
+    private final int number;
+    private final MemorySegment struct;
+
+    /** Where the driver writes the address of the first work request that it did not post: a send, a receive. */
+    private final MemorySegment firstNotPosted;
+
+    private final long notSent;
+    private final long notReceived;
+
+    private ConnectOptions localOptions;
+    private Endpoint localEndpoint;
+
+    private QueuePair(
+            ProtectionDomain protectionDomain, QueuePairOptions options, long address, QueuePairCapabilities granted) {
+        super(
+                protectionDomain.context,
+                address,
+                protectionDomain,
+                options.sendQueue(),
+                options.receiveQueue());
+        this.protectionDomain = protectionDomain;
+        type = options.type();
+        sendQueue = options.sendQueue();
+        receiveQueue = options.receiveQueue();
+        capabilities = granted;
+        struct = Native.struct(address, ibv_qp.layout());
+        number = ibv_qp.qp_num(struct);
+        firstNotPosted = arena.allocate(JAVA_LONG, 2);
+        notSent = firstNotPosted.address();
+        notReceived = notSent + JAVA_LONG.byteSize();
+    }
+
+    static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options) {
+        protectionDomain.requireSameContext(options.sendQueue());
+        protectionDomain.requireSameContext(options.receiveQueue());
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_qp_init_attr.layout());
+            options.write(attributes);
+            return protectionDomain.context.create(
+                    "ibv_create_qp",
+                    options.toString(),
+                    errno -> cureOfCreate(protectionDomain.context, options, errno),
+                    () -> {
+                        protectionDomain.checkOpen();
+                        options.sendQueue().checkOpen();
+                        options.receiveQueue().checkOpen();
+                        return protectionDomain.provider.createQueuePair(
+                                protectionDomain.address, attributes.address());
+                    },
+                    qp -> new QueuePair(
+                            protectionDomain,
+                            options,
+                            qp,
+                            QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
+        }
+    }
+
+    private static String cureOfCreate(Context context, QueuePairOptions options, int errno) {
+        if (errno == Errno.EINVAL.number) {
+            DeviceAttributes device = context.queryDevice();
+            return "the device allows " + device.maxWorkRequests() + " work requests and " + device.maxSegments()
+                    + " segments at most, and may allow less inline data";
+        }
+        if (errno == Errno.EOPNOTSUPP.number) {
+            return context + " has no " + options.type() + " queue pairs";
+        }
+        if (errno == Errno.ENOMEM.number) {
+            return "the device is out of queue pairs, or the limit of locked memory (RLIMIT_MEMLOCK), "
+                    + RegistrableMemory.lockedMemoryLimit() + ", is too low: see 'ulimit -l'";
+        }
+        return null;
+    }
+
+    /**
+     * Number by which peers know this queue pair.
+     *
+     * @return 24 bits
+     */
+    public int number() {
+        return number;
+    }
+
+    /**
+     * Its transport service.
+     *
+     * @return the type
+     */
+    public QueuePairType type() {
+        return type;
+    }
+
+    /**
+     * Its sizes, as the device granted them.
+     *
+     * @return at least what was asked for
+     */
+    public QueuePairCapabilities capabilities() {
+        return capabilities;
+    }
+
+    /**
+     * The protection domain that this belongs to.
+     *
+     * @return the protection domain
+     */
+    public ProtectionDomain protectionDomain() {
+        return protectionDomain;
+    }
+
+    /**
+     * Where sends complete.
+     *
+     * @return the completion queue
+     */
+    public CompletionQueue sendQueue() {
+        return sendQueue;
+    }
+
+    /**
+     * Where receives complete.
+     *
+     * @return the completion queue
+     */
+    public CompletionQueue receiveQueue() {
+        return receiveQueue;
+    }
+
+    /**
+     * The state that this side last put the queue pair into. After an error the device moves it to ERR by itself,
+     * which only {@link #query} tells.
+     *
+     * @return the state
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public QueuePairState state() {
+        checkOpen();
+        return QueuePairState.of(ibv_qp.state(struct));
+    }
+
+    /**
+     * Asks the device for the attributes; see ibv_query_qp(3).
+     *
+     * @param wanted which to ask for; none means all. Others may be filled in as well
+     * @return the attributes
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public QueuePairAttributes query(QueuePairAttribute... wanted) {
+        int mask = QueuePairAttribute.mask(
+                wanted.length == 0 ? EnumSet.allOf(QueuePairAttribute.class) : Arrays.asList(wanted));
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
+            MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
+            enter();
+            try {
+                check("ibv_query_qp", provider.queryQueuePair(address, attributes.address(), mask, initial.address()));
+            } finally {
+                exit();
+            }
+            return QueuePairAttributes.read(attributes);
+        }
+    }
+
+    /**
+     * Changes attributes, above all the state; see ibv_modify_qp(3).
+     *
+     * @param attributes what to change, and which
+     * @throws IllegalArgumentException when the transition is not legal, an attribute that it needs is missing, or one
+     *     is given that it does not take; the message names them
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public void modify(QueuePairAttributes attributes) {
+        QueuePairTransitions.check(type, state(), attributes);
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment encoded = temporary.allocate(ibv_qp_attr.layout());
+            attributes.write(encoded);
+            enter();
+            try {
+                int result = provider.modifyQueuePair(
+                        address, encoded.address(), QueuePairAttribute.mask(attributes.given()));
+                if (result < 0) {
+                    throw new VerbsException("ibv_modify_qp", -result, this + ", " + attributes, cureOfModify(-result));
+                }
+            } finally {
+                exit();
+            }
+        }
+    }
+
+    private static String cureOfModify(int errno) {
+        if (errno == Errno.ETIMEDOUT.number || errno == Errno.ENETUNREACH.number || errno == Errno.EHOSTUNREACH.number) {
+            return "the peer's address cannot be resolved: check it and the route to it";
+        }
+        return null;
+    }
+
+    /**
+     * What a peer must know to connect to this queue pair, with everything chosen: port 1 and the GID of
+     * {@link Context#preferredGid}.
+     *
+     * @return the endpoint; the same one each time
+     * @throws VerbsException when the port is down or has no GID
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public Endpoint localEndpoint() {
+        return localEndpoint == null ? localEndpoint(new ConnectOptions()) : localEndpoint;
+    }
+
+    /**
+     * What a peer must know to connect to this queue pair. {@link #connect} goes by the same options.
+     *
+     * @param options which port, which GID
+     * @return the endpoint, with a first packet sequence number of its own
+     * @throws IllegalArgumentException when the port does not exist or the GID index is empty
+     * @throws VerbsException when the port is down or has no GID
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public Endpoint localEndpoint(ConnectOptions options) {
+        PortAttributes port = requireUp(options.port());
+        Gid gid = gidIndex(options, port) < 0
+                ? Gid.ZERO
+                : context.gid(options.port(), gidIndex(options, port)).gid();
+        localOptions = options;
+        localEndpoint = new Endpoint(
+                port.lid(), number, ThreadLocalRandom.current().nextInt(MAX_PSN + 1), gid);
+        return localEndpoint;
+    }
+
+    private PortAttributes requireUp(int number) {
+        PortAttributes port = context.queryPort(number);
+        if (!port.isUp()) {
+            throw new VerbsException(
+                    "ibv_query_port",
+                    Errno.ENETDOWN.number,
+                    context + ", port " + number,
+                    "the port is down: check the cable, or bring its network device up with 'ip link set DEVICE up'");
+        }
+        return port;
+    }
+
+    /** The GID to use, or -1 on InfiniBand, where LIDs do. */
+    private int gidIndex(ConnectOptions options, PortAttributes port) {
+        if (options.gidIndex() >= 0 || port.linkLayer() != LinkLayer.ETHERNET) {
+            return options.gidIndex();
+        }
+        return context.preferredGid(options.port())
+                .orElseThrow(() -> new VerbsException(
+                        "ibv_query_gid_table",
+                        Errno.ENODATA.number,
+                        context + ", port " + options.port(),
+                        "the port has no GID: give its network device an IP address"))
+                .index();
+    }
+
+    /**
+     * Connects to a peer, with what {@link #localEndpoint()} was made with: takes the queue pair from RESET through
+     * INIT and RTR to RTS.
+     *
+     * <p>A datagram queue pair has no peer; for it there is {@link #activate}.
+     *
+     * @param remote the peer's endpoint
+     * @throws IllegalArgumentException when this is a datagram queue pair, or is not in state RESET
+     * @throws VerbsException when a verb fails, for example because the peer's address cannot be resolved
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public void connect(Endpoint remote) {
+        Objects.requireNonNull(remote, "remote");
+        if (type != QueuePairType.RC && type != QueuePairType.UC) {
+            throw new IllegalArgumentException("a " + type + " queue pair has no single peer: activate it instead");
+        }
+        Endpoint local = localEndpoint();
+        ConnectOptions options = localOptions;
+        boolean reliable = type == QueuePairType.RC;
+        PortAttributes port = requireUp(options.port());
+        DeviceAttributes device = context.queryDevice();
+
+        modify(new QueuePairAttributes()
+                .state(QueuePairState.INIT)
+                .pkeyIndex(options.pkeyIndex())
+                .port(options.port())
+                .accessFlags(options.remoteAccess()));
+
+        QueuePairAttributes receiving = new QueuePairAttributes()
+                .state(QueuePairState.RTR)
+                .pathMtu(options.pathMtu() == null ? port.activeMtu() : options.pathMtu())
+                .destinationQueuePair(remote.queuePairNumber())
+                .receivePsn(remote.packetSequenceNumber())
+                .addressVector(path(remote, options, gidIndex(options, port)));
+        if (reliable) {
+            receiving
+                    .maxReadAtomicAsTarget(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsTarget()))
+                    .minRnrTimer(options.minRnrTimer());
+        }
+        modify(receiving);
+
+        QueuePairAttributes sending =
+                new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(local.packetSequenceNumber());
+        if (reliable) {
+            sending.timeout(options.timeout())
+                    .retryCount(options.retryCount())
+                    .rnrRetry(options.rnrRetry())
+                    .maxReadAtomicAsInitiator(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsInitiator()));
+        }
+        modify(sending);
+    }
+
+    /**
+     * The way to a peer as {@link #connect} takes it, for {@link ProtectionDomain#createAddressHandle}.
+     *
+     * @param remote the peer's endpoint
+     * @return the way, by GID on Ethernet or when a GID index was given, by LID otherwise
+     * @throws VerbsException when the port is down or has no GID
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public AddressVector pathTo(Endpoint remote) {
+        localEndpoint();
+        return path(remote, localOptions, gidIndex(localOptions, context.queryPort(localOptions.port())));
+    }
+
+    private static AddressVector path(Endpoint remote, ConnectOptions options, int gidIndex) {
+        return new AddressVector(
+                options.port(),
+                remote.lid(),
+                gidIndex >= 0,
+                remote.gid(),
+                Math.max(gidIndex, 0),
+                options.hopLimit(),
+                options.trafficClass(),
+                0,
+                options.serviceLevel());
+    }
+
+    /**
+     * Makes a datagram queue pair ready, with what {@link #localEndpoint()} was made with: takes it from RESET through
+     * INIT and RTR to RTS.
+     *
+     * @throws IllegalArgumentException when this is no datagram queue pair, or is not in state RESET
+     * @throws VerbsException when a verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public void activate() {
+        if (type != QueuePairType.UD) {
+            throw new IllegalArgumentException("a " + type + " queue pair needs a peer: connect it instead");
+        }
+        Endpoint local = localEndpoint();
+        modify(new QueuePairAttributes()
+                .state(QueuePairState.INIT)
+                .pkeyIndex(localOptions.pkeyIndex())
+                .port(localOptions.port())
+                .qkey(localOptions.qkey()));
+        modify(new QueuePairAttributes().state(QueuePairState.RTR));
+        modify(new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(local.packetSequenceNumber()));
+    }
+
+    /**
+     * Posts a send, or a chain of them; see ibv_post_send(3). Allocates nothing.
+     *
+     * @param first the work request, with whatever is {@link SendWorkRequest#next chained} behind it
+     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
+     *     {@link #firstNotSent} tells from where
+     * @throws IllegalArgumentException when the work request belongs to another arena, or is a datagram without an
+     *     address handle of this protection domain
+     * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic;
+     *     those before it in the chain are posted
+     * @throws IllegalStateException when this, or a datagram's address handle, is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public int postSend(SendWorkRequest first) {
+        enter();
+        try {
+            long chain = first.address(arena);
+            if (type == QueuePairType.UD) {
+                return postDatagrams(first);
+            }
+            int result = provider.postSend(address, chain, notSent);
+            return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_send", result);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Drivers follow the pointer to an address handle when they post: none may be missing, or go meanwhile. */
+    private int postDatagrams(SendWorkRequest first) {
+        SendWorkRequest held = first;
+        try {
+            for (SendWorkRequest request = first; request != null; request = request.next()) {
+                request.holdAddressHandle(protectionDomain);
+                held = request.next();
+            }
+            int result = provider.postSend(address, first.address(arena), notSent);
+            return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_send", result);
+        } finally {
+            for (SendWorkRequest request = first; request != held; request = request.next()) {
+                request.releaseAddressHandle();
+            }
+        }
+    }
+
+    /**
+     * Posts a receive, or a chain of them; see ibv_post_recv(3). Allocates nothing.
+     *
+     * @param first the work request, with whatever is {@link ReceiveWorkRequest#next chained} behind it
+     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
+     *     {@link #firstNotReceiving} tells from where
+     * @throws IllegalArgumentException when the work request belongs to another arena
+     * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public int postReceive(ReceiveWorkRequest first) {
+        enter();
+        try {
+            int result = provider.postReceive(address, first.address(arena), notReceived);
+            return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_recv", result);
+        } finally {
+            exit();
+        }
+    }
+
+    private int refused(String verb, int result) {
+        throw new VerbsException(
+                verb,
+                -result,
+                this + " in state " + QueuePairState.of(ibv_qp.state(struct)),
+                result == -Errno.EINVAL.number
+                        ? "the state, the opcode, the number of segments, the inline size or an atomic's alignment"
+                                + " does not fit this queue pair"
+                        : null);
+    }
+
+    /**
+     * Where posting a chain stopped, right after {@link #postSend} returned {@link #QUEUE_FULL} or threw.
+     *
+     * @param first the chain that was posted
+     * @return the first work request of it that was not posted, or null when it is not in this chain
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public SendWorkRequest firstNotSent(SendWorkRequest first) {
+        checkOpen();
+        long bad = firstNotPosted.getAtIndex(JAVA_LONG, 0);
+        SendWorkRequest request = first;
+        while (request != null && request.address(arena) != bad) {
+            request = request.next();
+        }
+        return request;
+    }
+
+    /**
+     * Where posting a chain stopped, right after {@link #postReceive} returned {@link #QUEUE_FULL} or threw.
+     *
+     * @param first the chain that was posted
+     * @return the first work request of it that was not posted, or null when it is not in this chain
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
+        checkOpen();
+        long bad = firstNotPosted.getAtIndex(JAVA_LONG, 1);
+        ReceiveWorkRequest request = first;
+        while (request != null && request.address(arena) != bad) {
+            request = request.next();
+        }
+        return request;
+    }
+
+    private void check(String verb, int result) {
+        if (result < 0) {
+            throw new VerbsException(verb, -result, toString(), null);
+        }
+    }
+
+    /** Takes this to the error state, where everything posted is flushed: whether that worked. */
+    boolean fail() {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
+            ibv_qp_attr.qp_state(attributes, QueuePairState.ERR.code());
+            return provider.modifyQueuePair(
+                            address, attributes.address(), QueuePairAttribute.STATE.code())
+                    == 0;
+        }
+    }
+
+    /** Nothing can be outstanding on a queue pair that was never taken out of RESET. */
+    boolean mayHaveWork() {
+        return ibv_qp.state(struct) != QueuePairState.RESET.code();
+    }
+
+    @Override
+    int destroy() {
+        if (mayHaveWork()) {
+            fail();
+        }
+        return provider.destroyQueuePair(address);
+    }
+
+    @Override
+    String destroyVerb() {
+        return "ibv_destroy_qp";
+    }
+
+    @Override
+    int closingOrder() {
+        return 1;
+    }
+
+    /** Type, number and device. */
+    @Override
+    public String toString() {
+        return type + " queue pair " + number + " of " + context;
+    }
+}

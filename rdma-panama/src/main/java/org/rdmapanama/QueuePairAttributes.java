@@ -1,0 +1,652 @@
+package org.rdmapanama;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.Objects;
+import java.util.Set;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+
+/**
+ * Attributes of a queue pair together with which of them are given, {@code struct ibv_qp_attr} and its mask: what
+ * {@link QueuePair#modify} takes and {@link QueuePair#query} returns; see ibv_modify_qp(3).
+ *
+ * <p>{@snippet :
+ * qp.modify(new QueuePairAttributes().state(QueuePairState.ERR));
+ * }
+ *
+ * <p>Each attribute has a method to give it and a method of the same name to read it; giving it puts it into
+ * {@link #given()}. Threads: one at a time.
+ */
+public final class QueuePairAttributes {
+    private final Set<QueuePairAttribute> given = EnumSet.noneOf(QueuePairAttribute.class);
+    private QueuePairState state = QueuePairState.UNKNOWN;
+    private QueuePairState currentState = QueuePairState.UNKNOWN;
+    private Mtu pathMtu;
+    private int qkey;
+    private int receivePsn;
+    private int sendPsn;
+    private int destinationQueuePair;
+    private Set<AccessFlag> accessFlags = Set.of();
+    private AddressVector addressVector;
+    private AddressVector alternatePath;
+    private int pkeyIndex;
+    private boolean notifyWhenDrained;
+    private int maxReadAtomicAsInitiator;
+    private int maxReadAtomicAsTarget;
+    private int minRnrTimer;
+    private int port;
+    private int timeout;
+    private int retryCount;
+    private int rnrRetry;
+    private int rateLimit;
+    private PathMigrationState pathMigrationState = PathMigrationState.MIGRATED;
+    private QueuePairCapabilities capabilities;
+
+    /** Nothing is given. */
+    public QueuePairAttributes() {}
+
+    /**
+     * Which attributes are given.
+     *
+     * @return an unmodifiable view
+     */
+    public Set<QueuePairAttribute> given() {
+        return Collections.unmodifiableSet(given);
+    }
+
+    private void give(QueuePairAttribute attribute) {
+        given.add(attribute);
+    }
+
+    private static int checked(QueuePairAttribute attribute, int value, int min, int max) {
+        if (value < min || value > max) {
+            throw new IllegalArgumentException(
+                    attribute + " must be between " + min + " and " + max + ", not " + value);
+        }
+        return value;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#STATE}. Next state, or, when queried, the state.
+     *
+     * @param value the attribute
+     * @return this
+     * @throws NullPointerException when it is null
+     */
+    public QueuePairAttributes state(QueuePairState value) {
+        state = Objects.requireNonNull(value, "state");
+        give(QueuePairAttribute.STATE);
+        return this;
+    }
+
+    /**
+     * Next state, or, when queried, the state.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public QueuePairState state() {
+        return state;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#CUR_STATE}. State that the queue pair is taken to be in.
+     *
+     * @param value the attribute
+     * @return this
+     * @throws NullPointerException when it is null
+     */
+    public QueuePairAttributes currentState(QueuePairState value) {
+        currentState = Objects.requireNonNull(value, "currentState");
+        give(QueuePairAttribute.CUR_STATE);
+        return this;
+    }
+
+    /**
+     * State that the queue pair is taken to be in.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public QueuePairState currentState() {
+        return currentState;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#PATH_MTU}. Path MTU.
+     *
+     * @param value the attribute
+     * @return this
+     * @throws NullPointerException when it is null
+     */
+    public QueuePairAttributes pathMtu(Mtu value) {
+        pathMtu = Objects.requireNonNull(value, "pathMtu");
+        give(QueuePairAttribute.PATH_MTU);
+        return this;
+    }
+
+    /**
+     * Path MTU.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public Mtu pathMtu() {
+        return pathMtu;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#QKEY}. Q_Key, 32 bits: datagrams with another are dropped.
+     *
+     * @param value the attribute
+     * @return this
+     */
+    public QueuePairAttributes qkey(int value) {
+        qkey = value;
+        give(QueuePairAttribute.QKEY);
+        return this;
+    }
+
+    /**
+     * Q_Key, 32 bits: datagrams with another are dropped.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int qkey() {
+        return qkey;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#RQ_PSN}. Number of the first packet that the peer will send.
+     *
+     * @param value the attribute, 0 to 16777215
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes receivePsn(int value) {
+        receivePsn = checked(QueuePairAttribute.RQ_PSN, value, 0, 0xff_ffff);
+        give(QueuePairAttribute.RQ_PSN);
+        return this;
+    }
+
+    /**
+     * Number of the first packet that the peer will send.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int receivePsn() {
+        return receivePsn;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#SQ_PSN}. Number of the first packet that this side will send.
+     *
+     * @param value the attribute, 0 to 16777215
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes sendPsn(int value) {
+        sendPsn = checked(QueuePairAttribute.SQ_PSN, value, 0, 0xff_ffff);
+        give(QueuePairAttribute.SQ_PSN);
+        return this;
+    }
+
+    /**
+     * Number of the first packet that this side will send.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int sendPsn() {
+        return sendPsn;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#DEST_QPN}. Number of the peer's queue pair.
+     *
+     * @param value the attribute, 0 to 16777215
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes destinationQueuePair(int value) {
+        destinationQueuePair = checked(QueuePairAttribute.DEST_QPN, value, 0, 0xff_ffff);
+        give(QueuePairAttribute.DEST_QPN);
+        return this;
+    }
+
+    /**
+     * Number of the peer's queue pair.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int destinationQueuePair() {
+        return destinationQueuePair;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#ACCESS_FLAGS}. What peers may do through this queue pair.
+     *
+     * @param value the attribute
+     * @return this
+     * @throws NullPointerException when it is null
+     */
+    public QueuePairAttributes accessFlags(Set<AccessFlag> value) {
+        accessFlags = Set.copyOf(value);
+        give(QueuePairAttribute.ACCESS_FLAGS);
+        return this;
+    }
+
+    /**
+     * What peers may do through this queue pair.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public Set<AccessFlag> accessFlags() {
+        return accessFlags;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#AV}. The way to the peer.
+     *
+     * @param value the attribute
+     * @return this
+     * @throws NullPointerException when it is null
+     */
+    public QueuePairAttributes addressVector(AddressVector value) {
+        addressVector = Objects.requireNonNull(value, "addressVector");
+        give(QueuePairAttribute.AV);
+        return this;
+    }
+
+    /**
+     * The way to the peer.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public AddressVector addressVector() {
+        return addressVector;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#ALT_PATH}. An alternate way to the peer.
+     *
+     * @param value the attribute
+     * @return this
+     * @throws NullPointerException when it is null
+     */
+    public QueuePairAttributes alternatePath(AddressVector value) {
+        alternatePath = Objects.requireNonNull(value, "alternatePath");
+        give(QueuePairAttribute.ALT_PATH);
+        return this;
+    }
+
+    /**
+     * An alternate way to the peer.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public AddressVector alternatePath() {
+        return alternatePath;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#PKEY_INDEX}. Place of the partition key in the port's table.
+     *
+     * @param value the attribute, 0 to 65535
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes pkeyIndex(int value) {
+        pkeyIndex = checked(QueuePairAttribute.PKEY_INDEX, value, 0, 65535);
+        give(QueuePairAttribute.PKEY_INDEX);
+        return this;
+    }
+
+    /**
+     * Place of the partition key in the port's table.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int pkeyIndex() {
+        return pkeyIndex;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#EN_SQD_ASYNC_NOTIFY}. Whether draining the send queue raises an event.
+     *
+     * @param value the attribute
+     * @return this
+     */
+    public QueuePairAttributes notifyWhenDrained(boolean value) {
+        notifyWhenDrained = value;
+        give(QueuePairAttribute.EN_SQD_ASYNC_NOTIFY);
+        return this;
+    }
+
+    /**
+     * Whether draining the send queue raises an event.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public boolean notifyWhenDrained() {
+        return notifyWhenDrained;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#MAX_QP_RD_ATOMIC}. RDMA reads and atomics outstanding to the peer at most.
+     *
+     * @param value the attribute, 0 to 255
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes maxReadAtomicAsInitiator(int value) {
+        maxReadAtomicAsInitiator = checked(QueuePairAttribute.MAX_QP_RD_ATOMIC, value, 0, 255);
+        give(QueuePairAttribute.MAX_QP_RD_ATOMIC);
+        return this;
+    }
+
+    /**
+     * RDMA reads and atomics outstanding to the peer at most.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int maxReadAtomicAsInitiator() {
+        return maxReadAtomicAsInitiator;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#MAX_DEST_RD_ATOMIC}. RDMA reads and atomics outstanding from the peer at most.
+     *
+     * @param value the attribute, 0 to 255
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes maxReadAtomicAsTarget(int value) {
+        maxReadAtomicAsTarget = checked(QueuePairAttribute.MAX_DEST_RD_ATOMIC, value, 0, 255);
+        give(QueuePairAttribute.MAX_DEST_RD_ATOMIC);
+        return this;
+    }
+
+    /**
+     * RDMA reads and atomics outstanding from the peer at most.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int maxReadAtomicAsTarget() {
+        return maxReadAtomicAsTarget;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#MIN_RNR_TIMER}. How long the peer is to wait when no receive is posted, coded as in the specification: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, 0 is 655.36 ms.
+     *
+     * @param value the attribute, 0 to 31
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes minRnrTimer(int value) {
+        minRnrTimer = checked(QueuePairAttribute.MIN_RNR_TIMER, value, 0, 31);
+        give(QueuePairAttribute.MIN_RNR_TIMER);
+        return this;
+    }
+
+    /**
+     * How long the peer is to wait when no receive is posted, coded as in the specification: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, 0 is 655.36 ms.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int minRnrTimer() {
+        return minRnrTimer;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#PORT}. Port number, from 1.
+     *
+     * @param value the attribute, 0 to 255
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes port(int value) {
+        port = checked(QueuePairAttribute.PORT, value, 0, 255);
+        give(QueuePairAttribute.PORT);
+        return this;
+    }
+
+    /**
+     * Port number, from 1.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int port() {
+        return port;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#TIMEOUT}. How long to wait for an acknowledgement: 4.096 microseconds times two to this power; 0 is for ever.
+     *
+     * @param value the attribute, 0 to 31
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes timeout(int value) {
+        timeout = checked(QueuePairAttribute.TIMEOUT, value, 0, 31);
+        give(QueuePairAttribute.TIMEOUT);
+        return this;
+    }
+
+    /**
+     * How long to wait for an acknowledgement: 4.096 microseconds times two to this power; 0 is for ever.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int timeout() {
+        return timeout;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#RETRY_CNT}. How often to send again what is not acknowledged.
+     *
+     * @param value the attribute, 0 to 7
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes retryCount(int value) {
+        retryCount = checked(QueuePairAttribute.RETRY_CNT, value, 0, 7);
+        give(QueuePairAttribute.RETRY_CNT);
+        return this;
+    }
+
+    /**
+     * How often to send again what is not acknowledged.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int retryCount() {
+        return retryCount;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#RNR_RETRY}. How often to send again when the peer has no receive posted; 7 is without end.
+     *
+     * @param value the attribute, 0 to 7
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes rnrRetry(int value) {
+        rnrRetry = checked(QueuePairAttribute.RNR_RETRY, value, 0, 7);
+        give(QueuePairAttribute.RNR_RETRY);
+        return this;
+    }
+
+    /**
+     * How often to send again when the peer has no receive posted; 7 is without end.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int rnrRetry() {
+        return rnrRetry;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#RATE_LIMIT}. Rate limit of a raw packet queue pair, in kilobits per second.
+     *
+     * @param value the attribute, 0 to 2147483647
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairAttributes rateLimit(int value) {
+        rateLimit = checked(QueuePairAttribute.RATE_LIMIT, value, 0, 2147483647);
+        give(QueuePairAttribute.RATE_LIMIT);
+        return this;
+    }
+
+    /**
+     * Rate limit of a raw packet queue pair, in kilobits per second.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public int rateLimit() {
+        return rateLimit;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#PATH_MIG_STATE}. State of automatic path migration.
+     *
+     * @param value the attribute
+     * @return this
+     * @throws NullPointerException when it is null
+     */
+    public QueuePairAttributes pathMigrationState(PathMigrationState value) {
+        pathMigrationState = Objects.requireNonNull(value, "pathMigrationState");
+        give(QueuePairAttribute.PATH_MIG_STATE);
+        return this;
+    }
+
+    /**
+     * State of automatic path migration.
+     *
+     * @return the attribute; without meaning unless it is given
+     */
+    public PathMigrationState pathMigrationState() {
+        return pathMigrationState;
+    }
+
+    /**
+     * Gives {@link QueuePairAttribute#CAP}. Sizes of the queues; few devices can change them.
+     *
+     * @param value the sizes
+     * @return this
+     * @throws NullPointerException when it is null
+     */
+    public QueuePairAttributes capabilities(QueuePairCapabilities value) {
+        capabilities = Objects.requireNonNull(value, "capabilities");
+        give(QueuePairAttribute.CAP);
+        return this;
+    }
+
+    /**
+     * Sizes of the queues.
+     *
+     * @return the attribute; null unless it is given
+     */
+    public QueuePairCapabilities capabilities() {
+        return capabilities;
+    }
+
+    void write(MemorySegment struct) {
+        ibv_qp_attr.qp_state(struct, state.code());
+        ibv_qp_attr.cur_qp_state(struct, currentState.code());
+        if (pathMtu != null) {
+            ibv_qp_attr.path_mtu(struct, pathMtu.code());
+        }
+        ibv_qp_attr.qkey(struct, qkey);
+        ibv_qp_attr.rq_psn(struct, receivePsn);
+        ibv_qp_attr.sq_psn(struct, sendPsn);
+        ibv_qp_attr.dest_qp_num(struct, destinationQueuePair);
+        ibv_qp_attr.qp_access_flags(struct, AccessFlag.mask(accessFlags));
+        if (addressVector != null) {
+            addressVector.write(ibv_qp_attr.ah_attr(struct));
+        }
+        if (alternatePath != null) {
+            alternatePath.write(ibv_qp_attr.alt_ah_attr(struct));
+            ibv_qp_attr.alt_port_num(struct, (byte) alternatePath.port());
+        }
+        ibv_qp_attr.pkey_index(struct, (short) pkeyIndex);
+        ibv_qp_attr.en_sqd_async_notify(struct, (byte) (notifyWhenDrained ? 1 : 0));
+        ibv_qp_attr.max_rd_atomic(struct, (byte) maxReadAtomicAsInitiator);
+        ibv_qp_attr.max_dest_rd_atomic(struct, (byte) maxReadAtomicAsTarget);
+        ibv_qp_attr.min_rnr_timer(struct, (byte) minRnrTimer);
+        ibv_qp_attr.port_num(struct, (byte) port);
+        ibv_qp_attr.timeout(struct, (byte) timeout);
+        ibv_qp_attr.retry_cnt(struct, (byte) retryCount);
+        ibv_qp_attr.rnr_retry(struct, (byte) rnrRetry);
+        ibv_qp_attr.rate_limit(struct, rateLimit);
+        ibv_qp_attr.path_mig_state(struct, pathMigrationState.code());
+        if (capabilities != null) {
+            capabilities.write(ibv_qp_attr.cap(struct));
+        }
+    }
+
+    static QueuePairAttributes read(MemorySegment struct) {
+        QueuePairAttributes attributes = new QueuePairAttributes();
+        attributes.state = QueuePairState.of(ibv_qp_attr.qp_state(struct));
+        attributes.currentState = QueuePairState.of(ibv_qp_attr.cur_qp_state(struct));
+        int mtu = ibv_qp_attr.path_mtu(struct);
+        // A queue pair that was never connected has no path MTU.
+        attributes.pathMtu = mtu == 0 ? null : Mtu.of(mtu);
+        attributes.qkey = ibv_qp_attr.qkey(struct);
+        attributes.receivePsn = ibv_qp_attr.rq_psn(struct);
+        attributes.sendPsn = ibv_qp_attr.sq_psn(struct);
+        attributes.destinationQueuePair = ibv_qp_attr.dest_qp_num(struct);
+        attributes.accessFlags = AccessFlag.of(ibv_qp_attr.qp_access_flags(struct));
+        attributes.addressVector = AddressVector.read(ibv_qp_attr.ah_attr(struct));
+        attributes.alternatePath = AddressVector.read(ibv_qp_attr.alt_ah_attr(struct));
+        attributes.pkeyIndex = Short.toUnsignedInt(ibv_qp_attr.pkey_index(struct));
+        attributes.notifyWhenDrained = ibv_qp_attr.en_sqd_async_notify(struct) != 0;
+        attributes.maxReadAtomicAsInitiator = Byte.toUnsignedInt(ibv_qp_attr.max_rd_atomic(struct));
+        attributes.maxReadAtomicAsTarget = Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(struct));
+        attributes.minRnrTimer = Byte.toUnsignedInt(ibv_qp_attr.min_rnr_timer(struct));
+        attributes.port = Byte.toUnsignedInt(ibv_qp_attr.port_num(struct));
+        attributes.timeout = Byte.toUnsignedInt(ibv_qp_attr.timeout(struct));
+        attributes.retryCount = Byte.toUnsignedInt(ibv_qp_attr.retry_cnt(struct));
+        attributes.rnrRetry = Byte.toUnsignedInt(ibv_qp_attr.rnr_retry(struct));
+        attributes.rateLimit = ibv_qp_attr.rate_limit(struct);
+        attributes.pathMigrationState = PathMigrationState.of(ibv_qp_attr.path_mig_state(struct));
+        attributes.capabilities = QueuePairCapabilities.read(ibv_qp_attr.cap(struct));
+        attributes.given.addAll(EnumSet.allOf(QueuePairAttribute.class));
+        return attributes;
+    }
+
+    /** The attributes that are given. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder();
+        for (QueuePairAttribute attribute : given) {
+            text.append(text.isEmpty() ? "" : ", ").append(attribute).append('=').append(valueOf(attribute));
+        }
+        return text.toString();
+    }
+
+    private Object valueOf(QueuePairAttribute attribute) {
+        return switch (attribute) {
+            case STATE -> state;
+            case CUR_STATE -> currentState;
+            case PATH_MTU -> pathMtu;
+            case QKEY -> qkey;
+            case RQ_PSN -> receivePsn;
+            case SQ_PSN -> sendPsn;
+            case DEST_QPN -> destinationQueuePair;
+            case ACCESS_FLAGS -> accessFlags;
+            case AV -> addressVector;
+            case ALT_PATH -> alternatePath;
+            case PKEY_INDEX -> pkeyIndex;
+            case EN_SQD_ASYNC_NOTIFY -> notifyWhenDrained;
+            case MAX_QP_RD_ATOMIC -> maxReadAtomicAsInitiator;
+            case MAX_DEST_RD_ATOMIC -> maxReadAtomicAsTarget;
+            case MIN_RNR_TIMER -> minRnrTimer;
+            case PORT -> port;
+            case TIMEOUT -> timeout;
+            case RETRY_CNT -> retryCount;
+            case RNR_RETRY -> rnrRetry;
+            case RATE_LIMIT -> rateLimit;
+            case PATH_MIG_STATE -> pathMigrationState;
+            case CAP -> capabilities;
+        };
+    }
+}

@@ -1,0 +1,55 @@
+package org.rdmapanama;
+
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/** State of a queue pair, {@code enum ibv_qp_state}; see ibv_modify_qp(3) and InfiniBand Architecture volume 1, 10.3.1. */
+public enum QueuePairState {
+    /** Made, and nothing else. */
+    RESET(rdma_h.IBV_QPS_RESET()),
+    /** Receives may be posted; nothing moves yet. */
+    INIT(rdma_h.IBV_QPS_INIT()),
+    /** Ready to receive. */
+    RTR(rdma_h.IBV_QPS_RTR()),
+    /** Ready to send, and to receive. */
+    RTS(rdma_h.IBV_QPS_RTS()),
+    /** Send queue drained: sends under way end, no new one begins. */
+    SQD(rdma_h.IBV_QPS_SQD()),
+    /** Send queue in error: UC and UD after a failed send. */
+    SQE(rdma_h.IBV_QPS_SQE()),
+    /** In error: all that is posted completes as flushed. */
+    ERR(rdma_h.IBV_QPS_ERR()),
+    /** None of these. */
+    UNKNOWN(rdma_h.IBV_QPS_UNKNOWN());
+
+    private static final QueuePairState[] VALUES = values();
+
+    private final int code;
+
+    QueuePairState(int code) {
+        this.code = code;
+    }
+
+    /**
+     * The value in C.
+     *
+     * @return the constant's number in {@code verbs.h}
+     */
+    public int code() {
+        return code;
+    }
+
+    /**
+     * The constant of a value in C.
+     *
+     * @param code its number in {@code verbs.h}
+     * @return the constant, UNKNOWN when there is none
+     */
+    public static QueuePairState of(int code) {
+        for (QueuePairState value : VALUES) {
+            if (value.code == code) {
+                return value;
+            }
+        }
+        return UNKNOWN;
+    }
+}

@@ -1,0 +1,193 @@
+package org.rdmapanama;
+
+import static org.rdmapanama.QueuePairAttribute.ACCESS_FLAGS;
+import static org.rdmapanama.QueuePairAttribute.ALT_PATH;
+import static org.rdmapanama.QueuePairAttribute.AV;
+import static org.rdmapanama.QueuePairAttribute.CUR_STATE;
+import static org.rdmapanama.QueuePairAttribute.DEST_QPN;
+import static org.rdmapanama.QueuePairAttribute.EN_SQD_ASYNC_NOTIFY;
+import static org.rdmapanama.QueuePairAttribute.MAX_DEST_RD_ATOMIC;
+import static org.rdmapanama.QueuePairAttribute.MAX_QP_RD_ATOMIC;
+import static org.rdmapanama.QueuePairAttribute.MIN_RNR_TIMER;
+import static org.rdmapanama.QueuePairAttribute.PATH_MIG_STATE;
+import static org.rdmapanama.QueuePairAttribute.PATH_MTU;
+import static org.rdmapanama.QueuePairAttribute.PKEY_INDEX;
+import static org.rdmapanama.QueuePairAttribute.PORT;
+import static org.rdmapanama.QueuePairAttribute.QKEY;
+import static org.rdmapanama.QueuePairAttribute.RATE_LIMIT;
+import static org.rdmapanama.QueuePairAttribute.RETRY_CNT;
+import static org.rdmapanama.QueuePairAttribute.RNR_RETRY;
+import static org.rdmapanama.QueuePairAttribute.RQ_PSN;
+import static org.rdmapanama.QueuePairAttribute.SQ_PSN;
+import static org.rdmapanama.QueuePairAttribute.TIMEOUT;
+
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The legal transitions between states, and the attributes that each needs and allows: the tables of ibv_modify_qp(3)
+ * and of InfiniBand Architecture volume 1, 11.2.5.2.
+ *
+ * <p>Checking here gives a message that names the attribute; the kernel only says EINVAL.
+ */
+final class QueuePairTransitions {
+    private record Transition(QueuePairState from, QueuePairState to) {}
+
+    private record Attributes(Set<QueuePairAttribute> required, Set<QueuePairAttribute> optional) {}
+
+    private static final Map<QueuePairType, Map<Transition, Attributes>> TABLES = new EnumMap<>(QueuePairType.class);
+
+    static {
+        TABLES.put(QueuePairType.RC, connected(true));
+        TABLES.put(QueuePairType.XRC_SEND, connected(true));
+        TABLES.put(QueuePairType.XRC_RECV, connected(true));
+        TABLES.put(QueuePairType.UC, connected(false));
+        TABLES.put(QueuePairType.UD, datagram());
+        TABLES.put(QueuePairType.RAW_PACKET, raw());
+    }
+
+    private QueuePairTransitions() {}
+
+    private static Map<Transition, Attributes> connected(boolean reliable) {
+        Table table = new Table();
+        table.add(QueuePairState.RESET, QueuePairState.INIT, set(PKEY_INDEX, PORT, ACCESS_FLAGS), set());
+        table.add(QueuePairState.INIT, QueuePairState.INIT, set(), set(PKEY_INDEX, PORT, ACCESS_FLAGS));
+        table.add(
+                QueuePairState.INIT,
+                QueuePairState.RTR,
+                reliable
+                        ? set(AV, PATH_MTU, DEST_QPN, RQ_PSN, MAX_DEST_RD_ATOMIC, MIN_RNR_TIMER)
+                        : set(AV, PATH_MTU, DEST_QPN, RQ_PSN),
+                set(ALT_PATH, ACCESS_FLAGS, PKEY_INDEX));
+        Set<QueuePairAttribute> whileRunning = reliable
+                ? set(CUR_STATE, ALT_PATH, ACCESS_FLAGS, MIN_RNR_TIMER, PATH_MIG_STATE)
+                : set(CUR_STATE, ALT_PATH, ACCESS_FLAGS, PATH_MIG_STATE);
+        table.add(
+                QueuePairState.RTR,
+                QueuePairState.RTS,
+                reliable ? set(TIMEOUT, RETRY_CNT, RNR_RETRY, SQ_PSN, MAX_QP_RD_ATOMIC) : set(SQ_PSN),
+                whileRunning);
+        table.add(QueuePairState.RTS, QueuePairState.RTS, set(), whileRunning);
+        table.add(QueuePairState.RTS, QueuePairState.SQD, set(), set(EN_SQD_ASYNC_NOTIFY));
+        table.add(QueuePairState.SQD, QueuePairState.RTS, set(), whileRunning);
+        table.add(
+                QueuePairState.SQD,
+                QueuePairState.SQD,
+                set(),
+                reliable
+                        ? set(
+                                PORT,
+                                AV,
+                                TIMEOUT,
+                                RETRY_CNT,
+                                RNR_RETRY,
+                                MAX_QP_RD_ATOMIC,
+                                MAX_DEST_RD_ATOMIC,
+                                ALT_PATH,
+                                ACCESS_FLAGS,
+                                PKEY_INDEX,
+                                MIN_RNR_TIMER,
+                                PATH_MIG_STATE)
+                        : set(AV, ALT_PATH, ACCESS_FLAGS, PKEY_INDEX, PATH_MIG_STATE));
+        if (!reliable) {
+            table.add(QueuePairState.SQE, QueuePairState.RTS, set(), set(CUR_STATE, ACCESS_FLAGS));
+        }
+        return table.transitions;
+    }
+
+    private static Map<Transition, Attributes> datagram() {
+        Table table = new Table();
+        table.add(QueuePairState.RESET, QueuePairState.INIT, set(PKEY_INDEX, PORT, QKEY), set());
+        table.add(QueuePairState.INIT, QueuePairState.INIT, set(), set(PKEY_INDEX, PORT, QKEY));
+        table.add(QueuePairState.INIT, QueuePairState.RTR, set(), set(PKEY_INDEX, QKEY));
+        table.add(QueuePairState.RTR, QueuePairState.RTS, set(SQ_PSN), set(CUR_STATE, QKEY));
+        table.add(QueuePairState.RTS, QueuePairState.RTS, set(), set(CUR_STATE, QKEY));
+        table.add(QueuePairState.RTS, QueuePairState.SQD, set(), set(EN_SQD_ASYNC_NOTIFY));
+        table.add(QueuePairState.SQD, QueuePairState.RTS, set(), set(CUR_STATE, QKEY));
+        table.add(QueuePairState.SQD, QueuePairState.SQD, set(), set(PKEY_INDEX, QKEY));
+        table.add(QueuePairState.SQE, QueuePairState.RTS, set(), set(CUR_STATE, QKEY));
+        return table.transitions;
+    }
+
+    private static Map<Transition, Attributes> raw() {
+        Table table = new Table();
+        table.add(QueuePairState.RESET, QueuePairState.INIT, set(PORT), set());
+        table.add(QueuePairState.INIT, QueuePairState.INIT, set(), set(PORT));
+        table.add(QueuePairState.INIT, QueuePairState.RTR, set(), set());
+        table.add(QueuePairState.RTR, QueuePairState.RTS, set(), set(RATE_LIMIT));
+        table.add(QueuePairState.RTS, QueuePairState.RTS, set(), set(RATE_LIMIT));
+        table.add(QueuePairState.RTS, QueuePairState.SQD, set(), set());
+        table.add(QueuePairState.SQD, QueuePairState.RTS, set(), set(RATE_LIMIT));
+        table.add(QueuePairState.SQE, QueuePairState.RTS, set(), set());
+        return table.transitions;
+    }
+
+    /** Collects the rows of one type. */
+    private static final class Table {
+        final Map<Transition, Attributes> transitions = new HashMap<>();
+
+        void add(
+                QueuePairState from,
+                QueuePairState to,
+                Set<QueuePairAttribute> required,
+                Set<QueuePairAttribute> optional) {
+            transitions.put(new Transition(from, to), new Attributes(required, optional));
+        }
+    }
+
+    private static Set<QueuePairAttribute> set(QueuePairAttribute... attributes) {
+        Set<QueuePairAttribute> set = EnumSet.noneOf(QueuePairAttribute.class);
+        set.addAll(Arrays.asList(attributes));
+        return set;
+    }
+
+    /**
+     * Checks what is given against what a transition needs and allows. A type that is not in the tables, which only a
+     * driver knows, is left to the driver.
+     *
+     * @throws IllegalArgumentException when there is no such transition, an attribute is missing, or one is given that
+     *     does not belong there
+     */
+    static void check(QueuePairType type, QueuePairState current, QueuePairAttributes attributes) {
+        Map<Transition, Attributes> table = TABLES.get(type);
+        if (table == null) {
+            return;
+        }
+        Set<QueuePairAttribute> given = set();
+        given.addAll(attributes.given());
+        QueuePairState from = given.contains(CUR_STATE) ? attributes.currentState() : current;
+        QueuePairState to = given.contains(QueuePairAttribute.STATE) ? attributes.state() : from;
+        String transition = type + " queue pair " + from + " -> " + to;
+        given.remove(QueuePairAttribute.STATE);
+        Attributes row = table.get(new Transition(from, to));
+        if (to == QueuePairState.RESET || to == QueuePairState.ERR) {
+            row = new Attributes(set(), set());
+        }
+        if (row == null) {
+            throw new IllegalArgumentException(transition + " is no legal transition; from " + from + " it goes to "
+                    + targets(table, from));
+        }
+        Set<QueuePairAttribute> missing = EnumSet.copyOf(row.required());
+        missing.removeAll(given);
+        if (!missing.isEmpty()) {
+            throw new IllegalArgumentException(transition + " needs " + missing + " as well");
+        }
+        given.removeAll(row.required());
+        given.removeAll(row.optional());
+        // Sizes may be given wherever the device can change them.
+        given.remove(QueuePairAttribute.CAP);
+        if (!given.isEmpty()) {
+            throw new IllegalArgumentException(transition + " does not take " + given);
+        }
+    }
+
+    private static Set<QueuePairState> targets(Map<Transition, Attributes> table, QueuePairState from) {
+        Set<QueuePairState> targets = EnumSet.of(QueuePairState.RESET, QueuePairState.ERR);
+        table.keySet().stream().filter(t -> t.from() == from).forEach(t -> targets.add(t.to()));
+        return targets;
+    }
+}

@@ -1,0 +1,172 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.verbs.ibv_recv_wr;
+
+/**
+ * A work request for a receive queue, {@code struct ibv_recv_wr}: encoded once in native memory, posted as often as
+ * wanted, and changed in place in between; see ibv_post_recv(3).
+ *
+ * <p>The request itself may be changed or posted again as soon as posting returns. The memory that it points to belongs
+ * to the device until it has completed. A datagram needs {@link AddressHandle#GRH_BYTES} bytes more than its data.
+ *
+ * <p>Threads: one at a time. It lives as long as its arena.
+ */
+public final class ReceiveWorkRequest {
+    private static final long SIZE = ibv_recv_wr.sizeof();
+    private static final long WR_ID = ibv_recv_wr.wr_id$offset();
+    private static final long NEXT = ibv_recv_wr.next$offset();
+    private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
+    private static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
+
+    private final VerbsArena arena;
+    private final MemorySegment struct;
+    private final long address;
+    private final Segments segments;
+    private ReceiveWorkRequest next;
+
+    private ReceiveWorkRequest(VerbsArena arena, int maxSegments) {
+        this.arena = arena;
+        struct = arena.allocate(SIZE + Segments.bytes(maxSegments), Long.BYTES);
+        address = struct.address();
+        segments = new Segments(struct, SIZE, maxSegments, NUM_SGE);
+        struct.set(JAVA_LONG, SG_LIST, address + SIZE);
+    }
+
+    /**
+     * Makes a work request: a receive of nothing, until told otherwise.
+     *
+     * @param arena of the queue pairs that it will be posted to
+     * @param maxSegments how many segments it can hold, 0 or more
+     * @return a new one
+     * @throws IllegalArgumentException when the number is negative
+     * @throws IllegalStateException when the arena is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static ReceiveWorkRequest allocate(VerbsArena arena, int maxSegments) {
+        return new ReceiveWorkRequest(arena, Segments.checkCount(maxSegments));
+    }
+
+    long address(VerbsArena queueArena) {
+        if (queueArena != arena) {
+            throw new IllegalArgumentException("this work request belongs to another arena than the queue pair");
+        }
+        return address;
+    }
+
+    /**
+     * Sets the identifier that the completion will carry.
+     *
+     * @param id any 64 bits
+     * @return this
+     */
+    public ReceiveWorkRequest id(long id) {
+        struct.set(JAVA_LONG, WR_ID, id);
+        return this;
+    }
+
+    /**
+     * The identifier that the completion will carry.
+     *
+     * @return what was set, else 0
+     */
+    public long id() {
+        return struct.get(JAVA_LONG, WR_ID);
+    }
+
+    /**
+     * Adds a part of a region, to be filled after the parts added before.
+     *
+     * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
+     * @param offset where it begins in the region, in bytes
+     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @return this
+     * @throws IndexOutOfBoundsException when the part is not inside the region
+     * @throws IllegalArgumentException when the region belongs to another arena
+     * @throws IllegalStateException when the region is closed or no further segment fits
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public ReceiveWorkRequest add(MemoryRegion region, long offset, long length) {
+        segments.add(arena, region, offset, length);
+        return this;
+    }
+
+    /**
+     * Adds a slice of a region, to be filled after the parts added before.
+     *
+     * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
+     * @param slice a slice of the region's memory
+     * @return this
+     * @throws IndexOutOfBoundsException when the slice is not inside the region
+     * @throws IllegalArgumentException when the region belongs to another arena
+     * @throws IllegalStateException when the region is closed or no further segment fits
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public ReceiveWorkRequest add(MemoryRegion region, MemorySegment slice) {
+        segments.add(arena, region, slice);
+        return this;
+    }
+
+    /**
+     * Changes one part in place.
+     *
+     * @param index which one, in the order added
+     * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
+     * @param offset where it begins in the region, in bytes
+     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @return this
+     * @throws IndexOutOfBoundsException when there is no such part, or the new one is not inside the region
+     * @throws IllegalArgumentException when the region belongs to another arena
+     * @throws IllegalStateException when the region is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public ReceiveWorkRequest set(int index, MemoryRegion region, long offset, long length) {
+        segments.set(arena, index, region, offset, length);
+        return this;
+    }
+
+    /**
+     * Removes all parts.
+     *
+     * @return this
+     */
+    public ReceiveWorkRequest clear() {
+        segments.clear();
+        return this;
+    }
+
+    /**
+     * Chains another work request behind this one: posting this one posts both.
+     *
+     * @param following what comes after this, or null for nothing
+     * @return this
+     * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
+     */
+    public ReceiveWorkRequest next(ReceiveWorkRequest following) {
+        for (ReceiveWorkRequest request = following; request != null; request = request.next) {
+            if (request == this) {
+                throw new IllegalArgumentException("a chain of work requests must end");
+            }
+        }
+        struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
+        next = following;
+        return this;
+    }
+
+    /**
+     * What is chained behind this.
+     *
+     * @return the next work request, or null
+     */
+    public ReceiveWorkRequest next() {
+        return next;
+    }
+
+    /** Identifier and number of segments. */
+    @Override
+    public String toString() {
+        return "receive work request " + id() + " (" + segments + ")";
+    }
+}

@@ -1,0 +1,79 @@
+package org.rdmapanama;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+
+/** Which memory may be registered, and why registering failed. */
+final class RegistrableMemory {
+    private static final Path LIMITS = Path.of("/proc/self/limits");
+
+    private RegistrableMemory() {}
+
+    static void check(MemorySegment memory, VerbsArena arena) {
+        checkShape(memory);
+        if (!memory.scope().isAlive()) {
+            throw new IllegalStateException("the memory's arena is closed");
+        }
+        boolean neverFreed = memory.scope().equals(Arena.global().scope());
+        if (!neverFreed && !arena.owns(memory)) {
+            throw new IllegalArgumentException("this memory belongs to an arena that could free it while the device"
+                    + " still uses it: take it from the VerbsArena, with allocate or as the arena of FileChannel.map,"
+                    + " or, if you see to its life yourself, pass"
+                    + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
+        }
+    }
+
+    static void checkShape(MemorySegment memory) {
+        if (!memory.isNative()) {
+            throw new IllegalArgumentException(
+                    "a segment on the heap cannot be registered, the collector moves it: allocate it from the VerbsArena");
+        }
+        if (memory.byteSize() == 0) {
+            throw new IllegalArgumentException("an empty segment cannot be registered; a pointer that came from native"
+                    + " code has no size until it is reinterpreted");
+        }
+    }
+
+    static void checkAccess(MemorySegment memory, Set<AccessFlag> access) {
+        boolean remoteChange =
+                access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
+        if (remoteChange && !access.contains(AccessFlag.LOCAL_WRITE)) {
+            throw new IllegalArgumentException(access + " needs LOCAL_WRITE too");
+        }
+        if (memory.isReadOnly() && access.contains(AccessFlag.LOCAL_WRITE)) {
+            throw new IllegalArgumentException("read-only memory cannot be registered with LOCAL_WRITE");
+        }
+    }
+
+    /** What to do about a registration that failed, or null. */
+    static String cure(int errno, MemorySegment memory) {
+        if (errno == Errno.ENOMEM.number || errno == Errno.EAGAIN.number) {
+            return "registering pins " + memory.byteSize() + " bytes and the limit of locked memory (RLIMIT_MEMLOCK) is "
+                    + lockedMemoryLimit() + ": raise it with 'ulimit -l unlimited', in /etc/security/limits.conf, or"
+                    + " with LimitMEMLOCK=infinity in a systemd unit";
+        }
+        if (errno == Errno.EFAULT.number) {
+            return "the pages cannot be pinned with this access: a file mapped read-only can only be read";
+        }
+        return null;
+    }
+
+    /** The soft limit of this process, with its unit. */
+    static String lockedMemoryLimit() {
+        try {
+            for (String line : Files.readAllLines(LIMITS)) {
+                if (line.startsWith("Max locked memory")) {
+                    String soft = line.substring("Max locked memory".length()).trim().split("\\s+")[0];
+                    return soft.equals("unlimited") ? soft : soft + " bytes";
+                }
+            }
+        } catch (IOException unknown) {
+            // said below
+        }
+        return "not known";
+    }
+}

@@ -1,0 +1,403 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.Objects;
+import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/**
+ * A work request for a send queue, {@code struct ibv_send_wr}: encoded once in native memory, posted as often as
+ * wanted, and changed in place in between; see ibv_post_send(3).
+ *
+ * <p>{@snippet :
+ * SendWorkRequest write = SendWorkRequest.allocate(arena, 1)
+ *         .id(7)
+ *         .rdmaWrite(peerAddress, peerKey)
+ *         .add(region, 0, 4096)
+ *         .signaled(true);
+ * qp.postSend(write);
+ * }
+ *
+ * <p>The request itself may be changed or posted again as soon as posting returns. The memory that it points to must
+ * not be touched until it has completed, unless it went {@link #inline}.
+ *
+ * <p>Threads: one at a time. It lives as long as its arena.
+ */
+public final class SendWorkRequest {
+    private static final ValueLayout.OfInt NETWORK_INT = JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final long SIZE = ibv_send_wr.sizeof();
+    private static final long WR_ID = ibv_send_wr.wr_id$offset();
+    private static final long NEXT = ibv_send_wr.next$offset();
+    private static final long SG_LIST = ibv_send_wr.sg_list$offset();
+    private static final long NUM_SGE = ibv_send_wr.num_sge$offset();
+    private static final long OPCODE = ibv_send_wr.opcode$offset();
+    private static final long SEND_FLAGS = ibv_send_wr.send_flags$offset();
+    private static final long IMM_DATA = ibv_send_wr.imm_data$offset();
+    private static final long WR = ibv_send_wr.wr$offset();
+    private static final long RDMA_REMOTE_ADDR = WR + ibv_send_wr.wr.rdma.remote_addr$offset();
+    private static final long RDMA_RKEY = WR + ibv_send_wr.wr.rdma.rkey$offset();
+    private static final long ATOMIC_REMOTE_ADDR = WR + ibv_send_wr.wr.atomic.remote_addr$offset();
+    private static final long ATOMIC_COMPARE_ADD = WR + ibv_send_wr.wr.atomic.compare_add$offset();
+    private static final long ATOMIC_SWAP = WR + ibv_send_wr.wr.atomic.swap$offset();
+    private static final long ATOMIC_RKEY = WR + ibv_send_wr.wr.atomic.rkey$offset();
+    private static final long UD_AH = WR + ibv_send_wr.wr.ud.ah$offset();
+    private static final long UD_REMOTE_QPN = WR + ibv_send_wr.wr.ud.remote_qpn$offset();
+    private static final long UD_REMOTE_QKEY = WR + ibv_send_wr.wr.ud.remote_qkey$offset();
+    private static final int SEND = rdma_h.IBV_WR_SEND();
+    private static final int SEND_WITH_IMM = rdma_h.IBV_WR_SEND_WITH_IMM();
+    private static final int RDMA_WRITE = rdma_h.IBV_WR_RDMA_WRITE();
+    private static final int RDMA_WRITE_WITH_IMM = rdma_h.IBV_WR_RDMA_WRITE_WITH_IMM();
+    private static final int RDMA_READ = rdma_h.IBV_WR_RDMA_READ();
+    private static final int ATOMIC_CMP_AND_SWP = rdma_h.IBV_WR_ATOMIC_CMP_AND_SWP();
+    private static final int ATOMIC_FETCH_AND_ADD = rdma_h.IBV_WR_ATOMIC_FETCH_AND_ADD();
+    private static final int SIGNALED = rdma_h.IBV_SEND_SIGNALED();
+    private static final int SOLICITED = rdma_h.IBV_SEND_SOLICITED();
+    private static final int FENCE = rdma_h.IBV_SEND_FENCE();
+    private static final int INLINE = rdma_h.IBV_SEND_INLINE();
+
+    private final VerbsArena arena;
+    private final MemorySegment struct;
+    private final long address;
+    private final Segments segments;
+    private SendWorkRequest next;
+    private AddressHandle addressHandle;
+
+    private SendWorkRequest(VerbsArena arena, int maxSegments) {
+        this.arena = arena;
+        struct = arena.allocate(SIZE + Segments.bytes(maxSegments), Long.BYTES);
+        address = struct.address();
+        segments = new Segments(struct, SIZE, maxSegments, NUM_SGE);
+        struct.set(JAVA_LONG, SG_LIST, address + SIZE);
+        struct.set(JAVA_INT, OPCODE, SEND);
+    }
+
+    /**
+     * Makes a work request: a send of nothing, not signaled, until told otherwise.
+     *
+     * @param arena of the queue pairs that it will be posted to
+     * @param maxSegments how many segments it can hold, 0 or more
+     * @return a new one
+     * @throws IllegalArgumentException when the number is negative
+     * @throws IllegalStateException when the arena is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static SendWorkRequest allocate(VerbsArena arena, int maxSegments) {
+        return new SendWorkRequest(arena, Segments.checkCount(maxSegments));
+    }
+
+    long address(VerbsArena queueArena) {
+        if (queueArena != arena) {
+            throw new IllegalArgumentException("this work request belongs to another arena than the queue pair");
+        }
+        return address;
+    }
+
+    /**
+     * Sets the identifier that the completion will carry.
+     *
+     * @param id any 64 bits
+     * @return this
+     */
+    public SendWorkRequest id(long id) {
+        struct.set(JAVA_LONG, WR_ID, id);
+        return this;
+    }
+
+    /**
+     * The identifier that the completion will carry.
+     *
+     * @return what was set, else 0
+     */
+    public long id() {
+        return struct.get(JAVA_LONG, WR_ID);
+    }
+
+    /**
+     * Makes this a SEND: the data goes into the peer's next receive.
+     *
+     * @return this
+     */
+    public SendWorkRequest send() {
+        struct.set(JAVA_INT, OPCODE, SEND);
+        return this;
+    }
+
+    /**
+     * Makes this a SEND_WITH_IMM: as {@link #send()}, with 32 bits for the completion of the receive.
+     *
+     * @param immediate what {@link WorkCompletions#immediate} gives the peer
+     * @return this
+     */
+    public SendWorkRequest sendWithImmediate(int immediate) {
+        struct.set(JAVA_INT, OPCODE, SEND_WITH_IMM);
+        struct.set(NETWORK_INT, IMM_DATA, immediate);
+        return this;
+    }
+
+    /**
+     * Makes this an RDMA_WRITE: the data goes into the peer's memory, of which the peer notices nothing.
+     *
+     * @param remoteAddress where, in the peer's address space
+     * @param rkey the remote key of the peer's region
+     * @return this
+     */
+    public SendWorkRequest rdmaWrite(long remoteAddress, int rkey) {
+        struct.set(JAVA_INT, OPCODE, RDMA_WRITE);
+        return remote(remoteAddress, rkey);
+    }
+
+    /**
+     * Makes this an RDMA_WRITE_WITH_IMM: as {@link #rdmaWrite}, and then it uses up one of the peer's receives, whose
+     * completion carries 32 bits.
+     *
+     * @param remoteAddress where, in the peer's address space
+     * @param rkey the remote key of the peer's region
+     * @param immediate what {@link WorkCompletions#immediate} gives the peer
+     * @return this
+     */
+    public SendWorkRequest rdmaWriteWithImmediate(long remoteAddress, int rkey, int immediate) {
+        struct.set(JAVA_INT, OPCODE, RDMA_WRITE_WITH_IMM);
+        struct.set(NETWORK_INT, IMM_DATA, immediate);
+        return remote(remoteAddress, rkey);
+    }
+
+    /**
+     * Makes this an RDMA_READ: data comes from the peer's memory into the segments of this.
+     *
+     * @param remoteAddress from where, in the peer's address space
+     * @param rkey the remote key of the peer's region
+     * @return this
+     */
+    public SendWorkRequest rdmaRead(long remoteAddress, int rkey) {
+        struct.set(JAVA_INT, OPCODE, RDMA_READ);
+        return remote(remoteAddress, rkey);
+    }
+
+    private SendWorkRequest remote(long remoteAddress, int rkey) {
+        struct.set(JAVA_LONG, RDMA_REMOTE_ADDR, remoteAddress);
+        struct.set(JAVA_INT, RDMA_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Changes only where an RDMA write or read goes.
+     *
+     * @param remoteAddress where, in the peer's address space
+     * @return this
+     */
+    public SendWorkRequest remoteAddress(long remoteAddress) {
+        struct.set(JAVA_LONG, RDMA_REMOTE_ADDR, remoteAddress);
+        return this;
+    }
+
+    /**
+     * Makes this an ATOMIC_CMP_AND_SWP: eight bytes of the peer's memory become {@code desired} if they are
+     * {@code expected}. What they were before comes into the eight bytes of this one's segment.
+     *
+     * @param remoteAddress of the eight bytes, a multiple of 8
+     * @param rkey the remote key of the peer's region
+     * @param expected what they must be
+     * @param desired what they become
+     * @return this
+     */
+    public SendWorkRequest compareAndSwap(long remoteAddress, int rkey, long expected, long desired) {
+        struct.set(JAVA_INT, OPCODE, ATOMIC_CMP_AND_SWP);
+        struct.set(JAVA_LONG, ATOMIC_REMOTE_ADDR, remoteAddress);
+        struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, expected);
+        struct.set(JAVA_LONG, ATOMIC_SWAP, desired);
+        struct.set(JAVA_INT, ATOMIC_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Makes this an ATOMIC_FETCH_AND_ADD: a number is added to eight bytes of the peer's memory. What they were before
+     * comes into the eight bytes of this one's segment.
+     *
+     * @param remoteAddress of the eight bytes, a multiple of 8
+     * @param rkey the remote key of the peer's region
+     * @param delta what is added
+     * @return this
+     */
+    public SendWorkRequest fetchAndAdd(long remoteAddress, int rkey, long delta) {
+        struct.set(JAVA_INT, OPCODE, ATOMIC_FETCH_AND_ADD);
+        struct.set(JAVA_LONG, ATOMIC_REMOTE_ADDR, remoteAddress);
+        struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, delta);
+        struct.set(JAVA_INT, ATOMIC_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Says where a datagram goes. Every send on a datagram queue pair needs it.
+     *
+     * @param handle the way to the peer
+     * @param queuePairNumber the peer's queue pair, 24 bits
+     * @param qkey the peer's Q_Key
+     * @return this
+     * @throws NullPointerException when the handle is null
+     */
+    public SendWorkRequest to(AddressHandle handle, int queuePairNumber, int qkey) {
+        addressHandle = Objects.requireNonNull(handle, "handle");
+        struct.set(JAVA_LONG, UD_AH, handle.address);
+        struct.set(JAVA_INT, UD_REMOTE_QPN, queuePairNumber);
+        struct.set(JAVA_INT, UD_REMOTE_QKEY, qkey);
+        return this;
+    }
+
+    void holdAddressHandle(ProtectionDomain protectionDomain) {
+        if (addressHandle == null || addressHandle.protectionDomain != protectionDomain) {
+            throw new IllegalArgumentException(
+                    "a datagram needs an address handle of the queue pair's protection domain: see to(...)");
+        }
+        addressHandle.enter();
+    }
+
+    void releaseAddressHandle() {
+        addressHandle.exit();
+    }
+
+    /**
+     * Sets whether this completes visibly when it succeeds. Failures always do.
+     *
+     * @param on true to get a completion
+     * @return this
+     */
+    public SendWorkRequest signaled(boolean on) {
+        return flag(SIGNALED, on);
+    }
+
+    /**
+     * Sets whether the receiver is woken even if it only waits for solicited completions.
+     *
+     * @param on true to wake it
+     * @return this
+     */
+    public SendWorkRequest solicited(boolean on) {
+        return flag(SOLICITED, on);
+    }
+
+    /**
+     * Sets whether this waits for the RDMA reads and atomics posted before it.
+     *
+     * @param on true to wait
+     * @return this
+     */
+    public SendWorkRequest fence(boolean on) {
+        return flag(FENCE, on);
+    }
+
+    /**
+     * Sets whether the data is copied when this is posted, so that its memory is free at once. It must fit into the
+     * queue pair's {@link QueuePairCapabilities#maxInlineData()}. For sends and writes only.
+     *
+     * @param on true to copy
+     * @return this
+     */
+    public SendWorkRequest inline(boolean on) {
+        return flag(INLINE, on);
+    }
+
+    private SendWorkRequest flag(int bit, boolean on) {
+        int flags = struct.get(JAVA_INT, SEND_FLAGS);
+        struct.set(JAVA_INT, SEND_FLAGS, on ? flags | bit : flags & ~bit);
+        return this;
+    }
+
+    /**
+     * Adds a part of a region, behind the parts added before.
+     *
+     * @param region where the data is, or goes
+     * @param offset where it begins in the region, in bytes
+     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @return this
+     * @throws IndexOutOfBoundsException when the part is not inside the region
+     * @throws IllegalArgumentException when the region belongs to another arena
+     * @throws IllegalStateException when the region is closed or no further segment fits
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public SendWorkRequest add(MemoryRegion region, long offset, long length) {
+        segments.add(arena, region, offset, length);
+        return this;
+    }
+
+    /**
+     * Adds a slice of a region, behind the parts added before.
+     *
+     * @param region where the data is, or goes
+     * @param slice a slice of the region's memory
+     * @return this
+     * @throws IndexOutOfBoundsException when the slice is not inside the region
+     * @throws IllegalArgumentException when the region belongs to another arena
+     * @throws IllegalStateException when the region is closed or no further segment fits
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public SendWorkRequest add(MemoryRegion region, MemorySegment slice) {
+        segments.add(arena, region, slice);
+        return this;
+    }
+
+    /**
+     * Changes one part in place.
+     *
+     * @param index which one, in the order added
+     * @param region where the data is, or goes
+     * @param offset where it begins in the region, in bytes
+     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @return this
+     * @throws IndexOutOfBoundsException when there is no such part, or the new one is not inside the region
+     * @throws IllegalArgumentException when the region belongs to another arena
+     * @throws IllegalStateException when the region is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public SendWorkRequest set(int index, MemoryRegion region, long offset, long length) {
+        segments.set(arena, index, region, offset, length);
+        return this;
+    }
+
+    /**
+     * Removes all parts.
+     *
+     * @return this
+     */
+    public SendWorkRequest clear() {
+        segments.clear();
+        return this;
+    }
+
+    /**
+     * Chains another work request behind this one: posting this one posts both.
+     *
+     * @param following what comes after this, or null for nothing
+     * @return this
+     * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
+     */
+    public SendWorkRequest next(SendWorkRequest following) {
+        for (SendWorkRequest request = following; request != null; request = request.next) {
+            if (request == this) {
+                throw new IllegalArgumentException("a chain of work requests must end");
+            }
+        }
+        struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
+        next = following;
+        return this;
+    }
+
+    /**
+     * What is chained behind this.
+     *
+     * @return the next work request, or null
+     */
+    public SendWorkRequest next() {
+        return next;
+    }
+
+    /** Identifier, opcode and number of segments. */
+    @Override
+    public String toString() {
+        return "send work request " + id() + " (opcode " + struct.get(JAVA_INT, OPCODE) + ", " + segments + ")";
+    }
+}

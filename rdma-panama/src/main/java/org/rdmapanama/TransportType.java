@@ -1,0 +1,51 @@
+package org.rdmapanama;
+
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/** Family of transports of a device, {@code enum ibv_transport_type}. */
+public enum TransportType {
+    /** Not known. */
+    UNKNOWN(rdma_h.IBV_TRANSPORT_UNKNOWN()),
+    /** InfiniBand, or RoCE. */
+    IB(rdma_h.IBV_TRANSPORT_IB()),
+    /** iWARP. */
+    IWARP(rdma_h.IBV_TRANSPORT_IWARP()),
+    /** Cisco usNIC. */
+    USNIC(rdma_h.IBV_TRANSPORT_USNIC()),
+    /** Cisco usNIC over UDP. */
+    USNIC_UDP(rdma_h.IBV_TRANSPORT_USNIC_UDP()),
+    /** Outside the specifications, such as EFA. */
+    UNSPECIFIED(rdma_h.IBV_TRANSPORT_UNSPECIFIED());
+
+    private static final TransportType[] VALUES = values();
+
+    private final int code;
+
+    TransportType(int code) {
+        this.code = code;
+    }
+
+    /**
+     * The value in C.
+     *
+     * @return the constant's number in {@code verbs.h}
+     */
+    public int code() {
+        return code;
+    }
+
+    /**
+     * The constant of a value in C.
+     *
+     * @param code its number in {@code verbs.h}
+     * @return the constant, UNKNOWN when there is none
+     */
+    public static TransportType of(int code) {
+        for (TransportType value : VALUES) {
+            if (value.code == code) {
+                return value;
+            }
+        }
+        return UNKNOWN;
+    }
+}

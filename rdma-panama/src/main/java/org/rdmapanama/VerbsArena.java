@@ -1,0 +1,196 @@
+package org.rdmapanama;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+
+/**
+ * An arena that owns memory together with the verbs objects that use it, and ends their lives in the right order.
+ *
+ * <p>A plain {@link Arena} does not say in which order it cleans up, and it knows nothing of a network card that may
+ * still write to its memory. Closing this one takes, for every {@link Context} opened in it:
+ *
+ * <ol>
+ *   <li>the queue pairs to the error state, and drains what was posted to them;
+ *   <li>then queue pairs, address handles, memory regions, completion queues, completion channels and protection
+ *       domains away, children before parents, and the device last;
+ *   <li>and only then, its memory.
+ * </ol>
+ *
+ * <p>Memory that is to be registered comes from this arena: from {@link #allocate}, or from
+ * {@link java.nio.channels.FileChannel#map(java.nio.channels.FileChannel.MapMode, long, long, Arena)} with this arena
+ * as its last argument. Both are freed after everything else, so registered memory is never freed.
+ *
+ * <h2>Which kind</h2>
+ *
+ * <table class="striped">
+ *   <caption>Kinds of arena</caption>
+ *   <thead><tr><th scope="col"></th><th scope="col">{@link #ofConfined()}</th><th scope="col">{@link #ofShared()}</th>
+ *   </tr></thead>
+ *   <tbody>
+ *     <tr><th scope="row">who may use its objects and memory</th><td>the thread that made it</td><td>any thread</td>
+ *     </tr>
+ *     <tr><th scope="row">other threads get</th><td>{@link WrongThreadException}</td><td>access</td></tr>
+ *     <tr><th scope="row">cost of a post or a poll</th><td>a comparison</td><td>two atomic additions</td></tr>
+ *     <tr><th scope="row">closing while another thread posts or polls</th><td>impossible</td><td>waits for that call
+ *       to end; the next one gets {@link IllegalStateException}</td></tr>
+ *   </tbody>
+ * </table>
+ *
+ * <p>In both, closing an object twice does nothing the second time, and using a closed one throws
+ * {@link IllegalStateException}.
+ */
+public final class VerbsArena implements Arena {
+    private static final Logger LOGGER = LogManager.getLogger(VerbsArena.class);
+
+    /**
+     * Arenas with an open device. A region may rest on memory that somebody else owns and the collector frees, such
+     * as a direct buffer: an arena that is dropped without being closed must keep it.
+     */
+    private static final Set<VerbsArena> WITH_OPEN_DEVICES = ConcurrentHashMap.newKeySet();
+
+    private final Arena memory;
+    private final Thread owner;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Set<Context> contexts = new LinkedHashSet<>();
+    private boolean closed;
+    private boolean memoryMayBeInUse;
+
+    private VerbsArena(Arena memory, Thread owner) {
+        this.memory = memory;
+        this.owner = owner;
+    }
+
+    /**
+     * An arena for one thread: the fastest, and the safest.
+     *
+     * @return a new arena, owned by the calling thread
+     */
+    public static VerbsArena ofConfined() {
+        return new VerbsArena(Arena.ofConfined(), Thread.currentThread());
+    }
+
+    /**
+     * An arena that any thread may use.
+     *
+     * @return a new arena
+     */
+    public static VerbsArena ofShared() {
+        return new VerbsArena(Arena.ofShared(), null);
+    }
+
+    /**
+     * Allocates zeroed native memory that lives until this arena closes.
+     *
+     * @param byteSize size in bytes
+     * @param byteAlignment alignment in bytes, a power of two; 4096 keeps a registered region from sharing its pages
+     * @return the memory
+     * @throws IllegalArgumentException when the size is negative or the alignment no power of two
+     * @throws IllegalStateException when this arena is closed
+     * @throws WrongThreadException when this arena is confined to another thread
+     * @throws OutOfMemoryError when there is no such memory
+     */
+    @Override
+    public MemorySegment allocate(long byteSize, long byteAlignment) {
+        return memory.allocate(byteSize, byteAlignment);
+    }
+
+    /**
+     * The scope of the memory of this arena.
+     *
+     * @return the scope; it ends when this arena has closed
+     */
+    @Override
+    public MemorySegment.Scope scope() {
+        return memory.scope();
+    }
+
+    /**
+     * Closes everything in this arena, in the order that the class text gives, and frees its memory.
+     *
+     * <p>A verb that fails on the way does not stop the rest. When a memory region could not be deregistered, the
+     * memory of this arena is not freed: it leaks, which the log and the exception say.
+     *
+     * <p>Work that is outstanding on a queue pair is given two seconds to drain; what did not drain by then is
+     * reported in the log.
+     *
+     * @throws VerbsException when a verb failed; further failures are suppressed exceptions of the first
+     * @throws WrongThreadException when this arena is confined to another thread
+     */
+    @Override
+    public void close() {
+        checkThread();
+        VerbsException failure = null;
+        lock.lock();
+        try {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            for (Context context : Set.copyOf(contexts)) {
+                failure = context.closeTree(failure);
+            }
+            WITH_OPEN_DEVICES.remove(this);
+            if (memoryMayBeInUse) {
+                LOGGER.error("leaking the memory of an arena: a region in it could not be deregistered");
+            } else {
+                memory.close();
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Null when shared. */
+    Thread owner() {
+        return owner;
+    }
+
+    /** Guards the making and closing of objects, never the data path. */
+    ReentrantLock lock() {
+        return lock;
+    }
+
+    void checkThread() {
+        if (owner != null && owner != Thread.currentThread()) {
+            throw new WrongThreadException("this arena is confined to " + owner);
+        }
+    }
+
+    void checkOpen() {
+        checkThread();
+        if (closed) {
+            throw new IllegalStateException("the arena is closed");
+        }
+    }
+
+    void add(Context context) {
+        contexts.add(context);
+        WITH_OPEN_DEVICES.add(this);
+    }
+
+    void remove(Context context) {
+        contexts.remove(context);
+        if (contexts.isEmpty()) {
+            WITH_OPEN_DEVICES.remove(this);
+        }
+    }
+
+    /** From now on the memory of this arena is never freed: the device may still use it. */
+    void leakMemory() {
+        memoryMayBeInUse = true;
+    }
+
+    /** Whether memory lives exactly as long as this arena. */
+    boolean owns(MemorySegment segment) {
+        return segment.scope().equals(memory.scope());
+    }
+}

@@ -1,0 +1,249 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.Objects;
+import org.rdmapanama.ffm.verbs.ibv_wc;
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/**
+ * A batch of work completions, an array of {@code struct ibv_wc}, that {@link CompletionQueue#poll} fills again and
+ * again; see ibv_poll_cq(3).
+ *
+ * <p>Fields are read by index, from 0 to {@link #count()}, and nothing is allocated. Status, request identifier, queue
+ * pair number and vendor error are valid whatever the status; the rest only on success.
+ *
+ * <p>Threads: one at a time.
+ */
+public final class WorkCompletions {
+    private static final ValueLayout.OfInt NETWORK_INT = JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final long SIZE = ibv_wc.sizeof();
+    private static final long WR_ID = ibv_wc.wr_id$offset();
+    private static final long STATUS = ibv_wc.status$offset();
+    private static final long OPCODE = ibv_wc.opcode$offset();
+    private static final long VENDOR_ERR = ibv_wc.vendor_err$offset();
+    private static final long BYTE_LEN = ibv_wc.byte_len$offset();
+    private static final long IMM_DATA = ibv_wc.imm_data$offset();
+    private static final long QP_NUM = ibv_wc.qp_num$offset();
+    private static final long SRC_QP = ibv_wc.src_qp$offset();
+    private static final long WC_FLAGS = ibv_wc.wc_flags$offset();
+    private static final int WITH_GRH = rdma_h.IBV_WC_GRH();
+    private static final int WITH_IMM = rdma_h.IBV_WC_WITH_IMM();
+
+    private final VerbsArena arena;
+    private final MemorySegment batch;
+    private final int capacity;
+    private int count;
+
+    /**
+     * Makes room for completions.
+     *
+     * @param arena of the completion queues that will be polled
+     * @param capacity how many one poll may take, at least 1
+     * @throws IllegalArgumentException when the capacity is not positive
+     * @throws IllegalStateException when the arena is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public WorkCompletions(VerbsArena arena, int capacity) {
+        if (capacity < 1) {
+            throw new IllegalArgumentException("a batch holds at least one completion, not " + capacity);
+        }
+        this.arena = arena;
+        this.capacity = capacity;
+        batch = arena.allocate(SIZE * capacity, 64);
+    }
+
+    long address(VerbsArena queueArena) {
+        if (queueArena != arena) {
+            throw new IllegalArgumentException("these completions belong to another arena than the queue");
+        }
+        return batch.address();
+    }
+
+    void polled(int completions) {
+        count = completions;
+    }
+
+    /**
+     * How many one poll may take.
+     *
+     * @return the number given when this was made
+     */
+    public int capacity() {
+        return capacity;
+    }
+
+    /**
+     * How many the last poll took.
+     *
+     * @return 0 to {@link #capacity()}
+     */
+    public int count() {
+        return count;
+    }
+
+    private long at(int index, long field) {
+        return Objects.checkIndex(index, count) * SIZE + field;
+    }
+
+    /**
+     * Identifier of the work request, as its poster gave it.
+     *
+     * @param index which completion
+     * @return any 64 bits
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public long id(int index) {
+        return batch.get(JAVA_LONG, at(index, WR_ID));
+    }
+
+    /**
+     * How the work request ended.
+     *
+     * @param index which completion
+     * @return the status
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public CompletionStatus status(int index) {
+        return CompletionStatus.of(batch.get(JAVA_INT, at(index, STATUS)));
+    }
+
+    /**
+     * Whether the work request succeeded.
+     *
+     * @param index which completion
+     * @return true when the status is {@link CompletionStatus#SUCCESS}
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public boolean succeeded(int index) {
+        return batch.get(JAVA_INT, at(index, STATUS)) == 0;
+    }
+
+    /**
+     * What kind of work request it was. Valid on success.
+     *
+     * @param index which completion
+     * @return the kind
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     * @throws IllegalArgumentException when the work request failed and the device left no kind
+     */
+    public CompletionOpcode opcode(int index) {
+        return CompletionOpcode.of(batch.get(JAVA_INT, at(index, OPCODE)));
+    }
+
+    /**
+     * What the driver adds to a failure, in the vendor's own numbers.
+     *
+     * @param index which completion
+     * @return the number, 0 when there is none
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int vendorError(int index) {
+        return batch.get(JAVA_INT, at(index, VENDOR_ERR));
+    }
+
+    /**
+     * How much data came: of a receive, an RDMA read or an atomic. A datagram counts the 40 bytes in front of it.
+     *
+     * @param index which completion
+     * @return size in bytes, unsigned
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int byteLength(int index) {
+        return batch.get(JAVA_INT, at(index, BYTE_LEN));
+    }
+
+    /**
+     * The immediate data that came with a receive, as its sender gave it.
+     *
+     * @param index which completion
+     * @return 32 bits; without meaning unless {@link #hasImmediate}
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int immediate(int index) {
+        return batch.get(NETWORK_INT, at(index, IMM_DATA));
+    }
+
+    /**
+     * Whether immediate data came.
+     *
+     * @param index which completion
+     * @return true when {@link #immediate} has a meaning
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public boolean hasImmediate(int index) {
+        return (flags(index) & WITH_IMM) != 0;
+    }
+
+    /**
+     * Whether a global routing header lies in the first 40 bytes of a received datagram. The 40 bytes are kept for it
+     * in any case.
+     *
+     * @param index which completion
+     * @return true when it is there
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public boolean hasGlobalRoutingHeader(int index) {
+        return (flags(index) & WITH_GRH) != 0;
+    }
+
+    /**
+     * The flags as C gives them, {@code enum ibv_wc_flags}.
+     *
+     * @param index which completion
+     * @return bits
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int flags(int index) {
+        return batch.get(JAVA_INT, at(index, WC_FLAGS));
+    }
+
+    /**
+     * Number of the local queue pair.
+     *
+     * @param index which completion
+     * @return 24 bits
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int queuePairNumber(int index) {
+        return batch.get(JAVA_INT, at(index, QP_NUM));
+    }
+
+    /**
+     * Number of the queue pair that a datagram came from.
+     *
+     * @param index which completion
+     * @return 24 bits
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int sourceQueuePair(int index) {
+        return batch.get(JAVA_INT, at(index, SRC_QP));
+    }
+
+    /**
+     * One line about a completion, for logs and exceptions.
+     *
+     * @param index which completion
+     * @return such as {@code RETRY_EXC_ERR (vendor error 0x81) on queue pair 17, work request 3}
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public String describe(int index) {
+        int vendorError = vendorError(index);
+        return status(index) + (vendorError == 0 ? "" : " (vendor error 0x" + Integer.toHexString(vendorError) + ")")
+                + " on queue pair " + queuePairNumber(index) + ", work request " + id(index);
+    }
+
+    /** What the last poll took. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder().append(count).append(" completions");
+        for (int i = 0; i < count; i++) {
+            text.append(i == 0 ? ": " : "; ").append(describe(i));
+        }
+        return text.toString();
+    }
+}

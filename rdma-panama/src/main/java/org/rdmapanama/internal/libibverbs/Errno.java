@@ -1,0 +1,63 @@
+package org.rdmapanama.internal.libibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout.PathElement;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.invoke.VarHandle;
+
+/** Turns what C functions return, and the errno they leave, into the results of the provider line. */
+final class Errno {
+    static final int EIO = 5;
+    static final int EAGAIN = 11;
+    static final int EINTR = 4;
+    static final int EINVAL = 22;
+    static final int ENOSYS = 38;
+    static final int EOPNOTSUPP = 95;
+
+    /** Makes a handle take a segment of {@link #allocate} first, in which the call leaves its errno. */
+    static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
+
+    private static final StructLayout STATE = Linker.Option.captureStateLayout();
+    private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
+
+    private Errno() {}
+
+    static MemorySegment allocate(Arena arena) {
+        return arena.allocate(STATE);
+    }
+
+    /** For functions that return a pointer, NULL for failure with errno set. */
+    static long pointer(long result, MemorySegment state) {
+        return result != 0 ? result : -captured(state);
+    }
+
+    /**
+     * For functions that return zero for success. Failure is an errno in most of libibverbs, -1 with errno set in the
+     * older parts of it, and a negated errno in some drivers.
+     */
+    static int status(int result, MemorySegment state) {
+        if (result == -1) {
+            return -captured(state);
+        }
+        return result > 0 ? -result : result;
+    }
+
+    /** What a failed call left; a call that left nothing failed for a reason nobody knows, which reads as EIO. */
+    static int captured(MemorySegment state) {
+        int errno = (int) ERRNO.get(state, 0L);
+        return errno > 0 ? errno : EIO;
+    }
+
+    /** Linked functions throw nothing checked: what arrives is unchecked, such as the word that a function is missing. */
+    static RuntimeException rethrow(Throwable e) {
+        if (e instanceof Error error) {
+            throw error;
+        }
+        if (e instanceof RuntimeException exception) {
+            throw exception;
+        }
+        throw new AssertionError(e);
+    }
+}

@@ -1,0 +1,207 @@
+package org.rdmapanama.internal.libibverbs;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import org.rdmapanama.ffm.verbs.ibv_context;
+import org.rdmapanama.ffm.verbs.ibv_context_ops;
+import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_gid_entry;
+import org.rdmapanama.ffm.verbs.ibv_port_attr;
+import org.rdmapanama.ffm.verbs.posix_mutex;
+import org.rdmapanama.ffm.verbs.verbs_context;
+
+/**
+ * The {@code static inline} functions and the macros of {@code verbs.h} that the object model needs.
+ *
+ * <p>The header compiles these into every C program, so no library exports them. They go through tables of function
+ * pointers that the driver fills in: {@code ibv_context.ops}, and, for what came later, {@code struct verbs_context},
+ * which lies before the {@code ibv_context} in memory. Each method here is named after the C function that it stands
+ * for and does what its text in the header does.
+ *
+ * <p>Handles take the function pointer as their first argument and are static constants, so that the compiler folds
+ * them; a handle bound to each context's pointer could not be.
+ */
+final class InlineVerbs {
+    private static final FunctionDescriptor INT_OF_3_ADDRESSES =
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final FunctionDescriptor POLL_CQ_TYPE =
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG);
+
+    private static final MethodHandle POST = pointer(INT_OF_3_ADDRESSES);
+    private static final MethodHandle POST_CRITICAL = pointer(INT_OF_3_ADDRESSES, Linker.Option.critical(false));
+    private static final MethodHandle POLL_CQ = pointer(POLL_CQ_TYPE);
+    private static final MethodHandle POLL_CQ_CRITICAL = pointer(POLL_CQ_TYPE, Linker.Option.critical(false));
+    private static final MethodHandle REQ_NOTIFY_CQ = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle QUERY_PORT =
+            pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_BYTE, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle QUERY_DEVICE_EX =
+            pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG));
+
+    /** __VERBS_ABI_IS_EXTENDED. */
+    private static final long ABI_IS_EXTENDED = -1L;
+
+    /**
+     * The bindings are generated on x86-64, where glibc's mutex has 40 bytes; on AArch64 it has 48. What lies behind
+     * the mutex of an {@code ibv_context} moves by the difference.
+     */
+    private static final long MUTEX_GROWTH =
+            System.getProperty("os.arch").equals("aarch64") ? 48 - posix_mutex.sizeof() : 0;
+
+    private static final long ABI_COMPAT = ibv_context.abi_compat$offset() + MUTEX_GROWTH;
+    private static final long SIZE_OF_VERBS_CONTEXT = verbs_context.sizeof() + MUTEX_GROWTH;
+
+    /** All of memory: the pointers followed here come from libibverbs, which says how far they reach. */
+    @SuppressWarnings("restricted")
+    private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
+    private InlineVerbs() {}
+
+    @SuppressWarnings("restricted")
+    private static MethodHandle pointer(FunctionDescriptor type, Linker.Option... options) {
+        return Linker.nativeLinker().downcallHandle(type, options);
+    }
+
+    /** {@code context->ops.post_send}, which {@link #post} takes. */
+    static MemorySegment postSendOf(long context) {
+        return op(context, ibv_context_ops.post_send$offset());
+    }
+
+    /** {@code context->ops.post_recv}, which {@link #post} takes. */
+    static MemorySegment postRecvOf(long context) {
+        return op(context, ibv_context_ops.post_recv$offset());
+    }
+
+    /** {@code context->ops.poll_cq}, which {@link #pollCq} takes. */
+    static MemorySegment pollCqOf(long context) {
+        return op(context, ibv_context_ops.poll_cq$offset());
+    }
+
+    /** {@code context->ops.req_notify_cq}, which {@link #reqNotifyCq} takes. */
+    static MemorySegment reqNotifyCqOf(long context) {
+        return op(context, ibv_context_ops.req_notify_cq$offset());
+    }
+
+    private static MemorySegment op(long context, long offset) {
+        return MEMORY.get(ADDRESS, context + ibv_context.ops$offset() + offset);
+    }
+
+    /** ibv_post_send and ibv_post_recv: an errno, or -1 in the iWARP drivers. */
+    static int post(MemorySegment function, long qp, long wr, long bad) {
+        try {
+            return (int) POST.invokeExact(function, qp, wr, bad);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** As {@link #post}, for drivers that never block or enter the kernel there. */
+    static int postCritical(MemorySegment function, long qp, long wr, long bad) {
+        try {
+            return (int) POST_CRITICAL.invokeExact(function, qp, wr, bad);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** ibv_poll_cq: a count, or negative. */
+    static int pollCq(MemorySegment function, long cq, int capacity, long wc) {
+        try {
+            return (int) POLL_CQ.invokeExact(function, cq, capacity, wc);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** As {@link #pollCq}, for drivers that never block or enter the kernel there. */
+    static int pollCqCritical(MemorySegment function, long cq, int capacity, long wc) {
+        try {
+            return (int) POLL_CQ_CRITICAL.invokeExact(function, cq, capacity, wc);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** ibv_req_notify_cq: an errno. */
+    static int reqNotifyCq(MemorySegment function, long cq, int solicitedOnly) {
+        try {
+            return (int) REQ_NOTIFY_CQ.invokeExact(function, cq, solicitedOnly);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** ___ibv_query_port, to which the header's macro ibv_query_port leads. */
+    static int queryPort(long context, int port, long attributes) {
+        MemorySegment function = verbsGetCtxOp(context, verbs_context.query_port$offset());
+        if (function == null) {
+            MEMORY.asSlice(attributes, ibv_port_attr.sizeof()).fill((byte) 0);
+            return Libibverbs.queryPort(context, (byte) port, attributes);
+        }
+        try {
+            return negated((int)
+                    QUERY_PORT.invokeExact(function, context, (byte) port, attributes, ibv_port_attr.sizeof()));
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** ibv_query_device_ex, with no input. */
+    static int queryDeviceEx(long context, long attributes) {
+        MemorySegment function = verbsGetCtxOp(context, verbs_context.query_device_ex$offset());
+        if (function != null) {
+            int result;
+            try {
+                result = (int) QUERY_DEVICE_EX.invokeExact(
+                        function, context, 0L, attributes, ibv_device_attr_ex.sizeof());
+            } catch (Throwable e) {
+                throw Errno.rethrow(e);
+            }
+            if (result != Errno.EOPNOTSUPP && result != Errno.ENOSYS) {
+                return negated(result);
+            }
+        }
+        MEMORY.asSlice(attributes, ibv_device_attr_ex.sizeof()).fill((byte) 0);
+        return Libibverbs.queryDevice(context, attributes + ibv_device_attr_ex.orig_attr$offset());
+    }
+
+    /** ibv_query_gid_table: a count. */
+    static long queryGidTable(long context, long entries, long capacity) {
+        return Libibverbs.queryGidTable(context, entries, capacity, 0, ibv_gid_entry.sizeof());
+    }
+
+    /**
+     * ibv_reg_mr and ibv_reg_mr_iova as the header's macros make them of access flags that are no compile-time
+     * constants: the newer symbol, which leaves out optional flags that the device does not know.
+     */
+    static long regMr(long pd, long address, long length, long iova, int access) {
+        return Libibverbs.regMrIova2(pd, address, length, iova, access);
+    }
+
+    /**
+     * verbs_get_ctx_op: a function of {@code struct verbs_context}, or null when the library is too old to have it or
+     * the driver leaves it out. The struct grows at its front, so its end, and what is measured from there, is fixed.
+     */
+    private static MemorySegment verbsGetCtxOp(long context, long offset) {
+        if (MEMORY.get(JAVA_LONG, context + ABI_COMPAT) != ABI_IS_EXTENDED) {
+            return null;
+        }
+        long verbsContext = context - verbs_context.context$offset();
+        long size = MEMORY.get(JAVA_LONG, verbsContext + verbs_context.sz$offset());
+        if (size < SIZE_OF_VERBS_CONTEXT - offset) {
+            return null;
+        }
+        MemorySegment function = MEMORY.get(ADDRESS, verbsContext + offset);
+        return function.address() == 0 ? null : function;
+    }
+
+    private static int negated(int result) {
+        return result > 0 ? -result : result;
+    }
+}

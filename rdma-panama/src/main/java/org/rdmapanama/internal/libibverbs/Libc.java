@@ -1,0 +1,71 @@
+package org.rdmapanama.internal.libibverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/** poll(2) and fcntl(2), so that waiting for an event has a bound. */
+final class Libc {
+    private static final int F_GETFL = 3;
+    private static final int F_SETFL = 4;
+    private static final int O_NONBLOCK = 0x800;
+    private static final short POLLIN = 1;
+
+    private static final MethodHandle POLL = downcall(
+            "poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+    private static final MethodHandle FCNTL = downcall(
+            "fcntl",
+            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
+            Errno.CAPTURE,
+            Linker.Option.firstVariadicArg(2));
+
+    private Libc() {}
+
+    @SuppressWarnings("restricted")
+    private static MethodHandle downcall(String function, FunctionDescriptor descriptor, Linker.Option... options) {
+        Linker linker = Linker.nativeLinker();
+        return linker.downcallHandle(linker.defaultLookup().find(function).orElseThrow(), descriptor, options);
+    }
+
+    /**
+     * Waits until a file descriptor is readable.
+     *
+     * @return 1 when it is, 0 when the time is over or a signal came, or a negated errno
+     */
+    static int awaitReadable(int fd, int timeoutMillis) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment errno = Errno.allocate(arena);
+            MemorySegment pollfd = arena.allocate(8, 4);
+            pollfd.set(JAVA_INT, 0, fd);
+            pollfd.set(JAVA_SHORT, 4, POLLIN);
+            int ready = (int) POLL.invokeExact(errno, pollfd.address(), 1L, timeoutMillis);
+            if (ready >= 0) {
+                return ready;
+            }
+            int failure = Errno.captured(errno);
+            return failure == Errno.EINTR ? 0 : -failure;
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** Makes reads of a file descriptor return EAGAIN instead of waiting: 0 or a negated errno. */
+    static int setNonBlocking(int fd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment errno = Errno.allocate(arena);
+            int flags = (int) FCNTL.invokeExact(errno, fd, F_GETFL, 0);
+            if (flags >= 0) {
+                flags = (int) FCNTL.invokeExact(errno, fd, F_SETFL, flags | O_NONBLOCK);
+            }
+            return flags >= 0 ? 0 : -Errno.captured(errno);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+}

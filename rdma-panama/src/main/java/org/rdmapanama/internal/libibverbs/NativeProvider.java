@@ -1,0 +1,121 @@
+package org.rdmapanama.internal.libibverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.verbs.ibv_device;
+import org.rdmapanama.internal.provider.Provider;
+import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.ProviderDevice;
+import org.rdmapanama.internal.provider.ProviderException;
+
+/** The devices of libibverbs. */
+public final class NativeProvider extends Provider {
+    private static final int ENODEV = 19;
+    private static final int ENOSYS = 38;
+    private static final int EACCES = 13;
+    private static final int EPERM = 1;
+    private static final int ENOENT = 2;
+
+    /** Whether libibverbs is installed; without it {@link #devices()} fails. */
+    public static boolean isAvailable() {
+        return NativeLibrary.IBVERBS.isAvailable();
+    }
+
+    @Override
+    public List<ProviderDevice> devices() {
+        try (DeviceArray array = new DeviceArray()) {
+            List<ProviderDevice> devices = new ArrayList<>();
+            for (long address : array.addresses) {
+                devices.add(describe(address));
+            }
+            return devices;
+        }
+    }
+
+    @Override
+    public ProviderContext open(ProviderDevice device) {
+        try (DeviceArray array = new DeviceArray()) {
+            for (long address : array.addresses) {
+                if (describe(address).name().equals(device.name())) {
+                    long context = Libibverbs.openDevice(address);
+                    if (context < 0) {
+                        throw cannotOpen(device, (int) -context);
+                    }
+                    return new NativeContext(context);
+                }
+            }
+        }
+        throw new ProviderException("ibv_open_device", ENODEV, "the device " + device.name() + " is gone");
+    }
+
+    private static ProviderException cannotOpen(ProviderDevice device, int errno) {
+        String file = "/dev/infiniband/" + device.deviceFile();
+        String cure =
+                switch (errno) {
+                    case EACCES, EPERM -> "this user may not open " + file
+                            + ": give read and write permission to it (the rdma-core package brings udev rules)";
+                    case ENOENT -> file + " does not exist: load the kernel module ib_uverbs, or, in a container,"
+                            + " pass the device file in";
+                    default -> null;
+                };
+        return new ProviderException("ibv_open_device", errno, cure);
+    }
+
+    private ProviderDevice describe(long address) {
+        MemorySegment device = Structs.at(address, ibv_device.layout());
+        return new ProviderDevice(
+                this,
+                ibv_device.name(device).getString(0),
+                ibv_device.node_type(device),
+                ibv_device.transport_type(device),
+                fromNetworkOrder(Libibverbs.getDeviceGuid(address)),
+                deviceIndex(address),
+                ibv_device.dev_name(device).getString(0));
+    }
+
+    private static int deviceIndex(long address) {
+        return Libibverbs.getDeviceIndex(address);
+    }
+
+    private static long fromNetworkOrder(long value) {
+        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Long.reverseBytes(value);
+    }
+
+    /** The NULL-terminated array of ibv_get_device_list, freed when closed. */
+    private static final class DeviceArray implements AutoCloseable {
+        private final long list;
+        final long[] addresses;
+
+        DeviceArray() {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment count = arena.allocate(JAVA_INT);
+                list = Libibverbs.getDeviceList(count.address());
+                if (list < 0) {
+                    throw noList((int) -list);
+                }
+                addresses = Structs.at(list, count.get(JAVA_INT, 0) * JAVA_LONG.byteSize()).toArray(JAVA_LONG);
+            } catch (UnsatisfiedLinkError e) {
+                throw new ProviderException("ibv_get_device_list", ENOSYS, e.getMessage());
+            }
+        }
+
+        private static ProviderException noList(int errno) {
+            return new ProviderException(
+                    "ibv_get_device_list",
+                    errno,
+                    errno == ENOSYS ? "the kernel has no RDMA subsystem: load the module ib_uverbs" : null);
+        }
+
+        @Override
+        public void close() {
+            Libibverbs.freeDeviceList(list);
+        }
+    }
+}

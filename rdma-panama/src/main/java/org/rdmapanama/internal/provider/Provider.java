@@ -1,0 +1,30 @@
+package org.rdmapanama.internal.provider;
+
+import java.util.List;
+
+/**
+ * A source of RDMA devices: libibverbs, or a software device.
+ *
+ * <p>Implementations are safe for use by any thread.
+ */
+public abstract class Provider {
+    /** For subclasses. */
+    protected Provider() {}
+
+    /**
+     * The devices present now; see ibv_get_device_list(3).
+     *
+     * @return what is there, possibly nothing
+     * @throws ProviderException when the list cannot be had
+     */
+    public abstract List<ProviderDevice> devices();
+
+    /**
+     * Opens a device; see ibv_open_device(3).
+     *
+     * @param device one of {@link #devices()}
+     * @return the open device
+     * @throws ProviderException when the device has gone or cannot be opened
+     */
+    public abstract ProviderContext open(ProviderDevice device);
+}

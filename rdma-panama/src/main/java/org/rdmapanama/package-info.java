@@ -1,0 +1,2 @@
+/** RDMA verbs: devices, protection domains, memory regions, queue pairs and completion queues. */
+package org.rdmapanama;

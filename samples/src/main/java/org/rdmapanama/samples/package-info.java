@@ -1,0 +1,2 @@
+/** The commands of {@code bin/rdma}. */
+package org.rdmapanama.samples;
