@@ -50,10 +50,10 @@ public final class CompletionQueue extends ContextObject {
                     "ibv_create_cq",
                     entries + " entries, completion vector " + completionVector,
                     errno -> errno == Errno.EINVAL.number
-                            ? "the device allows " + context.queryDevice().maxCompletionQueueEntries() + " entries at most"
+                            ? "the device allows " + context.queryDevice().maxCompletionQueueEntries()
+                                    + " entries at most"
                             : null,
-                    () -> context.provider()
-                            .createCompletionQueue(entries, number, channelAddress, completionVector),
+                    () -> context.provider().createCompletionQueue(entries, number, channelAddress, completionVector),
                     cq -> new CompletionQueue(context, cq, channel, number));
         } finally {
             context.arena.lock().unlock();
@@ -84,7 +84,8 @@ public final class CompletionQueue extends ContextObject {
         try {
             int count = provider.pollCompletionQueue(address, completions.capacity(), completions.address(arena));
             if (count < 0) {
-                throw new VerbsException("ibv_poll_cq", -count, toString(), "the queue may have overrun: make it larger");
+                throw new VerbsException(
+                        "ibv_poll_cq", -count, toString(), "the queue may have overrun: make it larger");
             }
             completions.polled(count);
             return count;

@@ -142,8 +142,8 @@ public final class Context extends VerbsObject {
     }
 
     private IllegalArgumentException noSuchPort(int port) {
-        return new IllegalArgumentException(this + " has no port " + port + ": it has "
-                + queryDevice().physicalPorts() + ", counted from 1");
+        return new IllegalArgumentException(
+                this + " has no port " + port + ": it has " + queryDevice().physicalPorts() + ", counted from 1");
     }
 
     /**
@@ -167,8 +167,7 @@ public final class Context extends VerbsObject {
         int max = capacity;
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment entries = temporary.allocate(ibv_gid_entry.layout(), capacity);
-            long count = check(
-                    "ibv_query_gid_table", call(() -> provider.queryGidTable(entries.address(), max)), "");
+            long count = check("ibv_query_gid_table", call(() -> provider.queryGidTable(entries.address(), max)), "");
             List<GidEntry> table = new ArrayList<>();
             for (long i = 0; i < count; i++) {
                 MemorySegment entry = entries.asSlice(i * entrySize, entrySize);
@@ -249,8 +248,8 @@ public final class Context extends VerbsObject {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment event = temporary.allocate(ibv_async_event.layout());
             return Optional.ofNullable(Waiting.await(timeout, millis -> {
-                long count = check(
-                        "ibv_get_async_event", call(() -> provider.getAsyncEvent(event.address(), millis)), "");
+                long count =
+                        check("ibv_get_async_event", call(() -> provider.getAsyncEvent(event.address(), millis)), "");
                 return count == 0 ? null : received(event);
             }));
         }
@@ -295,11 +294,7 @@ public final class Context extends VerbsObject {
      */
     public ProtectionDomain allocateProtectionDomain() {
         return create(
-                "ibv_alloc_pd",
-                "",
-                null,
-                provider::allocateProtectionDomain,
-                pd -> new ProtectionDomain(this, pd));
+                "ibv_alloc_pd", "", null, provider::allocateProtectionDomain, pd -> new ProtectionDomain(this, pd));
     }
 
     /**

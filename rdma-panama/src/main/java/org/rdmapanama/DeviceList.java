@@ -34,8 +34,8 @@ public final class DeviceList extends AbstractList<Device> {
 
     static DeviceList query(Provider provider) {
         try {
-            return new DeviceList(new ArrayList<>(
-                    provider.devices().stream().map(Device::new).toList()));
+            return new DeviceList(
+                    new ArrayList<>(provider.devices().stream().map(Device::new).toList()));
         } catch (ProviderException e) {
             throw new VerbsException(e.verb(), e.errno(), "", e.getMessage());
         }

@@ -38,7 +38,10 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
         if (bytes.length == BYTES) {
             return of(bytes);
         }
-        return new Gid(0, 0xffff_0000_0000L | Integer.toUnsignedLong(ByteBuffer.wrap(bytes).getInt()));
+        return new Gid(
+                0,
+                0xffff_0000_0000L
+                        | Integer.toUnsignedLong(ByteBuffer.wrap(bytes).getInt()));
     }
 
     /**
@@ -68,7 +71,8 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
         if (digits.length() == 2 * BYTES && digits.chars().allMatch(HexFormat::isHexDigit)) {
             return of(HEX.parseHex(digits));
         }
-        throw new IllegalArgumentException("not a GID: '" + text + "'; eight groups of four hexadecimal digits make one");
+        throw new IllegalArgumentException(
+                "not a GID: '" + text + "'; eight groups of four hexadecimal digits make one");
     }
 
     static Gid read(MemorySegment segment, long offset) {
@@ -113,7 +117,10 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
      * @return sixteen of them, fresh
      */
     public byte[] toBytes() {
-        return ByteBuffer.allocate(BYTES).putLong(subnetPrefix).putLong(interfaceId).array();
+        return ByteBuffer.allocate(BYTES)
+                .putLong(subnetPrefix)
+                .putLong(interfaceId)
+                .array();
     }
 
     /**

@@ -3,8 +3,6 @@ package org.rdmapanama;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
-import org.apache.logging.log4j.LogManager;
-import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 
 /**
@@ -16,8 +14,6 @@ import org.rdmapanama.ffm.verbs.ibv_mr;
  * <p>Threads: as its {@link VerbsArena} says. The keys and the address may be read by any thread.
  */
 public final class MemoryRegion extends ContextObject {
-    private static final Logger LOGGER = LogManager.getLogger(MemoryRegion.class);
-
     private final MemorySegment memory;
     private final Set<AccessFlag> access;
     private final int lkey;
@@ -102,7 +98,7 @@ public final class MemoryRegion extends ContextObject {
         super.closed(destroyed);
         if (!destroyed) {
             arena.leakMemory();
-            LOGGER.error("{} could not be deregistered; its memory will never be freed", this);
+            Log.LOGGER.error("{} could not be deregistered; its memory will never be freed", this);
         }
     }
 

@@ -63,7 +63,8 @@ public final class ProtectionDomain extends ContextObject {
 
     private MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) {
         RegistrableMemory.checkAccess(memory, access);
-        String arguments = memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address()) + ", access " + access;
+        String arguments =
+                memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address()) + ", access " + access;
         return context.create(
                 "ibv_reg_mr",
                 arguments,

@@ -54,12 +54,7 @@ public final class QueuePair extends ContextObject {
 
     private QueuePair(
             ProtectionDomain protectionDomain, QueuePairOptions options, long address, QueuePairCapabilities granted) {
-        super(
-                protectionDomain.context,
-                address,
-                protectionDomain,
-                options.sendQueue(),
-                options.receiveQueue());
+        super(protectionDomain.context, address, protectionDomain, options.sendQueue(), options.receiveQueue());
         this.protectionDomain = protectionDomain;
         type = options.type();
         sendQueue = options.sendQueue();
@@ -234,7 +229,9 @@ public final class QueuePair extends ContextObject {
     }
 
     private static String cureOfModify(int errno) {
-        if (errno == Errno.ETIMEDOUT.number || errno == Errno.ENETUNREACH.number || errno == Errno.EHOSTUNREACH.number) {
+        if (errno == Errno.ETIMEDOUT.number
+                || errno == Errno.ENETUNREACH.number
+                || errno == Errno.EHOSTUNREACH.number) {
             return "the peer's address cannot be resolved: check it and the route to it";
         }
         return null;
@@ -269,8 +266,8 @@ public final class QueuePair extends ContextObject {
                 ? Gid.ZERO
                 : context.gid(options.port(), gidIndex(options, port)).gid();
         localOptions = options;
-        localEndpoint = new Endpoint(
-                port.lid(), number, ThreadLocalRandom.current().nextInt(MAX_PSN + 1), gid);
+        localEndpoint =
+                new Endpoint(port.lid(), number, ThreadLocalRandom.current().nextInt(MAX_PSN + 1), gid);
         return localEndpoint;
     }
 
@@ -526,9 +523,7 @@ public final class QueuePair extends ContextObject {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
             ibv_qp_attr.qp_state(attributes, QueuePairState.ERR.code());
-            return provider.modifyQueuePair(
-                            address, attributes.address(), QueuePairAttribute.STATE.code())
-                    == 0;
+            return provider.modifyQueuePair(address, attributes.address(), QueuePairAttribute.STATE.code()) == 0;
         }
     }
 

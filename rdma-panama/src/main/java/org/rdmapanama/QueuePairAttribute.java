@@ -50,8 +50,6 @@ public enum QueuePairAttribute {
     /** Rate limit of a raw packet queue pair. */
     RATE_LIMIT(rdma_h.IBV_QP_RATE_LIMIT());
 
-    private static final QueuePairAttribute[] VALUES = values();
-
     private final int code;
 
     QueuePairAttribute(int code) {

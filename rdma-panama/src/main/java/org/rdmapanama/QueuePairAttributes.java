@@ -618,7 +618,10 @@ public final class QueuePairAttributes {
     public String toString() {
         StringBuilder text = new StringBuilder();
         for (QueuePairAttribute attribute : given) {
-            text.append(text.isEmpty() ? "" : ", ").append(attribute).append('=').append(valueOf(attribute));
+            text.append(text.isEmpty() ? "" : ", ")
+                    .append(attribute)
+                    .append('=')
+                    .append(valueOf(attribute));
         }
         return text.toString();
     }

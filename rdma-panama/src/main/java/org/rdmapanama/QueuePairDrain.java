@@ -6,8 +6,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import org.apache.logging.log4j.LogManager;
-import org.apache.logging.log4j.Logger;
+import java.util.concurrent.locks.LockSupport;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
@@ -21,7 +20,6 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * (the queue is full; a datagram would need an address), a moment without completions has to do.
  */
 final class QueuePairDrain {
-    private static final Logger LOGGER = LogManager.getLogger(QueuePairDrain.class);
     private static final long LIMIT_NANOS = 2_000_000_000L;
     private static final long QUIET_NANOS = 20_000_000L;
     private static final int BATCH = 32;
@@ -30,7 +28,6 @@ final class QueuePairDrain {
     private final MemorySegment completions;
     private final Set<CompletionQueue> queues = new LinkedHashSet<>();
     private final Set<Long> markers = new HashSet<>();
-    private long drained;
 
     private QueuePairDrain(Arena temporary) {
         this.temporary = temporary;
@@ -49,9 +46,8 @@ final class QueuePairDrain {
             queuePairs.forEach(drain::begin);
             boolean complete = drain.await();
             if (!complete) {
-                LOGGER.warn("{}: work on {} queue pairs did not drain in two seconds", context, queuePairs.size());
+                Log.LOGGER.warn("{}: work on {} queue pairs did not drain in two seconds", context, queuePairs.size());
             }
-            LOGGER.debug("{}: {} completions drained", context, drain.drained);
         }
     }
 
@@ -111,7 +107,7 @@ final class QueuePairDrain {
                 return false;
             }
             if (count == 0) {
-                Thread.yield();
+                LockSupport.parkNanos(10_000);
             }
         }
     }
@@ -122,7 +118,6 @@ final class QueuePairDrain {
             MemorySegment completion = completions.asSlice(i * ibv_wc.sizeof(), ibv_wc.sizeof());
             markers.remove(ibv_wc.wr_id(completion));
         }
-        drained += Math.max(count, 0);
         return Math.max(count, 0);
     }
 }

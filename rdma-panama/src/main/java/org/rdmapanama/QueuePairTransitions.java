@@ -168,8 +168,8 @@ final class QueuePairTransitions {
             row = new Attributes(set(), set());
         }
         if (row == null) {
-            throw new IllegalArgumentException(transition + " is no legal transition; from " + from + " it goes to "
-                    + targets(table, from));
+            throw new IllegalArgumentException(
+                    transition + " is no legal transition; from " + from + " it goes to " + targets(table, from));
         }
         Set<QueuePairAttribute> missing = EnumSet.copyOf(row.required());
         missing.removeAll(given);

@@ -6,10 +6,14 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Which memory may be registered, and why registering failed. */
 final class RegistrableMemory {
     private static final Path LIMITS = Path.of("/proc/self/limits");
+
+    private static final Pattern MAX_LOCKED_MEMORY = Pattern.compile("^Max locked memory +(\\S+)", Pattern.MULTILINE);
 
     private RegistrableMemory() {}
 
@@ -39,8 +43,7 @@ final class RegistrableMemory {
     }
 
     static void checkAccess(MemorySegment memory, Set<AccessFlag> access) {
-        boolean remoteChange =
-                access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
+        boolean remoteChange = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
         if (remoteChange && !access.contains(AccessFlag.LOCAL_WRITE)) {
             throw new IllegalArgumentException(access + " needs LOCAL_WRITE too");
         }
@@ -52,7 +55,8 @@ final class RegistrableMemory {
     /** What to do about a registration that failed, or null. */
     static String cure(int errno, MemorySegment memory) {
         if (errno == Errno.ENOMEM.number || errno == Errno.EAGAIN.number) {
-            return "registering pins " + memory.byteSize() + " bytes and the limit of locked memory (RLIMIT_MEMLOCK) is "
+            return "registering pins " + memory.byteSize()
+                    + " bytes and the limit of locked memory (RLIMIT_MEMLOCK) is "
                     + lockedMemoryLimit() + ": raise it with 'ulimit -l unlimited', in /etc/security/limits.conf, or"
                     + " with LimitMEMLOCK=infinity in a systemd unit";
         }
@@ -65,11 +69,9 @@ final class RegistrableMemory {
     /** The soft limit of this process, with its unit. */
     static String lockedMemoryLimit() {
         try {
-            for (String line : Files.readAllLines(LIMITS)) {
-                if (line.startsWith("Max locked memory")) {
-                    String soft = line.substring("Max locked memory".length()).trim().split("\\s+")[0];
-                    return soft.equals("unlimited") ? soft : soft + " bytes";
-                }
+            Matcher limit = MAX_LOCKED_MEMORY.matcher(Files.readString(LIMITS));
+            if (limit.find()) {
+                return limit.group(1).equals("unlimited") ? "unlimited" : limit.group(1) + " bytes";
             }
         } catch (IOException unknown) {
             // said below

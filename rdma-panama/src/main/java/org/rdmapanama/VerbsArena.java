@@ -6,8 +6,6 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
-import org.apache.logging.log4j.LogManager;
-import org.apache.logging.log4j.Logger;
 
 /**
  * An arena that owns memory together with the verbs objects that use it, and ends their lives in the right order.
@@ -46,8 +44,6 @@ import org.apache.logging.log4j.Logger;
  * {@link IllegalStateException}.
  */
 public final class VerbsArena implements Arena {
-    private static final Logger LOGGER = LogManager.getLogger(VerbsArena.class);
-
     /**
      * Arenas with an open device. A region may rest on memory that somebody else owns and the collector frees, such
      * as a direct buffer: an arena that is dropped without being closed must keep it.
@@ -137,7 +133,7 @@ public final class VerbsArena implements Arena {
             }
             WITH_OPEN_DEVICES.remove(this);
             if (memoryMayBeInUse) {
-                LOGGER.error("leaking the memory of an arena: a region in it could not be deregistered");
+                Log.LOGGER.error("leaking the memory of an arena: a region in it could not be deregistered");
             } else {
                 memory.close();
             }
@@ -159,6 +155,7 @@ public final class VerbsArena implements Arena {
         return lock;
     }
 
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
     void checkThread() {
         if (owner != null && owner != Thread.currentThread()) {
             throw new WrongThreadException("this arena is confined to " + owner);

@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * What every verbs object has: a native address, a place in the tree of objects, and an end.
@@ -156,12 +157,12 @@ abstract class VerbsObject implements AutoCloseable {
         USERS.getAndBitwiseOr(this, CLOSED);
         // Pairs with the addition in exit().
         while ((int) USERS.getVolatile(this) != CLOSED) {
-            Thread.onSpinWait();
-            Thread.yield();
+            LockSupport.parkNanos(1_000);
         }
     }
 
     /** Begins a call that uses the native object; {@link #exit} must follow. */
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
     final void enter() {
         if (owner != null) {
             if (owner != Thread.currentThread()) {

@@ -43,15 +43,15 @@ public final class NativeLibrary {
     private static final MethodHandle FAIL = failHandle();
 
     /** libibverbs: devices, memory regions, queue pairs, completion queues. */
-    public static final NativeLibrary IBVERBS =
-            new NativeLibrary("libibverbs.so.1", "org.rdmapanama.libibverbs", "libibverbs1 ibverbs-providers", "libibverbs");
+    public static final NativeLibrary IBVERBS = new NativeLibrary(
+            "libibverbs.so.1", "org.rdmapanama.libibverbs", "libibverbs1 ibverbs-providers", "libibverbs");
 
     /** librdmacm: connections by address, and rsockets. */
     public static final NativeLibrary RDMACM =
             new NativeLibrary("librdmacm.so.1", "org.rdmapanama.librdmacm", "librdmacm1", "librdmacm");
 
     /** Functions that are younger than rdma-core 44, the oldest version supported, with the version that has them. */
-    private static final Map<String, String> SINCE = Map.of();
+    private static final Map<String, String> SINCE = Map.of("ibv_wr_opcode_str", "49");
 
     private static final Pattern VERSION_IN_FILE_NAME = Pattern.compile("\\.so\\.\\d+\\.\\d+\\.(\\d+)\\.\\d+$");
 
@@ -63,7 +63,9 @@ public final class NativeLibrary {
     private NativeLibrary(String soname, String property, String debianPackages, String fedoraPackages) {
         fileName = System.getProperty(property, soname);
         lookup = open(fileName);
-        path = lookup == null ? null : load(lookup, soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device");
+        path = lookup == null
+                ? null
+                : load(lookup, soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device");
         absence = fileName + " was not found: install it with 'apt-get install " + debianPackages + "' or 'dnf install "
                 + fedoraPackages + "', or name the file with -D" + property + "=PATH";
     }
@@ -140,8 +142,8 @@ public final class NativeLibrary {
         }
         // Without an address the linker's handle takes it as first argument: dropping that gives the type to mimic.
         MethodType type = linker.downcallHandle(descriptor, options).type().dropParameterTypes(0, 1);
-        MethodHandle thrower = MethodHandles.insertArguments(FAIL, 0, this, function)
-                .asType(MethodType.methodType(type.returnType()));
+        MethodHandle thrower =
+                MethodHandles.insertArguments(FAIL, 0, this, function).asType(MethodType.methodType(type.returnType()));
         return MethodHandles.dropArguments(thrower, 0, type.parameterList());
     }
 

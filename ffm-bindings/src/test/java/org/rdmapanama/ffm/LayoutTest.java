@@ -2,7 +2,6 @@ package org.rdmapanama.ffm;
 
 import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
@@ -17,7 +16,6 @@ import java.lang.foreign.ValueLayout;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.net.URISyntaxException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -68,28 +66,15 @@ class LayoutTest {
             entry("ibv_port_attr.active_speed_ex", 49)));
 
     /**
-     * rdma-core extends verbs_context at its front: an ibv_context is found from its end. Of the members that came
-     * after these bindings (since version 59), alloc_dmah is the one next to ours. Whatever lies up to its end is
-     * left out of the sizes and offsets.
+     * rdma-core extends verbs_context at its front, since callers reach its members from its end, the ibv_context.
+     * This is the newer member, of version 59, that lies next to the first of ours: what precedes its end is left out
+     * of the size and the offsets.
      */
-    private static final String FRONT_GROWN = "verbs_context";
-
-    private static final String FRONT_MEMBER = "verbs_context.alloc_dmah";
+    private static final String NEWER_FRONT = "verbs_context.alloc_dmah";
 
     /** Types that stand in for opaque ones of the C library: see rdma.h. They have its size, but not its members. */
     private static final Map<String, String> STAND_INS =
             Map.of("posix_mutex", "pthread_mutex_t", "posix_cond", "pthread_cond_t");
-
-    private static final String STAND_IN_MEMBER = "words";
-
-    private static final String INCLUDES = """
-            #include <stddef.h>
-            #include <stdio.h>
-            #include <infiniband/verbs.h>
-            #include <rdma/rdma_cma.h>
-            #include <rdma/rdma_verbs.h>
-            #include <rdma/rsocket.h>
-            """;
 
     // The texts after the name are those of describe(). 5 is the class of pointers, for GCC as for Clang.
     private static final String MACROS = """
@@ -104,8 +89,10 @@ class LayoutTest {
                     __builtin_classify_type(((type *) 0)->path) == 5 ? "pointer" : "number");
             """;
 
-    @TempDir
-    private static Path folder;
+    private static CCompiler compiler;
+
+    /** What precedes the members of verbs_context that the bindings know, as a C expression. */
+    private static String front;
 
     /** The symbols of symbols.txt by kind: constant, function, struct, union. */
     private static final Map<String, Set<String>> SYMBOLS = new HashMap<>();
@@ -124,53 +111,48 @@ class LayoutTest {
     }
 
     @BeforeAll
-    static void askTheCompiler() throws Exception {
+    static void askTheCompiler(@TempDir final Path folder) throws Exception {
         readSymbols();
 
-        final String error = compile("headers", INCLUDES, "-fsyntax-only");
-        if (!error.isEmpty()) {
-            fail("No C compiler, or no headers of rdma-core, to compare the bindings with. "
-                    + "On Debian: apt install gcc libc6-dev libibverbs-dev librdmacm-dev\n" + error);
-        }
-
+        compiler = new CCompiler(folder);
         for (final String symbol : SINCE.keySet()) {
             if (!exists(symbol)) {
                 ABSENT.add(symbol);
             }
         }
 
-        final String compileError = compile("layout", program(), "-o", folder.resolve("layout").toString());
-        if (!compileError.isEmpty()) {
-            fail("The headers lack what the bindings have and SINCE does not explain:\n" + compileError);
-        }
+        front = exists(NEWER_FRONT) ? offsetOf(NEWER_FRONT) + " + sizeof(void *)" : "0";
 
-        for (final String line : run(folder.resolve("layout").toString()).lines().toList()) {
+        for (final String line : answers().lines().toList()) {
             final int space = line.indexOf(' ');
             C.put(line.substring(0, space), line.substring(space + 1));
         }
+        System.out.println("Comparing " + C.size() + " constants, types and fields; the headers lack " + ABSENT);
     }
 
     @Test
-    void shouldBindEverySymbolOfTheList() throws Exception {
-        final Set<String> constantsAndFunctions = new TreeSet<>(symbols("constant"));
-        constantsAndFunctions.addAll(symbols("function"));
-        assertEquals(constantsAndFunctions, boundConstantsAndFunctions());
+    void shouldBindEverySymbolOfTheListAndNoOther() throws Exception {
+        final Set<String> listed = new TreeSet<>();
+        SYMBOLS.values().forEach(listed::addAll);
+        final Set<String> bound = boundConstantsAndFunctions();
+        bound.addAll(boundTypes());
 
-        final Set<String> types = new TreeSet<>(symbols("struct"));
-        types.addAll(symbols("union"));
-        assertEquals(types, boundTypes());
+        final List<String> differences = new ArrayList<>();
+        minus(listed, bound).forEach(symbol -> differences.add(symbol + " is in symbols.txt, but not bound"));
+        minus(bound, listed).forEach(symbol -> differences.add(symbol + " is bound, but not in symbols.txt"));
+        assertNone(differences);
     }
 
     @Test
     void shouldBindEveryNewerSymbol() throws Exception {
-        final Set<String> bound = new TreeSet<>(symbols("constant"));
+        final Set<String> bound = boundConstantsAndFunctions();
         for (final Field field : allFields()) {
             bound.add(field.name());
         }
 
-        final Set<String> lost = new TreeSet<>(SINCE.keySet());
-        lost.removeAll(bound);
-        assertEquals(Set.of(), lost);
+        final List<String> lost = new ArrayList<>();
+        minus(SINCE.keySet(), bound).forEach(symbol -> lost.add(symbol + " is in SINCE, but not bound"));
+        assertNone(lost);
     }
 
     @Test
@@ -197,7 +179,7 @@ class LayoutTest {
     void shouldAgreeWithTheCompilerOnEveryConstant() throws Exception {
         final List<String> differences = new ArrayList<>();
         int compared = 0;
-        for (final String name : present(symbols("constant"))) {
+        for (final String name : minus(symbols("constant"), ABSENT)) {
             final Object value = rdma_h.class.getMethod(name).invoke(null);
             final String c = C.get(name);
             if (!isValue(value, c)) {
@@ -207,7 +189,8 @@ class LayoutTest {
         }
 
         assertNone(differences);
-        final long absent = ABSENT.stream().filter(symbol -> symbol.indexOf('.') < 0).count();
+        final long absent =
+                ABSENT.stream().filter(symbol -> symbol.indexOf('.') < 0).count();
         assertEquals(symbols("constant").size(), compared + absent);
     }
 
@@ -264,10 +247,10 @@ class LayoutTest {
         return SYMBOLS.get(kind);
     }
 
-    private static Set<String> present(final Set<String> names) {
-        final Set<String> present = new TreeSet<>(names);
-        present.removeAll(ABSENT);
-        return present;
+    private static Set<String> minus(final Set<String> symbols, final Set<String> others) {
+        final Set<String> rest = new TreeSet<>(symbols);
+        rest.removeAll(others);
+        return rest;
     }
 
     /** Each constant is a method of rdma_h; so is each function, but for the variadic ones, which are classes. */
@@ -284,7 +267,8 @@ class LayoutTest {
     /** Each struct and union is a class beside rdma_h. */
     private static Set<String> boundTypes() throws IOException, URISyntaxException {
         final String suffix = ".class";
-        final Path classes = Path.of(rdma_h.class.getResource("rdma_h.class").toURI()).getParent();
+        final Path classes =
+                Path.of(rdma_h.class.getResource("rdma_h.class").toURI()).getParent();
         try (Stream<Path> files = Files.list(classes)) {
             return files.map(file -> file.getFileName().toString())
                     .filter(name -> name.endsWith(suffix) && name.indexOf('$') < 0)
@@ -314,21 +298,36 @@ class LayoutTest {
     }
 
     private static void addMembers(
-            final String type, final String path, final GroupLayout group, final long start, final List<Field> fields) {
+            final String type, final String path, final GroupLayout group, final long start, final List<Field> fields)
+            throws ReflectiveOperationException {
+        if (isStandIn(group)) {
+            return;
+        }
+
         long offset = start;
         for (final MemoryLayout member : group.memberLayouts()) {
             final String name = member.name().orElse("");
             if (name.startsWith("$anon$")) {
                 // In C the members of an anonymous struct or union are named as if they were its parent's.
                 addMembers(type, path, (GroupLayout) member, offset, fields);
-            } else if (!(member instanceof PaddingLayout) && !name.equals(STAND_IN_MEMBER)) {
+            } else if (!(member instanceof PaddingLayout)) {
                 addField(new Field(type, path.isEmpty() ? name : path + "." + name, offset, member), fields);
             }
             offset += group instanceof StructLayout ? member.byteSize() : 0;
         }
     }
 
-    private static void addField(final Field field, final List<Field> fields) {
+    private static boolean isStandIn(final GroupLayout group) throws ReflectiveOperationException {
+        for (final String type : STAND_INS.keySet()) {
+            // The name is that of the type or of the member that has it.
+            if (layout(type).withoutName().equals(group.withoutName())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static void addField(final Field field, final List<Field> fields) throws ReflectiveOperationException {
         fields.add(field);
         if (field.layout() instanceof GroupLayout group) {
             addMembers(field.type(), field.path(), group, field.offset(), fields);
@@ -353,18 +352,19 @@ class LayoutTest {
         if (layout instanceof SequenceLayout array) {
             findHiddenFields(path + "[0]", array.elementLayout(), hidden);
         } else if (layout instanceof GroupLayout group) {
+            final boolean isStruct = group instanceof StructLayout;
             long offset = 0;
             long end = 0;
             for (final MemoryLayout member : group.memberLayouts()) {
                 if (!(member instanceof PaddingLayout)) {
                     final String name = path + "." + member.name().orElseThrow();
-                    if (offset != align(end, member.byteAlignment())) {
+                    if (isStruct && offset != align(end, member.byteAlignment())) {
                         hidden.add(name + " lies at " + offset + ", but what precedes it ends at " + end);
                     }
                     findHiddenFields(name, member, hidden);
                     end = Math.max(end, offset + member.byteSize());
                 }
-                offset += group instanceof StructLayout ? member.byteSize() : 0;
+                offset += isStruct ? member.byteSize() : 0;
             }
             if (group.byteSize() != align(end, group.byteAlignment())) {
                 hidden.add(path + " has " + group.byteSize() + " bytes, but its last field ends at " + end);
@@ -377,7 +377,8 @@ class LayoutTest {
     }
 
     private static String describe(final Field field) {
-        final String place = "offset " + field.offset() + ", size " + field.layout().byteSize();
+        final String place =
+                "offset " + field.offset() + ", size " + field.layout().byteSize();
         if (field.layout() instanceof ValueLayout) {
             return place + ", " + (field.layout() instanceof AddressLayout ? "pointer" : "number");
         }
@@ -400,27 +401,42 @@ class LayoutTest {
     }
 
     private static void assertNone(final List<String> differences) {
-        assertTrue(differences.isEmpty(), () -> String.join("\n", differences));
+        if (!differences.isEmpty()) {
+            fail(String.join("\n", differences));
+        }
     }
 
-    private static String program() throws Exception {
-        final String front = exists(FRONT_MEMBER) ? "sizeof(void *) + " + offsetOf(FRONT_MEMBER) : "0";
-        final StringBuilder program = new StringBuilder(INCLUDES).append(MACROS).append("int main(void)\n{\n");
-        for (final String name : present(symbols("constant"))) {
+    private static String answers() throws Exception {
+        try {
+            return compiler.run(questions());
+        } catch (final IOException ex) {
+            throw new IOException(
+                    "The headers lack what the bindings have and SINCE does not name\n" + ex.getMessage(), ex);
+        }
+    }
+
+    private static String questions() throws Exception {
+        final StringBuilder program = new StringBuilder(MACROS).append("int main(void)\n{\n");
+        for (final String name : minus(symbols("constant"), ABSENT)) {
             program.append("CONSTANT(%s)\n".formatted(name));
         }
         for (final String type : boundTypes()) {
-            program.append("TYPE(\"%s\", %s, %s)\n".formatted(type, cType(type), type.equals(FRONT_GROWN) ? front : "0"));
+            program.append("TYPE(\"%s\", %s, %s)\n".formatted(type, cType(type), front(type)));
         }
         for (final Field field : presentFields()) {
-            program.append("%s(\"%s\", %s, %s, %s)\n".formatted(
-                    field.layout() instanceof ValueLayout ? "SCALAR" : "FIELD",
-                    field.name(),
-                    cType(field.type()),
-                    field.path(),
-                    field.type().equals(FRONT_GROWN) ? front : "0"));
+            program.append("%s(\"%s\", %s, %s, %s)\n"
+                    .formatted(
+                            field.layout() instanceof ValueLayout ? "SCALAR" : "FIELD",
+                            field.name(),
+                            cType(field.type()),
+                            field.path(),
+                            front(field.type())));
         }
         return program.append("return 0;\n}\n").toString();
+    }
+
+    private static String front(final String type) {
+        return NEWER_FRONT.startsWith(type + ".") ? front : "0";
     }
 
     private static String cType(final String type) {
@@ -431,45 +447,7 @@ class LayoutTest {
         return "offsetof(struct " + field.replace(".", ", ") + ")";
     }
 
-    private static boolean exists(final String symbol) throws Exception {
-        final String value = symbol.indexOf('.') < 0 ? symbol : offsetOf(symbol);
-        return compile("exists", INCLUDES + "long value(void) { return " + value + "; }\n", "-fsyntax-only")
-                .isEmpty();
-    }
-
-    /** Returns what the compiler complains about; nothing when it succeeds. */
-    private static String compile(final String name, final String source, final String... options) throws Exception {
-        final Path file = Files.writeString(folder.resolve(name + ".c"), source);
-        final List<String> command = new ArrayList<>(List.of("cc", "-w"));
-        final String include = System.getenv("RDMA_CORE_INCLUDE");
-        if (include != null && !include.isEmpty()) {
-            // Otherwise the compiler would silently take the installed headers.
-            for (final String header : List.of("infiniband/verbs.h", "rdma/rdma_cma.h")) {
-                if (!Files.exists(Path.of(include, header))) {
-                    return "RDMA_CORE_INCLUDE=" + include + " has no " + header;
-                }
-            }
-            command.addAll(List.of("-I", include));
-        }
-        command.addAll(List.of(options));
-        command.add(file.toString());
-        try {
-            run(command.toArray(String[]::new));
-            return "";
-        } catch (final IOException ex) {
-            return ex.getMessage();
-        }
-    }
-
-    private static String run(final String... command) throws IOException, InterruptedException {
-        final Process process =
-                new ProcessBuilder(command).redirectErrorStream(true).start();
-        process.getOutputStream().close();
-        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        final int status = process.waitFor();
-        if (status != 0) {
-            throw new IOException(String.join(" ", command) + " ended with status " + status + ":\n" + output);
-        }
-        return output;
+    private static boolean exists(final String symbol) {
+        return compiler.accepts(symbol.indexOf('.') < 0 ? symbol : offsetOf(symbol));
     }
 }

@@ -145,8 +145,8 @@ final class InlineVerbs {
             return Libibverbs.queryPort(context, (byte) port, attributes);
         }
         try {
-            return negated((int)
-                    QUERY_PORT.invokeExact(function, context, (byte) port, attributes, ibv_port_attr.sizeof()));
+            return negated(
+                    (int) QUERY_PORT.invokeExact(function, context, (byte) port, attributes, ibv_port_attr.sizeof()));
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -158,8 +158,8 @@ final class InlineVerbs {
         if (function != null) {
             int result;
             try {
-                result = (int) QUERY_DEVICE_EX.invokeExact(
-                        function, context, 0L, attributes, ibv_device_attr_ex.sizeof());
+                result = (int)
+                        QUERY_DEVICE_EX.invokeExact(function, context, 0L, attributes, ibv_device_attr_ex.sizeof());
             } catch (Throwable e) {
                 throw Errno.rethrow(e);
             }

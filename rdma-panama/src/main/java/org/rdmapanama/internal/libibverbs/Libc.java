@@ -17,8 +17,8 @@ final class Libc {
     private static final int O_NONBLOCK = 0x800;
     private static final short POLLIN = 1;
 
-    private static final MethodHandle POLL = downcall(
-            "poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+    private static final MethodHandle POLL =
+            downcall("poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
     private static final MethodHandle FCNTL = downcall(
             "fcntl",
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),

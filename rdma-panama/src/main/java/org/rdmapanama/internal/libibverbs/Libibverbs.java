@@ -28,24 +28,32 @@ final class Libibverbs {
     private static final MethodHandle OPEN_DEVICE = withErrno("ibv_open_device", JAVA_LONG, JAVA_LONG);
     private static final MethodHandle CLOSE_DEVICE = withErrno("ibv_close_device", JAVA_INT, JAVA_LONG);
     private static final MethodHandle QUERY_DEVICE = withErrno("ibv_query_device", JAVA_INT, JAVA_LONG, JAVA_LONG);
-    private static final MethodHandle QUERY_PORT = withErrno("ibv_query_port", JAVA_INT, JAVA_LONG, JAVA_BYTE, JAVA_LONG);
-    private static final MethodHandle QUERY_GID_TABLE = plain("_ibv_query_gid_table", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG);
-    private static final MethodHandle QUERY_PKEY = withErrno("ibv_query_pkey", JAVA_INT, JAVA_LONG, JAVA_BYTE, JAVA_INT, JAVA_LONG);
-    private static final MethodHandle GET_ASYNC_EVENT = withErrno("ibv_get_async_event", JAVA_INT, JAVA_LONG, JAVA_LONG);
+    private static final MethodHandle QUERY_PORT =
+            withErrno("ibv_query_port", JAVA_INT, JAVA_LONG, JAVA_BYTE, JAVA_LONG);
+    private static final MethodHandle QUERY_GID_TABLE =
+            plain("_ibv_query_gid_table", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final MethodHandle QUERY_PKEY =
+            withErrno("ibv_query_pkey", JAVA_INT, JAVA_LONG, JAVA_BYTE, JAVA_INT, JAVA_LONG);
+    private static final MethodHandle GET_ASYNC_EVENT =
+            withErrno("ibv_get_async_event", JAVA_INT, JAVA_LONG, JAVA_LONG);
     private static final MethodHandle ACK_ASYNC_EVENT = ofVoid("ibv_ack_async_event", JAVA_LONG);
     private static final MethodHandle ALLOC_PD = withErrno("ibv_alloc_pd", JAVA_LONG, JAVA_LONG);
     private static final MethodHandle DEALLOC_PD = withErrno("ibv_dealloc_pd", JAVA_INT, JAVA_LONG);
-    private static final MethodHandle REG_MR_IOVA2 = withErrno("ibv_reg_mr_iova2", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle REG_MR_IOVA2 =
+            withErrno("ibv_reg_mr_iova2", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT);
     private static final MethodHandle DEREG_MR = withErrno("ibv_dereg_mr", JAVA_INT, JAVA_LONG);
     private static final MethodHandle CREATE_COMP_CHANNEL = withErrno("ibv_create_comp_channel", JAVA_LONG, JAVA_LONG);
     private static final MethodHandle DESTROY_COMP_CHANNEL = withErrno("ibv_destroy_comp_channel", JAVA_INT, JAVA_LONG);
-    private static final MethodHandle CREATE_CQ = withErrno("ibv_create_cq", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle CREATE_CQ =
+            withErrno("ibv_create_cq", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
     private static final MethodHandle DESTROY_CQ = withErrno("ibv_destroy_cq", JAVA_INT, JAVA_LONG);
-    private static final MethodHandle GET_CQ_EVENT = withErrno("ibv_get_cq_event", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final MethodHandle GET_CQ_EVENT =
+            withErrno("ibv_get_cq_event", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final MethodHandle ACK_CQ_EVENTS = ofVoid("ibv_ack_cq_events", JAVA_LONG, JAVA_INT);
     private static final MethodHandle CREATE_QP = withErrno("ibv_create_qp", JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final MethodHandle MODIFY_QP = withErrno("ibv_modify_qp", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
-    private static final MethodHandle QUERY_QP = withErrno("ibv_query_qp", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final MethodHandle QUERY_QP =
+            withErrno("ibv_query_qp", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG);
     private static final MethodHandle DESTROY_QP = withErrno("ibv_destroy_qp", JAVA_INT, JAVA_LONG);
     private static final MethodHandle CREATE_AH = withErrno("ibv_create_ah", JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final MethodHandle DESTROY_AH = withErrno("ibv_destroy_ah", JAVA_INT, JAVA_LONG);
@@ -61,8 +69,7 @@ final class Libibverbs {
     }
 
     private static MethodHandle withErrno(String function, ValueLayout result, ValueLayout... arguments) {
-        return NativeLibrary.IBVERBS.downcall(
-                function, FunctionDescriptor.of(result, arguments), Errno.CAPTURE);
+        return NativeLibrary.IBVERBS.downcall(function, FunctionDescriptor.of(result, arguments), Errno.CAPTURE);
     }
 
     /** ibv_get_device_list. NULL and errno; *count, an int, is their number. */

@@ -57,14 +57,15 @@ public final class NativeProvider extends Provider {
 
     private static ProviderException cannotOpen(ProviderDevice device, int errno) {
         String file = "/dev/infiniband/" + device.deviceFile();
-        String cure =
-                switch (errno) {
-                    case EACCES, EPERM -> "this user may not open " + file
-                            + ": give read and write permission to it (the rdma-core package brings udev rules)";
-                    case ENOENT -> file + " does not exist: load the kernel module ib_uverbs, or, in a container,"
-                            + " pass the device file in";
-                    default -> null;
-                };
+        String cure = switch (errno) {
+            case EACCES, EPERM ->
+                "this user may not open " + file
+                        + ": give read and write permission to it (the rdma-core package brings udev rules)";
+            case ENOENT ->
+                file + " does not exist: load the kernel module ib_uverbs, or, in a container,"
+                        + " pass the device file in";
+            default -> null;
+        };
         return new ProviderException("ibv_open_device", errno, cure);
     }
 
@@ -100,7 +101,8 @@ public final class NativeProvider extends Provider {
                 if (list < 0) {
                     throw noList((int) -list);
                 }
-                addresses = Structs.at(list, count.get(JAVA_INT, 0) * JAVA_LONG.byteSize()).toArray(JAVA_LONG);
+                addresses = Structs.at(list, count.get(JAVA_INT, 0) * JAVA_LONG.byteSize())
+                        .toArray(JAVA_LONG);
             } catch (UnsatisfiedLinkError e) {
                 throw new ProviderException("ibv_get_device_list", ENOSYS, e.getMessage());
             }

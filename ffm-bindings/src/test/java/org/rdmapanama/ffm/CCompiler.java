@@ -1,0 +1,89 @@
+package org.rdmapanama.ffm;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * This machine's C compiler with the installed headers of rdma-core, or with those in the folder that the environment
+ * variable RDMA_CORE_INCLUDE names.
+ */
+final class CCompiler {
+    private static final String INCLUDES = """
+            #include <stddef.h>
+            #include <stdio.h>
+            #include <infiniband/verbs.h>
+            #include <rdma/rdma_cma.h>
+            #include <rdma/rdma_verbs.h>
+            #include <rdma/rsocket.h>
+            """;
+
+    private static final String INCLUDE_FOLDER = System.getenv().getOrDefault("RDMA_CORE_INCLUDE", "");
+
+    private final Path folder;
+
+    /** Fails with what to install unless the compiler and all headers are there. */
+    CCompiler(final Path folder) throws IOException {
+        this.folder = folder;
+        try {
+            checkIncludeFolder();
+            compile("", "-fsyntax-only");
+        } catch (final IOException ex) {
+            throw new IOException(
+                    "No C compiler, or no headers of rdma-core, to compare the bindings with. "
+                            + "On Debian: apt install gcc libc6-dev libibverbs-dev librdmacm-dev\n" + ex.getMessage(),
+                    ex);
+        }
+    }
+
+    boolean accepts(final String expression) {
+        try {
+            compile("long value(void) { return " + expression + "; }\n", "-fsyntax-only");
+            return true;
+        } catch (final IOException ex) {
+            return false;
+        }
+    }
+
+    /** Returns what the program prints. */
+    String run(final String source) throws IOException {
+        final String program = folder.resolve("program").toString();
+        compile(source, "-o", program);
+        return execute(List.of(program));
+    }
+
+    /** Throws what the compiler complains about. */
+    private void compile(final String source, final String... options) throws IOException {
+        final List<String> command = new ArrayList<>(List.of("cc", "-w"));
+        if (!INCLUDE_FOLDER.isEmpty()) {
+            command.addAll(List.of("-I", INCLUDE_FOLDER));
+        }
+        command.addAll(List.of(options));
+        command.add(Files.writeString(folder.resolve("program.c"), INCLUDES + source)
+                .toString());
+        execute(command);
+    }
+
+    private static void checkIncludeFolder() throws IOException {
+        // The compiler would silently take the installed headers instead of missing ones.
+        for (final String header : List.of("infiniband/verbs.h", "rdma/rdma_cma.h")) {
+            if (!INCLUDE_FOLDER.isEmpty() && !Files.exists(Path.of(INCLUDE_FOLDER, header))) {
+                throw new IOException("RDMA_CORE_INCLUDE=" + INCLUDE_FOLDER + " has no " + header);
+            }
+        }
+    }
+
+    private static String execute(final List<String> command) throws IOException {
+        final Process process =
+                new ProcessBuilder(command).redirectErrorStream(true).start();
+        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        final int status = process.onExit().join().exitValue();
+        if (status != 0) {
+            throw new IOException(String.join(" ", command) + " ended with status " + status + ":\n" + output);
+        }
+        return output;
+    }
+}

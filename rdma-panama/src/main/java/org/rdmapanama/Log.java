@@ -1,0 +1,14 @@
+package org.rdmapanama;
+
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+
+/**
+ * The one logger of this package. Found when the first thing goes wrong, not before: a program without a logging
+ * provider hears nothing of log4j as long as there is nothing to say.
+ */
+final class Log {
+    static final Logger LOGGER = LogManager.getLogger("org.rdmapanama");
+
+    private Log() {}
+}
