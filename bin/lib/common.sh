@@ -106,3 +106,14 @@ need_packages() {
         { quiet_apt_get update && quiet_apt_get install --no-install-recommends $missing; } ||
         die "could not install: $missing"
 }
+
+# Runs Maven: the one on PATH when it is new enough, else the wrapper, which fetches one. Needs $here.
+maven() {
+    local version
+    version=$(mvn --version 2>/dev/null | sed -n 's/.*Apache Maven \([0-9.]*\).*/\1/p')
+    if [ -n "$version" ] && [ "$(printf '3.6.3\n%s\n' "$version" | sort -V | head -n 1)" = 3.6.3 ]; then
+        mvn "$@"
+    else
+        "$here/mvnw" "$@"
+    fi
+}
