@@ -1,0 +1,137 @@
+package org.rdmapanama.ffm;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/** The libraries that are installed, and what happens when they, or functions of them, are not. */
+class NativeLibraryTest {
+    @Test
+    void shouldFindTheInstalledLibraries() {
+        assertTrue(NativeLibrary.IBVERBS.isAvailable());
+        assertTrue(NativeLibrary.RDMACM.isAvailable());
+        assertTrue(Integer.parseInt(NativeLibrary.IBVERBS.version().orElseThrow()) >= 44);
+        assertEquals(NativeLibrary.IBVERBS.version(), NativeLibrary.RDMACM.version());
+    }
+
+    @Test
+    void shouldLetTheGeneratedClassCallBothLibraries() {
+        NativeLibrary.IBVERBS.load();
+        NativeLibrary.RDMACM.load();
+        // Functions that need no device: a status as text, an event as text.
+        assertEquals("success", rdma_h.ibv_wc_status_str(0).getString(0));
+        assertEquals("RDMA_CM_EVENT_ADDR_RESOLVED", rdma_h.rdma_event_str(0).getString(0));
+    }
+
+    @Test
+    void shouldCallWhatTheLibraryHas() throws Throwable {
+        MethodHandle rateToMult =
+                NativeLibrary.IBVERBS.downcall("ibv_rate_to_mult", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+        assertEquals(4, (int) rateToMult.invokeExact(rdma_h.IBV_RATE_10_GBPS()));
+    }
+
+    @Test
+    void shouldFailOnlyWhenAMissingFunctionIsCalled() {
+        MethodHandle missing = NativeLibrary.IBVERBS.downcall(
+                "ibv_from_the_future", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT));
+        UnsupportedOperationException failure = assertThrows(UnsupportedOperationException.class, () -> {
+            long ignored = (long) missing.invokeExact(1L, 2);
+        });
+        assertTrue(failure.getMessage().startsWith("ibv_from_the_future is not in the installed"));
+        assertTrue(failure.getMessage().contains("libibverbs.so.1"));
+    }
+
+    @Test
+    void shouldMimicTheTypeOfAMissingFunctionThatCapturesErrno() {
+        MethodHandle missing = NativeLibrary.IBVERBS.downcall(
+                "ibv_from_the_future", FunctionDescriptor.ofVoid(JAVA_LONG), Linker.Option.captureCallState("errno"));
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment errno = arena.allocate(Linker.Option.captureStateLayout());
+            assertThrows(UnsupportedOperationException.class, () -> {
+                missing.invokeExact(errno, 1L);
+            });
+        }
+    }
+
+    @Test
+    void shouldNameTheVersionThatBroughtAFunction() throws Exception {
+        // The libraries of rdma-core 44 to 48 lack this one.
+        int installed = Integer.parseInt(NativeLibrary.IBVERBS.version().orElseThrow());
+        MethodHandle opcodeName =
+                NativeLibrary.IBVERBS.downcall("ibv_wr_opcode_str", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
+        if (installed < 49) {
+            UnsupportedOperationException failure =
+                    assertThrows(UnsupportedOperationException.class, () -> opcodeName.invoke(0));
+            assertTrue(failure.getMessage().endsWith("(rdma-core " + installed + "); it came with rdma-core 49"));
+        } else {
+            assertTrue(NativeLibrary.IBVERBS.find("ibv_wr_opcode_str").isPresent());
+        }
+    }
+
+    @Test
+    void shouldNameThePackagesOfAMissingLibrary() throws Exception {
+        String message = messageWithout("-Dorg.rdmapanama.libibverbs=libibverbs-not-here.so.1");
+        assertEquals(
+                "UnsatisfiedLinkError: libibverbs-not-here.so.1 was not found: install it with 'apt-get install"
+                        + " libibverbs1 ibverbs-providers' or 'dnf install libibverbs', or name the file with"
+                        + " -Dorg.rdmapanama.libibverbs=PATH",
+                message);
+    }
+
+    @Test
+    void shouldTellWhichLibraryCodeLiesIn() {
+        Path file =
+                NativeLibrary.fileOf(NativeLibrary.RDMACM.find("rdma_create_id").orElseThrow());
+        assertEquals(NativeLibrary.RDMACM.path().orElseThrow(), file);
+    }
+
+    /** The libraries are looked up once in a JVM, so another one is needed to miss them. */
+    private static String messageWithout(String property) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(List.of(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "--enable-native-access=ALL-UNNAMED",
+                        property,
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        WithoutLibrary.class.getName()))
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+        assertEquals(0, process.exitValue(), output);
+        return output.strip();
+    }
+
+    /** Uses everything that must keep working, and prints what a call says. */
+    static final class WithoutLibrary {
+        private WithoutLibrary() {}
+
+        public static void main(String[] args) throws Throwable {
+            assertFalse(NativeLibrary.IBVERBS.isAvailable());
+            assertEquals(4, rdma_h.IBV_ACCESS_REMOTE_READ());
+            MethodHandle openDevice =
+                    NativeLibrary.IBVERBS.downcall("ibv_open_device", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG));
+            try {
+                long ignored = (long) openDevice.invokeExact(0L);
+            } catch (UnsatisfiedLinkError e) {
+                System.out.println(e.getClass().getSimpleName() + ": " + e.getMessage());
+            }
+        }
+    }
+}
