@@ -1,0 +1,445 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** Whatever is closed in whatever order: nothing breaks, nothing leaks, and memory goes last. */
+@Tag("lab")
+class ClosingLabTest {
+    private static final int TREES = 50;
+
+    /** How long a close may take that has work to drain: its own bound is two seconds. */
+    private static final long CLOSE_SECONDS = 3;
+
+    private String before;
+
+    private static String resources() throws IOException, InterruptedException {
+        return Commands.resourcesOf(LabDevices.first()) + ", " + Commands.resourcesOf(LabDevices.second());
+    }
+
+    @BeforeEach
+    void countResources() throws Exception {
+        before = resources();
+    }
+
+    @AfterEach
+    void shouldLeakNothing() throws Exception {
+        assertEquals(before, resources(), "what the kernel keeps for the devices");
+    }
+
+    private static void timed(Runnable close) {
+        long start = System.nanoTime();
+        close.run();
+        long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
+        assertTrue(seconds < CLOSE_SECONDS, () -> "closing took " + seconds + " seconds");
+    }
+
+    @TestFactory
+    Stream<DynamicTest> shouldCloseRandomTreesInRandomOrder() {
+        return IntStream.range(0, TREES).mapToObj(seed -> DynamicTest.dynamicTest("seed " + seed, () -> {
+            String baseline = resources();
+            Random random = new Random(seed);
+            try (VerbsArena arena = random.nextBoolean() ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
+                List<VerbsObject> objects =
+                        new ArrayList<>(ObjectTree.random(arena, random).objects().values());
+                Collections.shuffle(objects, random);
+                // Some are left for the arena.
+                int count = random.nextInt(objects.size() + 1);
+                for (VerbsObject object : objects.subList(0, count)) {
+                    object.close();
+                    assertFalse(object.isOpen());
+                }
+            }
+            assertEquals(baseline, resources());
+        }));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> shouldCloseTheRestAfterAnySingleObject() {
+        List<String> names;
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            names = List.copyOf(fullTree(arena).objects().keySet());
+        }
+        return names.stream().map(name -> DynamicTest.dynamicTest(withoutNumbers(name), () -> {
+            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                ObjectTree tree = fullTree(arena);
+                int index = names.indexOf(name);
+                List.copyOf(tree.objects().values()).get(index).close();
+            }
+        }));
+    }
+
+    private static ObjectTree fullTree(VerbsArena arena) {
+        return ObjectTree.full(arena, Context.open(arena, LabDevices.first()));
+    }
+
+    /** Addresses and keys differ each time, and the names of tests should not. */
+    private static String withoutNumbers(String name) {
+        return name.replaceAll(" at 0x.*| (?=\\d+ of )", " ");
+    }
+
+    @Test
+    void shouldCloseTwiceHarmlessly() {
+        VerbsArena arena = VerbsArena.ofConfined();
+        ObjectTree tree = fullTree(arena);
+        for (VerbsObject object : tree.objects().values()) {
+            object.close();
+            object.close();
+        }
+        arena.close();
+        arena.close();
+    }
+
+    @Test
+    void shouldCloseWhatStandsBelow() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            pair.a.queue.close();
+            assertFalse(pair.a.queuePair.isOpen(), "a queue pair uses its completion queue");
+            assertTrue(pair.a.region.isOpen(), "a region does not");
+            pair.a.domain.close();
+            assertFalse(pair.a.region.isOpen());
+            pair.b.context.close();
+            assertFalse(pair.b.queue.isOpen());
+            assertFalse(pair.b.queuePair.isOpen());
+        }
+    }
+
+    @TestFactory
+    Stream<DynamicTest> shouldRefuseToUseWhatIsClosed() {
+        return Uses.ALL.stream().map(use -> DynamicTest.dynamicTest(use.name(), () -> {
+            try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+                Uses.Prepared prepared = use.prepare(pair.a);
+                pair.a.context.close();
+                assertThrows(IllegalStateException.class, prepared::run);
+            }
+        }));
+    }
+
+    @Test
+    void shouldRefuseAClosedArena() {
+        VerbsArena arena = VerbsArena.ofConfined();
+        arena.close();
+        Device device = LabDevices.first();
+        assertThrows(IllegalStateException.class, () -> Context.open(arena, device));
+        assertThrows(IllegalStateException.class, () -> arena.allocate(8));
+        assertThrows(IllegalStateException.class, () -> new WorkCompletions(arena, 1));
+    }
+
+    @Test
+    void shouldEndObjectsInOrderAndMemoryLast() {
+        RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+        VerbsArena arena = VerbsArena.ofConfined();
+        Context context = Context.open(arena, LabDevices.first().name(), () -> recording);
+        ObjectTree.full(arena, context);
+        MemorySegment memory = arena.allocate(8);
+        List<String> withoutMemory = new ArrayList<>();
+        for (String verb : List.of("modify_qp", "destroy_qp", "destroy_ah", "dereg_mr", "destroy_cq", "close_device")) {
+            recording.at(verb, () -> {
+                if (!memory.scope().isAlive()) {
+                    withoutMemory.add(verb);
+                }
+            });
+        }
+        int setUp = recording.calls().size();
+        arena.close();
+
+        assertEquals(List.of(), withoutMemory, "verbs that were called when memory was freed already");
+        assertFalse(memory.scope().isAlive());
+        List<String> ending = recording.verbs().subList(setUp, recording.verbs().size());
+        assertEquals(
+                List.of(
+                        "destroy_qp",
+                        "destroy_ah",
+                        "dereg_mr",
+                        "destroy_cq",
+                        "destroy_comp_channel",
+                        "dealloc_pd",
+                        "close_device"),
+                withoutRepetition(ending.stream()
+                        .filter(verb -> verb.startsWith("de") || verb.startsWith("close"))
+                        .toList()));
+        int firstDestroyed = ending.indexOf("destroy_qp");
+        assertTrue(ending.indexOf("modify_qp") < ending.indexOf("poll_cq"), ending::toString);
+        assertTrue(ending.lastIndexOf("poll_cq") < firstDestroyed, ending::toString);
+    }
+
+    private static List<String> withoutRepetition(List<String> verbs) {
+        List<String> shortened = new ArrayList<>();
+        for (String verb : verbs) {
+            if (shortened.isEmpty() || !shortened.get(shortened.size() - 1).equals(verb)) {
+                shortened.add(verb);
+            }
+        }
+        return shortened;
+    }
+
+    /** Closes side a, which has work outstanding, and checks that all that was ever posted there was polled. */
+    private static void assertDrains(ConnectedPair.Setup setup, Consumer<ConnectedPair> work) {
+        RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+        VerbsArena arena = VerbsArena.ofConfined();
+        try (ConnectedPair pair = setup.in(arena, VerbsArena.ofConfined())
+                .through(() -> recording)
+                .open()) {
+            work.accept(pair);
+            int outstanding = recording.posted() - recording.completed();
+            assertTrue(outstanding > 0, "the test was meant to leave work outstanding");
+            timed(arena::close);
+            assertEquals(recording.posted(), recording.completed(), "completions of all that was posted");
+            assertTrue(recording.flushed() > 0);
+        }
+    }
+
+    @Test
+    void shouldDrainReceivesThatNobodyFilled() {
+        assertDrains(ConnectedPair.of(QueuePairType.RC), pair -> {
+            for (int i = 0; i < 10; i++) {
+                pair.a.postReceive(i, 0, 8);
+            }
+        });
+    }
+
+    @Test
+    void shouldDrainAFullReceiveQueue() {
+        assertDrains(ConnectedPair.of(QueuePairType.RC), pair -> {
+            ReceiveWorkRequest receive = pair.a.receiveRequest(1, 0, 8);
+            while (pair.a.queuePair.postReceive(receive) == QueuePair.POSTED) {}
+        });
+    }
+
+    @Test
+    void shouldDrainSendsThatThePeerIsNotReadyFor() {
+        // RNR retry 7 is without end: only the close ends these.
+        assertDrains(ConnectedPair.of(QueuePairType.RC).connectA(LabDevices.connectOptions().rnrRetry(7)), pair -> {
+            for (int i = 0; i < 10; i++) {
+                pair.a.post(pair.a.request(i, 0, 100).send());
+            }
+        });
+    }
+
+    @Test
+    void shouldDrainAFullSendQueue() {
+        assertDrains(ConnectedPair.of(QueuePairType.RC).connectA(LabDevices.connectOptions().rnrRetry(7)), pair -> {
+            SendWorkRequest send = pair.a.request(1, 0, 8).send();
+            while (pair.a.queuePair.postSend(send) == QueuePair.POSTED) {}
+        });
+    }
+
+    @Test
+    void shouldDrainUnsignaledSends() {
+        assertDrains(ConnectedPair.of(QueuePairType.RC).connectA(LabDevices.connectOptions().rnrRetry(7)), pair -> {
+            for (int i = 0; i < 10; i++) {
+                pair.a.post(pair.a.request(i, 0, 100).send().signaled(false));
+            }
+        });
+    }
+
+    @Test
+    void shouldDrainReadsFromADeadPeer() {
+        // Retry count 7 is without end on Soft-RoCE, so that the reads are outstanding for sure.
+        assertDrains(
+                ConnectedPair.of(QueuePairType.RC)
+                        .connectA(LabDevices.connectOptions().timeout(18).retryCount(7)),
+                pair -> {
+                    pair.b.context.close();
+                    for (int i = 0; i < 10; i++) {
+                        pair.a.post(pair.readFromB(i, 0, 100));
+                    }
+                });
+    }
+
+    @Test
+    void shouldDrainUnreliableAndDatagramReceives() {
+        for (QueuePairType type : List.of(QueuePairType.UC, QueuePairType.UD)) {
+            assertDrains(ConnectedPair.of(type), pair -> {
+                for (int i = 0; i < 5; i++) {
+                    pair.a.postReceive(i, 0, 100);
+                }
+            });
+        }
+    }
+
+    @Test
+    void shouldCloseAQueuePairWithWorkOutstanding() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            pair.a.postReceive(1, 0, 8);
+            pair.a.post(pair.a.request(2, 0, 100).send());
+            timed(pair.a.queuePair::close);
+            assertTrue(pair.a.queue.isOpen());
+        }
+    }
+
+    @Test
+    void shouldCloseWithACompletionQueueThatIsFull() {
+        // Two entries for twenty flushed receives: the queue overruns, and the drain must not wait for what is lost.
+        VerbsArena arena = VerbsArena.ofConfined();
+        ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .in(arena)
+                .queues(16, 32)
+                .queueEntries(2)
+                .open();
+        for (int i = 0; i < 20; i++) {
+            pair.a.postReceive(i, 0, 8);
+        }
+        timed(arena::close);
+    }
+
+    @Test
+    void shouldKeepMemoryThatCouldNotBeDeregistered() {
+        RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+        recording.failOnce("dereg_mr", Errno.EBUSY);
+        VerbsArena arena = VerbsArena.ofConfined();
+        Context context = Context.open(arena, LabDevices.first().name(), () -> recording);
+        MemorySegment memory = arena.allocate(4096);
+        memory.set(JAVA_BYTE, 17, (byte) 42);
+        context.allocateProtectionDomain().register(memory);
+
+        VerbsException exception = assertThrows(VerbsException.class, arena::close);
+        assertEquals("ibv_dereg_mr", exception.verb());
+        assertEquals("EBUSY", exception.errnoName());
+        assertTrue(exception.getMessage().contains("memory region of 4096 bytes"), exception::getMessage);
+        assertTrue(memory.scope().isAlive(), "the device may still write there");
+        assertEquals(42, memory.get(JAVA_BYTE, 17));
+        assertDoesNotThrow(arena::close, "closed is closed");
+    }
+
+    @Test
+    void shouldLogMemoryThatLeaks() throws Exception {
+        Commands.Result result = Commands.java(List.of(), LabChild.class, "failing-deregistration");
+        assertEquals(0, result.status(), result::output);
+        assertTrue(result.output().contains("could not be deregistered"), result::output);
+    }
+
+    @Test
+    void shouldGoOnClosingAfterAFailure() {
+        RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+        VerbsArena arena = VerbsArena.ofConfined();
+        Context context = Context.open(arena, LabDevices.first().name(), () -> recording);
+        ObjectTree.full(arena, context);
+        // These two are only recorded as failed after they were carried out, so that nothing leaks.
+        recording.failOnce("destroy_comp_channel", Errno.EINVAL);
+
+        VerbsException exception = assertThrows(VerbsException.class, arena::close);
+        assertEquals("ibv_destroy_comp_channel", exception.verb());
+        assertEquals("close_device", recording.verbs().get(recording.verbs().size() - 1));
+    }
+
+    @Test
+    void shouldFreeMemoryOnlyAfterPeersCannotWriteToItAnyMore() throws Exception {
+        VerbsArena target = VerbsArena.ofConfined();
+        VerbsArena writers = VerbsArena.ofShared();
+        ConnectedPair pair =
+                ConnectedPair.of(QueuePairType.RC).in(writers, target).open();
+        MemorySegment memory = pair.b.memory;
+        try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            Future<CompletionStatus> outcome = thread.submit(floodUntilItFails(pair));
+            // The flood is under way when bytes arrive.
+            long start = System.nanoTime();
+            while (memory.get(JAVA_BYTE, 0) == 0) {
+                assertTrue(System.nanoTime() - start < 10_000_000_000L, "nothing arrives");
+            }
+            timed(target::close);
+            assertFalse(memory.scope().isAlive());
+            CompletionStatus status = outcome.get(30, TimeUnit.SECONDS);
+            assertTrue(
+                    List.of(
+                                    CompletionStatus.RETRY_EXC_ERR,
+                                    CompletionStatus.REM_ACCESS_ERR,
+                                    CompletionStatus.REM_OP_ERR,
+                                    CompletionStatus.REM_INV_REQ_ERR)
+                            .contains(status),
+                    () -> "the writer's first failure is " + status);
+        }
+        writers.close();
+    }
+
+    private static Callable<CompletionStatus> floodUntilItFails(ConnectedPair pair) {
+        return () -> {
+            pair.a.memory.fill((byte) 1);
+            SendWorkRequest write = pair.writeToB(1, 0, 4096);
+            long start = System.nanoTime();
+            while (true) {
+                while (pair.a.queuePair.postSend(write) == QueuePair.POSTED) {}
+                for (Completion completion : pair.a.poll()) {
+                    if (completion.status() != CompletionStatus.SUCCESS) {
+                        return completion.status();
+                    }
+                }
+                assertTrue(System.nanoTime() - start < 30_000_000_000L, "the peer is gone, and no write failed");
+            }
+        };
+    }
+
+    @Test
+    void shouldLookUpTheSourceOfAnEventWhileAnotherThreadCloses() throws Exception {
+        // Destroying a queue pair waits, with the arena's lock, until its events are acknowledged.
+        VerbsArena arena = VerbsArena.ofShared();
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).in(arena).open();
+                ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            EventForger forger = new EventForger(LabDevices.first());
+            Context context = Context.open(arena, LabDevices.first().name(), () -> forger);
+            CompletionQueue queue = context.createCompletionQueue(1);
+            forger.about(queue.nativeAddress());
+            arena.lock().lock();
+            try {
+                Future<AsyncEvent> event = thread.submit(
+                        () -> context.awaitAsyncEvent(java.time.Duration.ofSeconds(1)).orElseThrow());
+                assertEquals(queue, event.get(10, TimeUnit.SECONDS).completionQueue());
+            } finally {
+                arena.lock().unlock();
+            }
+            assertTrue(pair.a.queuePair.isOpen());
+        }
+    }
+
+    /** Tells of an overrun of a completion queue that never happened. */
+    private static final class EventForger extends RecordingProvider {
+        private long queue;
+
+        EventForger(Device device) {
+            super(device.providerDevice().provider().open(device.providerDevice()));
+        }
+
+        void about(long address) {
+            queue = address;
+        }
+
+        @Override
+        @SuppressWarnings("restricted")
+        public int getAsyncEvent(long event, int timeoutMillis) {
+            MemorySegment struct = MemorySegment.ofAddress(event)
+                    .reinterpret(org.rdmapanama.ffm.verbs.ibv_async_event.sizeof());
+            org.rdmapanama.ffm.verbs.ibv_async_event.event_type(struct, AsyncEventType.CQ_ERR.code());
+            org.rdmapanama.ffm.verbs.ibv_async_event.element.cq(
+                    org.rdmapanama.ffm.verbs.ibv_async_event.element(struct), MemorySegment.ofAddress(queue));
+            return 1;
+        }
+
+        @Override
+        public void ackAsyncEvent(long event) {}
+    }
+}

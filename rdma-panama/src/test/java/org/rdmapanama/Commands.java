@@ -1,0 +1,72 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Runs other programs for tests, each with a bound. */
+final class Commands {
+    private static final int LIMIT_SECONDS = 60;
+
+    private Commands() {}
+
+    /** How a program ended, and all that it wrote. */
+    record Result(int status, String output) {}
+
+    static Result tryTo(String... command) throws IOException, InterruptedException {
+        Path output = Files.createTempFile("command", ".txt");
+        try {
+            Process process = new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(output.toFile())
+                    .start();
+            boolean ended = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+            if (!ended) {
+                process.destroyForcibly().waitFor();
+            }
+            String text = Files.readString(output, StandardCharsets.UTF_8);
+            assertTrue(ended, () -> String.join(" ", command) + " did not end: " + text);
+            return new Result(process.exitValue(), text);
+        } finally {
+            Files.delete(output);
+        }
+    }
+
+    /** What a program writes; it must succeed. */
+    static String run(String... command) throws IOException, InterruptedException {
+        Result result = tryTo(command);
+        assertTrue(result.status == 0, () -> String.join(" ", command) + " failed: " + result.output);
+        return result.output;
+    }
+
+    /** Runs a class with the class path of the tests; the prefix is put before the command of the virtual machine. */
+    static Result java(List<String> prefix, Class<?> main, String... arguments) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(prefix);
+        command.addAll(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                main.getName()));
+        command.addAll(Arrays.asList(arguments));
+        return tryTo(command.toArray(String[]::new));
+    }
+
+    /** What the kernel keeps for a device, by kind: such as {@code pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0}. */
+    static String resourcesOf(Device device) throws IOException, InterruptedException {
+        Matcher line = Pattern.compile("(?m)^\\d+: " + Pattern.quote(device.name()) + ": (.*)$")
+                .matcher(run("rdma", "resource", "show"));
+        assertTrue(line.find(), () -> "rdma resource show does not know " + device);
+        return line.group(1).strip();
+    }
+}

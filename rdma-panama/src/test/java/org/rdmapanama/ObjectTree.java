@@ -1,0 +1,94 @@
+package org.rdmapanama;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+
+/** Verbs objects of every kind in one arena, all related to each other in some way, to be closed in some order. */
+final class ObjectTree {
+    private final VerbsArena arena;
+    private final Map<String, VerbsObject> objects = new LinkedHashMap<>();
+
+    private ObjectTree(VerbsArena arena) {
+        this.arena = arena;
+    }
+
+    /** One of each kind, two of those that can be shared. */
+    static ObjectTree full(VerbsArena arena, Context context) {
+        return new ObjectTree(arena).grow(context, 2, 2, 2, 2, 2);
+    }
+
+    /** One or two devices with a random number of each kind of object. */
+    static ObjectTree random(VerbsArena arena, Random random) {
+        ObjectTree tree = new ObjectTree(arena);
+        tree.grow(Context.open(arena, LabDevices.first()), random);
+        if (random.nextBoolean()) {
+            tree.grow(Context.open(arena, LabDevices.second()), random);
+        }
+        return tree;
+    }
+
+    Map<String, VerbsObject> objects() {
+        return objects;
+    }
+
+    private void grow(Context context, Random random) {
+        grow(
+                context,
+                1 + random.nextInt(2),
+                random.nextInt(2),
+                1 + random.nextInt(3),
+                random.nextInt(3),
+                random.nextInt(3));
+    }
+
+    private ObjectTree grow(Context context, int domains, int channels, int queues, int perDomain, int handles) {
+        add(context);
+        List<CompletionChannel> channelsMade = new ArrayList<>();
+        for (int i = 0; i < channels; i++) {
+            channelsMade.add(add(context.createCompletionChannel()));
+        }
+        List<CompletionQueue> queuesMade = new ArrayList<>();
+        for (int i = 0; i < queues; i++) {
+            queuesMade.add(add(
+                    i < channels
+                            ? context.createCompletionQueue(16, channelsMade.get(i), 0)
+                            : context.createCompletionQueue(16)));
+        }
+        for (int i = 0; i < domains; i++) {
+            ProtectionDomain domain = add(context.allocateProtectionDomain());
+            for (int j = 0; j < perDomain; j++) {
+                MemoryRegion region = add(domain.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE));
+                addQueuePair(domain, queuesMade, region, i + j);
+            }
+            for (int j = 0; j < handles; j++) {
+                addAddressHandle(domain);
+            }
+        }
+        return this;
+    }
+
+    /** Of each type in turn, and with a receive outstanding where its state allows it. */
+    private void addQueuePair(ProtectionDomain domain, List<CompletionQueue> queues, MemoryRegion region, int number) {
+        QueuePairType type = number % 2 == 0 ? QueuePairType.UD : QueuePairType.RC;
+        CompletionQueue receives = queues.get(number % queues.size());
+        QueuePair queuePair = add(domain.createQueuePair(new QueuePairOptions(type, queues.get(0), receives)));
+        if (type == QueuePairType.UD) {
+            queuePair.localEndpoint(LabDevices.connectOptions());
+            queuePair.activate();
+            queuePair.postReceive(ReceiveWorkRequest.allocate(arena, 1).add(region, 0, 100));
+        }
+    }
+
+    private void addAddressHandle(ProtectionDomain domain) {
+        GidEntry own = domain.context().preferredGid(1).orElseThrow();
+        add(domain.createAddressHandle(AddressVector.toGid(1, own.index(), own.gid())));
+    }
+
+    private <T extends VerbsObject> T add(T object) {
+        objects.put(objects.size() + " " + object, object);
+        return object;
+    }
+}
