@@ -114,6 +114,6 @@ maven() {
     if [ -n "$version" ] && [ "$(printf '3.6.3\n%s\n' "$version" | sort -V | head -n 1)" = 3.6.3 ]; then
         mvn "$@"
     else
-        "$here/mvnw" "$@"
+        "${here:?}/mvnw" "$@"
     fi
 }

@@ -4,10 +4,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -28,7 +28,9 @@ import org.rdmapanama.internal.provider.ProviderException;
 public final class Context extends VerbsObject {
     private final ProviderContext provider;
     private final String name;
-    private final Map<Long, VerbsObject> objects = new HashMap<>();
+
+    /** Changed with the arena's lock held, and read without it by who looks for the source of an event. */
+    private final Map<Long, VerbsObject> objects = new ConcurrentHashMap<>();
 
     private Context(VerbsArena arena, ProviderContext provider, String name) {
         super(arena, provider.address());
@@ -275,13 +277,12 @@ public final class Context extends VerbsObject {
                 source instanceof CompletionQueue completionQueue ? completionQueue : null);
     }
 
+    /**
+     * Takes no lock: who closes an object holds the arena's, and waits until its events are acknowledged, which comes
+     * after this.
+     */
     private VerbsObject find(long nativeAddress) {
-        arena.lock().lock();
-        try {
-            return objects.get(nativeAddress);
-        } finally {
-            arena.lock().unlock();
-        }
+        return objects.get(nativeAddress);
     }
 
     /**
@@ -409,12 +410,17 @@ public final class Context extends VerbsObject {
 
     @Override
     VerbsException closeTree(VerbsException earlier) {
+        VerbsException failure = earlier;
         if (isOpen()) {
             // Nobody else may poll while this drains: completions would be lost.
             objects.values().forEach(VerbsObject::shut);
             QueuePairDrain.drain(this);
+            // All of one kind before the next: the tree alone would end a queue before the regions of its neighbours.
+            for (VerbsObject object : inClosingOrder(objects.values())) {
+                failure = object.closeTree(failure);
+            }
         }
-        return super.closeTree(earlier);
+        return super.closeTree(failure);
     }
 
     /** All queue pairs that are open. */

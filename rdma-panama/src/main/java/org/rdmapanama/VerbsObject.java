@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -122,7 +123,7 @@ abstract class VerbsObject implements AutoCloseable {
         }
         destroyed = true;
         VerbsException failure = earlier;
-        for (VerbsObject child : childrenInClosingOrder()) {
+        for (VerbsObject child : inClosingOrder(children)) {
             failure = child.closeTree(failure);
         }
         shut();
@@ -142,8 +143,8 @@ abstract class VerbsObject implements AutoCloseable {
         return failure;
     }
 
-    final List<VerbsObject> childrenInClosingOrder() {
-        List<VerbsObject> sorted = new ArrayList<>(children);
+    static List<VerbsObject> inClosingOrder(Collection<VerbsObject> objects) {
+        List<VerbsObject> sorted = new ArrayList<>(objects);
         sorted.sort(Comparator.comparingInt(VerbsObject::closingOrder));
         return sorted;
     }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -22,34 +23,33 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.verbs.ibv_async_event;
 
 /** Whatever is closed in whatever order: nothing breaks, nothing leaks, and memory goes last. */
 @Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ClosingLabTest {
     private static final int TREES = 50;
 
     /** How long a close may take that has work to drain: its own bound is two seconds. */
     private static final long CLOSE_SECONDS = 3;
 
-    private String before;
+    private static List<String> resourcesBefore;
 
-    private static String resources() throws IOException, InterruptedException {
-        return Commands.resourcesOf(LabDevices.first()) + ", " + Commands.resourcesOf(LabDevices.second());
-    }
-
-    @BeforeEach
-    void countResources() throws Exception {
-        before = resources();
+    @BeforeAll
+    static void countResources() throws IOException {
+        resourcesBefore = Commands.resources();
     }
 
     @AfterEach
-    void shouldLeakNothing() throws Exception {
-        assertEquals(before, resources(), "what the kernel keeps for the devices");
+    void shouldLeakNothing() throws IOException {
+        assertEquals(resourcesBefore, Commands.resources(), "what the kernel keeps for the devices");
     }
 
     private static void timed(Runnable close) {
@@ -62,7 +62,6 @@ class ClosingLabTest {
     @TestFactory
     Stream<DynamicTest> shouldCloseRandomTreesInRandomOrder() {
         return IntStream.range(0, TREES).mapToObj(seed -> DynamicTest.dynamicTest("seed " + seed, () -> {
-            String baseline = resources();
             Random random = new Random(seed);
             try (VerbsArena arena = random.nextBoolean() ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
                 List<VerbsObject> objects =
@@ -75,7 +74,7 @@ class ClosingLabTest {
                     assertFalse(object.isOpen());
                 }
             }
-            assertEquals(baseline, resources());
+            shouldLeakNothing();
         }));
     }
 
@@ -340,7 +339,6 @@ class ClosingLabTest {
         VerbsArena arena = VerbsArena.ofConfined();
         Context context = Context.open(arena, LabDevices.first().name(), () -> recording);
         ObjectTree.full(arena, context);
-        // These two are only recorded as failed after they were carried out, so that nothing leaks.
         recording.failOnce("destroy_comp_channel", Errno.EINVAL);
 
         VerbsException exception = assertThrows(VerbsException.class, arena::close);
@@ -407,7 +405,7 @@ class ClosingLabTest {
             arena.lock().lock();
             try {
                 Future<AsyncEvent> event = thread.submit(
-                        () -> context.awaitAsyncEvent(java.time.Duration.ofSeconds(1)).orElseThrow());
+                        () -> context.awaitAsyncEvent(Duration.ofSeconds(1)).orElseThrow());
                 assertEquals(queue, event.get(10, TimeUnit.SECONDS).completionQueue());
             } finally {
                 arena.lock().unlock();
@@ -432,10 +430,10 @@ class ClosingLabTest {
         @SuppressWarnings("restricted")
         public int getAsyncEvent(long event, int timeoutMillis) {
             MemorySegment struct = MemorySegment.ofAddress(event)
-                    .reinterpret(org.rdmapanama.ffm.verbs.ibv_async_event.sizeof());
-            org.rdmapanama.ffm.verbs.ibv_async_event.event_type(struct, AsyncEventType.CQ_ERR.code());
-            org.rdmapanama.ffm.verbs.ibv_async_event.element.cq(
-                    org.rdmapanama.ffm.verbs.ibv_async_event.element(struct), MemorySegment.ofAddress(queue));
+                    .reinterpret(ibv_async_event.sizeof());
+            ibv_async_event.event_type(struct, AsyncEventType.CQ_ERR.code());
+            ibv_async_event.element.cq(
+                    ibv_async_event.element(struct), MemorySegment.ofAddress(queue));
             return 1;
         }
 

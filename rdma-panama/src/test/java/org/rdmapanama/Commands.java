@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,7 +23,7 @@ final class Commands {
     /** How a program ended, and all that it wrote. */
     record Result(int status, String output) {}
 
-    static Result tryTo(String... command) throws IOException, InterruptedException {
+    static Result tryTo(String... command) throws IOException {
         Path output = Files.createTempFile("command", ".txt");
         try {
             Process process = new ProcessBuilder(command)
@@ -36,20 +37,22 @@ final class Commands {
             String text = Files.readString(output, StandardCharsets.UTF_8);
             assertTrue(ended, () -> String.join(" ", command) + " did not end: " + text);
             return new Result(process.exitValue(), text);
+        } catch (InterruptedException e) {
+            throw new InterruptedIOException("while " + String.join(" ", command) + " ran");
         } finally {
             Files.delete(output);
         }
     }
 
     /** What a program writes; it must succeed. */
-    static String run(String... command) throws IOException, InterruptedException {
+    static String run(String... command) throws IOException {
         Result result = tryTo(command);
         assertTrue(result.status == 0, () -> String.join(" ", command) + " failed: " + result.output);
         return result.output;
     }
 
     /** Runs a class with the class path of the tests; the prefix is put before the command of the virtual machine. */
-    static Result java(List<String> prefix, Class<?> main, String... arguments) throws IOException, InterruptedException {
+    static Result java(List<String> prefix, Class<?> main, String... arguments) throws IOException {
         List<String> command = new ArrayList<>(prefix);
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -62,11 +65,18 @@ final class Commands {
         return tryTo(command.toArray(String[]::new));
     }
 
-    /** What the kernel keeps for a device, by kind: such as {@code pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0}. */
-    static String resourcesOf(Device device) throws IOException, InterruptedException {
-        Matcher line = Pattern.compile("(?m)^\\d+: " + Pattern.quote(device.name()) + ": (.*)$")
-                .matcher(run("rdma", "resource", "show"));
-        assertTrue(line.find(), () -> "rdma resource show does not know " + device);
-        return line.group(1).strip();
+    /** What the kernel keeps for both devices of the lab, by kind: such as {@code pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0}. */
+    static List<String> resources() throws IOException {
+        String all = run("rdma", "resource", "show");
+        return List.of(
+                resourcesOf(LabDevices.first().name(), all),
+                resourcesOf(LabDevices.second().name(), all));
+    }
+
+    private static String resourcesOf(String device, String all) {
+        Matcher line =
+                Pattern.compile("(?m)^\\d+: " + Pattern.quote(device) + ": .*$").matcher(all);
+        assertTrue(line.find(), () -> "rdma resource show does not know " + device + ": " + all);
+        return line.group();
     }
 }

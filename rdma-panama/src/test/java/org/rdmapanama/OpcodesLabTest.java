@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,15 +11,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every operation of the three transports, between two devices. */
 @Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class OpcodesLabTest {
     private static final int MEBIBYTE = 1 << 20;
 
@@ -52,7 +56,7 @@ class OpcodesLabTest {
             assertFalse(received.hasImmediate());
             assertEquals(pair.b.queuePair.number(), received.queuePair());
             assertSameBytes(pair.a.memory.asSlice(0, 1000), pair.b.memory.asSlice(0, 1000));
-            assertEquals(0, pair.b.memory.get(java.lang.foreign.ValueLayout.JAVA_BYTE, 1000), "the byte behind");
+            assertEquals(0, pair.b.memory.get(JAVA_BYTE, 1000), "the byte behind");
         }
     }
 
@@ -379,7 +383,7 @@ class OpcodesLabTest {
 
             assertTrue(rounds > 1, "the chain was meant not to fit at once");
             assertEquals(
-                    java.util.stream.LongStream.rangeClosed(1, total).boxed().toList(), completed);
+                    LongStream.rangeClosed(1, total).boxed().toList(), completed);
         }
     }
 

@@ -1,0 +1,91 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Posting and polling make no garbage. */
+@Tag("lab")
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class HotPathLabTest {
+    private static final int ROUND = 2_000;
+
+    /** Interpreted code may allocate: it takes some rounds until all of it is compiled. */
+    private static final int MAX_WARM_UP_ROUNDS = 20;
+
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldAllocateNothing(boolean shared) {
+        VerbsArena arena = shared ? VerbsArena.ofShared() : VerbsArena.ofConfined();
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).in(arena).open()) {
+            Loop loop = new Loop(pair);
+            long allocated = Long.MAX_VALUE;
+            int rounds = 0;
+            while (allocated >= ROUND && rounds < MAX_WARM_UP_ROUNDS) {
+                allocated = loop.bytesAllocatedInARound();
+                rounds++;
+            }
+            long bytes = allocated;
+            assertTrue(bytes < ROUND, () -> ROUND + " sends and receives allocated " + bytes + " bytes");
+        }
+    }
+
+    /** Sends to the other side, waits for both completions, and reads their fields. */
+    private static final class Loop {
+        private final QueuePair sender;
+        private final QueuePair receiver;
+        private final CompletionQueue sent;
+        private final CompletionQueue received;
+        private final SendWorkRequest send;
+        private final ReceiveWorkRequest receive;
+        private final WorkCompletions completions;
+        private long sum;
+
+        Loop(ConnectedPair pair) {
+            sender = pair.a.queuePair;
+            receiver = pair.b.queuePair;
+            sent = pair.a.queue;
+            received = pair.b.queue;
+            send = pair.a.request(1, 0, 64).sendWithImmediate(7);
+            receive = pair.b.receiveRequest(2, 0, 64);
+            completions = new WorkCompletions(pair.a.arena, 4);
+        }
+
+        long bytesAllocatedInARound() {
+            long before = THREADS.getCurrentThreadAllocatedBytes();
+            long sumBefore = sum;
+            for (int i = 0; i < ROUND; i++) {
+                receiver.postReceive(receive);
+                sender.postSend(send.id(i));
+                await(received);
+                await(sent);
+            }
+            long allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
+            assertEquals(ROUND * 7L, sum - sumBefore, "the immediate data of all receives");
+            return allocated;
+        }
+
+        private void await(CompletionQueue queue) {
+            long start = System.nanoTime();
+            while (queue.poll(completions) == 0) {
+                if (System.nanoTime() - start > 10_000_000_000L) {
+                    throw new AssertionError("no completion");
+                }
+            }
+            for (int i = 0; i < completions.count(); i++) {
+                if (!completions.succeeded(i)) {
+                    throw new AssertionError(completions.describe(i));
+                }
+                sum += completions.hasImmediate(i) ? completions.immediate(i) : 0;
+            }
+        }
+    }
+}

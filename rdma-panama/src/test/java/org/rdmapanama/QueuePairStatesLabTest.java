@@ -1,0 +1,252 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A queue pair from state to state, by hand, and what the device says of it afterwards. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class QueuePairStatesLabTest {
+    private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
+
+    /** A queue pair in state RESET that is to be connected to itself. */
+    private static void withQueuePair(QueuePairType type, Consumer<QueuePair> test) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first());
+            CompletionQueue queue = context.createCompletionQueue(16);
+            QueuePair queuePair = context.allocateProtectionDomain()
+                    .createQueuePair(new QueuePairOptions(type, queue).maxSegments(2, 3));
+            queuePair.localEndpoint(LabDevices.connectOptions());
+            test.accept(queuePair);
+        }
+    }
+
+    private static QueuePairAttributes initial() {
+        return new QueuePairAttributes()
+                .state(QueuePairState.INIT)
+                .pkeyIndex(0)
+                .port(1)
+                .accessFlags(REMOTE);
+    }
+
+    private static QueuePairAttributes toItself(QueuePair queuePair) {
+        return new QueuePairAttributes()
+                .state(QueuePairState.RTR)
+                .pathMtu(Mtu.BYTES_512)
+                .destinationQueuePair(queuePair.number())
+                .receivePsn(0xabcdef)
+                .addressVector(queuePair.pathTo(queuePair.localEndpoint()));
+    }
+
+    @Test
+    void shouldBeginInReset() {
+        withQueuePair(QueuePairType.RC, queuePair -> {
+            assertEquals(QueuePairState.RESET, queuePair.state());
+            assertEquals(QueuePairState.RESET, queuePair.query().state());
+            assertEquals(QueuePairType.RC, queuePair.type());
+            QueuePairCapabilities sizes = queuePair.capabilities();
+            assertTrue(sizes.maxSendWorkRequests() >= 16, sizes::toString);
+            assertTrue(sizes.maxReceiveWorkRequests() >= 16, sizes::toString);
+            assertTrue(sizes.maxSendSegments() >= 2, sizes::toString);
+            assertTrue(sizes.maxReceiveSegments() >= 3, sizes::toString);
+            assertTrue(queuePair.query(QueuePairAttribute.CAP).capabilities().maxSendWorkRequests() >= 16);
+        });
+    }
+
+    @Test
+    void shouldTakeAReliableQueuePairToReadyByHand() {
+        withQueuePair(QueuePairType.RC, queuePair -> {
+            queuePair.modify(initial());
+            assertEquals(QueuePairState.INIT, queuePair.state());
+            QueuePairAttributes init = queuePair.query();
+            assertEquals(QueuePairState.INIT, init.state());
+            assertEquals(1, init.port());
+            assertTrue(init.accessFlags().containsAll(REMOTE), () -> init.accessFlags().toString());
+
+            QueuePairAttributes receiving =
+                    toItself(queuePair).maxReadAtomicAsTarget(3).minRnrTimer(7);
+            queuePair.modify(receiving);
+            QueuePairAttributes rtr = queuePair.query();
+            assertEquals(QueuePairState.RTR, rtr.state());
+            assertEquals(Mtu.BYTES_512, rtr.pathMtu());
+            assertEquals(queuePair.number(), rtr.destinationQueuePair());
+            assertEquals(0xabcdef, rtr.receivePsn());
+            assertEquals(7, rtr.minRnrTimer());
+            assertTrue(rtr.maxReadAtomicAsTarget() >= 3);
+            assertEquals(
+                    receiving.addressVector().destination(), rtr.addressVector().destination());
+            assertEquals(
+                    receiving.addressVector().sourceGidIndex(),
+                    rtr.addressVector().sourceGidIndex());
+            assertEquals(64, rtr.addressVector().hopLimit());
+
+            queuePair.modify(new QueuePairAttributes()
+                    .state(QueuePairState.RTS)
+                    .sendPsn(0x123456)
+                    .timeout(15)
+                    .retryCount(5)
+                    .rnrRetry(4)
+                    .maxReadAtomicAsInitiator(2));
+            assertEquals(QueuePairState.RTS, queuePair.state());
+            QueuePairAttributes rts = queuePair.query();
+            assertEquals(QueuePairState.RTS, rts.state());
+            assertEquals(0x123456, rts.sendPsn());
+            assertEquals(15, rts.timeout());
+            assertEquals(5, rts.retryCount());
+            assertEquals(4, rts.rnrRetry());
+            assertTrue(rts.maxReadAtomicAsInitiator() >= 2);
+        });
+    }
+
+    @Test
+    void shouldTakeAnUnreliableQueuePairToReadyByHand() {
+        withQueuePair(QueuePairType.UC, queuePair -> {
+            queuePair.modify(initial());
+            queuePair.modify(toItself(queuePair));
+            queuePair.modify(
+                    new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(5));
+            QueuePairAttributes rts = queuePair.query();
+            assertEquals(QueuePairState.RTS, rts.state());
+            assertEquals(5, rts.sendPsn());
+            assertEquals(0xabcdef, rts.receivePsn());
+        });
+    }
+
+    @Test
+    void shouldTakeADatagramQueuePairToReadyByHand() {
+        withQueuePair(QueuePairType.UD, queuePair -> {
+            queuePair.modify(new QueuePairAttributes()
+                    .state(QueuePairState.INIT)
+                    .pkeyIndex(0)
+                    .port(1)
+                    .qkey(0xff00_0001));
+            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
+            queuePair.modify(
+                    new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(6));
+            QueuePairAttributes rts = queuePair.query();
+            assertEquals(QueuePairState.RTS, rts.state());
+            assertEquals(0xff00_0001, rts.qkey());
+            queuePair.modify(new QueuePairAttributes().qkey(7));
+            assertEquals(7, queuePair.query(QueuePairAttribute.QKEY).qkey());
+        });
+    }
+
+    @Test
+    void shouldChangeAttributesWhileReady() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            pair.a.queuePair.modify(
+                    new QueuePairAttributes().minRnrTimer(20).accessFlags(Set.of(AccessFlag.REMOTE_READ)));
+            assertEquals(
+                    20, pair.a.queuePair.query(QueuePairAttribute.MIN_RNR_TIMER).minRnrTimer());
+        }
+    }
+
+    @Test
+    void shouldStopAndResumeTheSendQueue() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.SQD));
+            assertEquals(QueuePairState.SQD, pair.a.queuePair.state());
+            pair.a.awaitState(QueuePairState.SQD);
+            pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTS));
+            pair.a.post(pair.writeToB(1, 0, 8));
+            pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = QueuePairType.class,
+            names = {"RC", "UC", "UD"})
+    void shouldFlushInTheErrorStateAndBeginAnewAfterReset(QueuePairType type) {
+        try (ConnectedPair pair = ConnectedPair.open(type)) {
+            pair.a.postReceive(1, 0, 100);
+            pair.a.postReceive(2, 0, 100);
+            pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
+            List<Completion> flushed = pair.a.await(2);
+            for (int i = 0; i < 2; i++) {
+                assertEquals(CompletionStatus.WR_FLUSH_ERR, flushed.get(i).status());
+                assertEquals(i + 1, flushed.get(i).id());
+            }
+            assertEquals(QueuePairState.ERR, pair.a.stateInDevice());
+
+            pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+            assertEquals(QueuePairState.RESET, pair.a.queuePair.state());
+            assertEquals(QueuePairState.RESET, pair.a.stateInDevice());
+        }
+    }
+
+    @Test
+    void shouldConnectAgainAfterReset() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            for (Side side : List.of(pair.a, pair.b)) {
+                side.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
+                side.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+            }
+            Endpoint a = pair.a.queuePair.localEndpoint(LabDevices.connectOptions());
+            Endpoint b = pair.b.queuePair.localEndpoint(LabDevices.connectOptions());
+            pair.a.queuePair.connect(b);
+            pair.b.queuePair.connect(a);
+            pair.a.post(pair.writeToB(1, 0, 8));
+            pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
+        }
+    }
+
+    @Test
+    void shouldKnowItsEndpoint() {
+        withQueuePair(QueuePairType.RC, queuePair -> {
+            Endpoint endpoint = queuePair.localEndpoint();
+            assertSame(endpoint, queuePair.localEndpoint(), "the peer has this one already");
+            assertEquals(queuePair.number(), endpoint.queuePairNumber());
+            assertFalse(endpoint.gid().isZero());
+            assertEquals(endpoint, Endpoint.parse(endpoint.toString()));
+        });
+    }
+
+    @Test
+    void shouldRefuseToConnectTwice() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            Endpoint peer = pair.b.queuePair.localEndpoint();
+            IllegalArgumentException exception =
+                    assertThrows(IllegalArgumentException.class, () -> pair.a.queuePair.connect(peer));
+            assertTrue(exception.getMessage().contains("RTS -> INIT"), exception::getMessage);
+        }
+    }
+
+    @Test
+    void shouldRefuseTheWrongKindOfConnecting() {
+        withQueuePair(QueuePairType.UD, queuePair -> {
+            Endpoint own = queuePair.localEndpoint();
+            assertThrows(IllegalArgumentException.class, () -> queuePair.connect(own));
+        });
+        withQueuePair(QueuePairType.UC, queuePair -> {
+            assertThrows(IllegalArgumentException.class, queuePair::activate);
+            assertThrows(NullPointerException.class, () -> queuePair.connect(null));
+        });
+    }
+
+    @Test
+    void shouldNameAMissingAttribute() {
+        withQueuePair(QueuePairType.RC, queuePair -> {
+            QueuePairAttributes incomplete = new QueuePairAttributes().state(QueuePairState.INIT);
+            IllegalArgumentException exception =
+                    assertThrows(IllegalArgumentException.class, () -> queuePair.modify(incomplete));
+            assertTrue(
+                    exception.getMessage().contains("[PKEY_INDEX, PORT, ACCESS_FLAGS]")
+                            || exception.getMessage().contains("ACCESS_FLAGS"),
+                    exception::getMessage);
+            assertEquals(QueuePairState.RESET, queuePair.state());
+        });
+    }
+}
