@@ -43,7 +43,9 @@ public enum AsyncEventType {
     /** A port's GID table changed. */
     GID_CHANGE(rdma_h.IBV_EVENT_GID_CHANGE()),
     /** A work queue is in error. */
-    WQ_FATAL(rdma_h.IBV_EVENT_WQ_FATAL());
+    WQ_FATAL(rdma_h.IBV_EVENT_WQ_FATAL()),
+    /** One that this version does not know. */
+    UNKNOWN(-1);
 
     private static final AsyncEventType[] VALUES = values();
 
@@ -56,7 +58,7 @@ public enum AsyncEventType {
     /**
      * The value in C.
      *
-     * @return the constant's number in {@code verbs.h}
+     * @return the constant's number in {@code verbs.h}, -1 for UNKNOWN
      */
     public int code() {
         return code;
@@ -66,8 +68,7 @@ public enum AsyncEventType {
      * The constant of a value in C.
      *
      * @param code its number in {@code verbs.h}
-     * @return the constant
-     * @throws IllegalArgumentException when there is none
+     * @return the constant, UNKNOWN when there is none
      */
     public static AsyncEventType of(int code) {
         for (AsyncEventType value : VALUES) {
@@ -75,6 +76,6 @@ public enum AsyncEventType {
                 return value;
             }
         }
-        throw new IllegalArgumentException("no AsyncEventType has the code " + code);
+        return UNKNOWN;
     }
 }

@@ -1,8 +1,8 @@
 package org.rdmapanama;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 
 /**
@@ -15,11 +15,17 @@ import org.rdmapanama.ffm.verbs.ibv_comp_channel;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class CompletionChannel extends ContextObject {
-    /** Queues by the number that their events carry. */
-    private final List<CompletionQueue> queues = new ArrayList<>();
+    /**
+     * Queues by the number that their events carry, from 1. Changed with the arena's lock held, and read without it:
+     * who waits here must not wait for that as well.
+     */
+    private final List<CompletionQueue> queues = new CopyOnWriteArrayList<>();
+
+    private final int fileDescriptor;
 
     CompletionChannel(Context context, long address) {
         super(context, address, context);
+        fileDescriptor = ibv_comp_channel.fd(Native.struct(address, ibv_comp_channel.layout()));
     }
 
     /** A number for the events of a queue that will tell here, from 1. */
@@ -64,16 +70,7 @@ public final class CompletionChannel extends ContextObject {
         if (number < 0) {
             throw new VerbsException("ibv_get_cq_event", (int) -number, toString(), null);
         }
-        return number == 0 ? null : queue(number);
-    }
-
-    private CompletionQueue queue(long number) {
-        arena.lock().lock();
-        try {
-            return queues.get((int) number - 1);
-        } finally {
-            arena.lock().unlock();
-        }
+        return number == 0 ? null : queues.get((int) number - 1);
     }
 
     /**
@@ -85,7 +82,7 @@ public final class CompletionChannel extends ContextObject {
      */
     public int fileDescriptor() {
         checkOpen();
-        return ibv_comp_channel.fd(Native.struct(address, ibv_comp_channel.layout()));
+        return fileDescriptor;
     }
 
     @Override

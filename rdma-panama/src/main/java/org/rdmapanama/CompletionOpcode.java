@@ -43,7 +43,9 @@ public enum CompletionOpcode {
     /** Defined by the driver. */
     DRIVER2(rdma_h.IBV_WC_DRIVER2()),
     /** Defined by the driver. */
-    DRIVER3(rdma_h.IBV_WC_DRIVER3());
+    DRIVER3(rdma_h.IBV_WC_DRIVER3()),
+    /** One that this version does not know. */
+    UNKNOWN(-1);
 
     private static final CompletionOpcode[] VALUES = values();
 
@@ -56,7 +58,7 @@ public enum CompletionOpcode {
     /**
      * The value in C.
      *
-     * @return the constant's number in {@code verbs.h}
+     * @return the constant's number in {@code verbs.h}, -1 for UNKNOWN
      */
     public int code() {
         return code;
@@ -66,8 +68,7 @@ public enum CompletionOpcode {
      * The constant of a value in C.
      *
      * @param code its number in {@code verbs.h}
-     * @return the constant
-     * @throws IllegalArgumentException when there is none
+     * @return the constant, UNKNOWN when there is none
      */
     public static CompletionOpcode of(int code) {
         for (CompletionOpcode value : VALUES) {
@@ -75,6 +76,6 @@ public enum CompletionOpcode {
                 return value;
             }
         }
-        throw new IllegalArgumentException("no CompletionOpcode has the code " + code);
+        return UNKNOWN;
     }
 }

@@ -253,7 +253,7 @@ public final class ConnectOptions {
         return this;
     }
 
-    Set<AccessFlag> remoteAccess() {
+    Set<AccessFlag> remoteAccessFlags() {
         return remoteAccess;
     }
 }

@@ -32,10 +32,15 @@ public final class Context extends VerbsObject {
     /** Changed with the arena's lock held, and read without it by who looks for the source of an event. */
     private final Map<Long, VerbsObject> objects = new ConcurrentHashMap<>();
 
-    private Context(VerbsArena arena, ProviderContext provider, String name) {
+    private final NodeType nodeType;
+    private final TransportType transportType;
+
+    private Context(VerbsArena arena, ProviderContext provider, Device device) {
         super(arena, provider.address());
         this.provider = provider;
-        this.name = name;
+        name = device.name();
+        nodeType = device.nodeType();
+        transportType = device.transportType();
     }
 
     /**
@@ -50,7 +55,7 @@ public final class Context extends VerbsObject {
      */
     public static Context open(VerbsArena arena, Device device) {
         Provider provider = device.providerDevice().provider();
-        return open(arena, device.name(), () -> provider.open(device.providerDevice()));
+        return open(arena, device, () -> provider.open(device.providerDevice()));
     }
 
     /**
@@ -66,15 +71,15 @@ public final class Context extends VerbsObject {
         return open(arena, DeviceList.query().preferred());
     }
 
-    static Context open(VerbsArena arena, String name, Supplier<ProviderContext> opener) {
+    static Context open(VerbsArena arena, Device device, Supplier<ProviderContext> opener) {
         arena.lock().lock();
         try {
             arena.checkOpen();
-            Context context = new Context(arena, opener.get(), name);
+            Context context = new Context(arena, opener.get(), device);
             arena.add(context);
             return context;
         } catch (ProviderException e) {
-            throw new VerbsException(e.verb(), e.errno(), "device " + name, e.getMessage());
+            throw new VerbsException(e.verb(), e.errno(), "device " + device.name(), e.getMessage());
         } finally {
             arena.lock().unlock();
         }
@@ -100,6 +105,24 @@ public final class Context extends VerbsObject {
      */
     public String driverName() {
         return provider.driver();
+    }
+
+    /**
+     * What kind of node the device is.
+     *
+     * @return the kind
+     */
+    public NodeType nodeType() {
+        return nodeType;
+    }
+
+    /**
+     * Which family of transports the device has.
+     *
+     * @return the family
+     */
+    public TransportType transportType() {
+        return transportType;
     }
 
     /**
@@ -129,23 +152,20 @@ public final class Context extends VerbsObject {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public PortAttributes queryPort(int port) {
-        if (port < 1 || port > 255) {
-            throw noSuchPort(port);
-        }
+        checkPort(port);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_port_attr.layout());
-            long result = call(() -> provider.queryPort(port, attributes.address()));
-            if (result == -Errno.EINVAL.number) {
-                throw noSuchPort(port);
-            }
-            check("ibv_query_port", result, "port " + port);
+            check("ibv_query_port", call(() -> provider.queryPort(port, attributes.address())), "port " + port);
             return new PortAttributes(port, attributes);
         }
     }
 
-    private IllegalArgumentException noSuchPort(int port) {
-        return new IllegalArgumentException(
-                this + " has no port " + port + ": it has " + queryDevice().physicalPorts() + ", counted from 1");
+    private void checkPort(int port) {
+        int ports = queryDevice().physicalPorts();
+        if (port < 1 || port > ports) {
+            throw new IllegalArgumentException(
+                    this + " has no port " + port + ": it has " + ports + ", counted from 1");
+        }
     }
 
     /**
@@ -226,11 +246,13 @@ public final class Context extends VerbsObject {
      * @param port its number, from 1
      * @param index place in the table, from 0
      * @return the partition key, 16 bits; 0xffff is the default partition, 0 an empty place
+     * @throws IllegalArgumentException when there is no such port
      * @throws VerbsException when there is no such place
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public int pkey(int port, int index) {
+        checkPort(port);
         return (int) check(
                 "ibv_query_pkey", call(() -> provider.queryPkey(port, index)), "port " + port + ", index " + index);
     }
@@ -266,7 +288,7 @@ public final class Context extends VerbsObject {
         switch (type) {
             case PORT_ACTIVE, PORT_ERR, LID_CHANGE, PKEY_CHANGE, SM_CHANGE, CLIENT_REREGISTER, GID_CHANGE ->
                 port = ibv_async_event.element.port_num(element);
-            case DEVICE_FATAL -> {}
+            case DEVICE_FATAL, UNKNOWN -> {}
             default -> source = find(ibv_async_event.element.qp(element).address());
         }
         provider.ackAsyncEvent(event.address());

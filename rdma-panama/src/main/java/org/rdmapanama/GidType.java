@@ -9,7 +9,9 @@ public enum GidType {
     /** RoCE version 1: Ethertype 0x8915, one Ethernet segment. */
     ROCE_V1(rdma_h.IBV_GID_TYPE_ROCE_V1()),
     /** RoCE version 2: UDP port 4791, routable. */
-    ROCE_V2(rdma_h.IBV_GID_TYPE_ROCE_V2());
+    ROCE_V2(rdma_h.IBV_GID_TYPE_ROCE_V2()),
+    /** One that this version does not know. */
+    UNKNOWN(-1);
 
     private static final GidType[] VALUES = values();
 
@@ -22,7 +24,7 @@ public enum GidType {
     /**
      * The value in C.
      *
-     * @return the constant's number in {@code verbs.h}
+     * @return the constant's number in {@code verbs.h}, -1 for UNKNOWN
      */
     public int code() {
         return code;
@@ -32,8 +34,7 @@ public enum GidType {
      * The constant of a value in C.
      *
      * @param code its number in {@code verbs.h}
-     * @return the constant
-     * @throws IllegalArgumentException when there is none
+     * @return the constant, UNKNOWN when there is none
      */
     public static GidType of(int code) {
         for (GidType value : VALUES) {
@@ -41,6 +42,6 @@ public enum GidType {
                 return value;
             }
         }
-        throw new IllegalArgumentException("no GidType has the code " + code);
+        return UNKNOWN;
     }
 }

@@ -97,7 +97,7 @@ public final class MemoryRegion extends ContextObject {
     void closed(boolean destroyed) {
         super.closed(destroyed);
         if (!destroyed) {
-            arena.leakMemory();
+            arena.leak(memory);
             Log.LOGGER.error("{} could not be deregistered; its memory will never be freed", this);
         }
     }

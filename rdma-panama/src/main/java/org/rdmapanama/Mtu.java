@@ -32,6 +32,16 @@ public enum Mtu {
         return code;
     }
 
+    /** The constant of a value in C, or null when there is none: some ports do not tell their MTU. */
+    static Mtu orNull(int code) {
+        for (Mtu mtu : VALUES) {
+            if (mtu.code == code) {
+                return mtu;
+            }
+        }
+        return null;
+    }
+
     /**
      * The constant of a value in C.
      *

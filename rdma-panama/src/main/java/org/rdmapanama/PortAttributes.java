@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
+import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * State and abilities of a port: a snapshot of {@code struct ibv_port_attr}; see ibv_query_port(3). Safe for use by
@@ -37,19 +38,19 @@ public final class PortAttributes {
     /**
      * Largest path MTU that the port supports.
      *
-     * @return the MTU
+     * @return the MTU, or null when the port does not tell
      */
     public Mtu maxMtu() {
-        return Mtu.of(ibv_port_attr.max_mtu(attributes));
+        return Mtu.orNull(ibv_port_attr.max_mtu(attributes));
     }
 
     /**
      * Path MTU that the port uses now.
      *
-     * @return the MTU
+     * @return the MTU, or null when the port does not tell
      */
     public Mtu activeMtu() {
-        return Mtu.of(ibv_port_attr.active_mtu(attributes));
+        return Mtu.orNull(ibv_port_attr.active_mtu(attributes));
     }
 
     /**
@@ -188,12 +189,14 @@ public final class PortAttributes {
     }
 
     /**
-     * Speed of a lane, coded as in the specification: 1 is 2.5 Gb/s, 2 is 5, 4 and 8 are 10, 16 is 14, 32 is 25, 64 is 50, 128 is 100.
+     * Speed of a lane, coded as in the specification: 1 is 2.5 Gb/s, 2 is 5, 4 and 8 are 10, 16 is 14, 32 is 25, 64 is 50, 128 is 100, 256 is 200.
      *
      * @return the number
      */
     public int activeSpeed() {
-        return Byte.toUnsignedInt(ibv_port_attr.active_speed(attributes));
+        // Wider than a byte since rdma-core 49; older libraries leave it zero.
+        int extended = ibv_port_attr.active_speed_ex(attributes);
+        return extended != 0 ? extended : Byte.toUnsignedInt(ibv_port_attr.active_speed(attributes));
     }
 
     /**
@@ -223,8 +226,15 @@ public final class PortAttributes {
         return Short.toUnsignedInt(ibv_port_attr.port_cap_flags2(attributes));
     }
 
-    /** Whether messages can move: not down, as far as the port knows. */
+    /** Whether messages can move. */
     boolean isUp() {
-        return state() != PortState.DOWN && state() != PortState.NOP;
+        return state() == PortState.ACTIVE || state() == PortState.ACTIVE_DEFER;
+    }
+
+    /** Whether paths from here go by GID; the others go by LID. */
+    boolean needsGid(NodeType nodeType) {
+        return linkLayer() == LinkLayer.ETHERNET
+                || (flags() & rdma_h.IB_UVERBS_QPF_GRH_REQUIRED()) != 0
+                || nodeType == NodeType.UNSPECIFIED;
     }
 }

@@ -22,8 +22,9 @@ public final class ProtectionDomain extends ContextObject {
      * Registers memory, so that the device may use it; see ibv_reg_mr(3).
      *
      * <p>The memory must live as long as the device may use it. Therefore it comes from the {@link VerbsArena} of this
-     * protection domain, which frees its memory last, or from the global arena, which never frees. Memory of any other
-     * arena could be freed while it is registered and is refused.
+     * protection domain, which frees its memory last; from the global arena, which never frees; or it is a direct
+     * buffer, which the region keeps from being collected. Memory of any other arena could be freed while it is
+     * registered and is refused.
      *
      * @param memory native memory, of any size from one byte; a slice and a mapped file are fine
      * @param access what may be done to it; nothing named means that the device only reads it for sends and writes
@@ -35,52 +36,37 @@ public final class ProtectionDomain extends ContextObject {
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
-        RegistrableMemory.check(memory, arena);
-        return register(memory, flags(access));
+        Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
+        flags.addAll(Arrays.asList(access));
+        RegistrableMemory.check(memory, flags, arena);
+        return context.create(
+                "ibv_reg_mr",
+                memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address()) + ", access " + flags,
+                errno -> RegistrableMemory.cure(errno, memory),
+                () -> {
+                    checkOpen();
+                    return provider.registerMemory(
+                            address, memory.address(), memory.byteSize(), memory.address(), AccessFlag.mask(flags));
+                },
+                mr -> new MemoryRegion(this, mr, memory, flags));
     }
 
     /**
-     * Registers a direct buffer from its position to its limit; see ibv_reg_mr(3). The region keeps the buffer from
-     * being collected.
+     * Registers a direct buffer from its position to its limit: short for registering
+     * {@link MemorySegment#ofBuffer(java.nio.Buffer)}.
      *
      * @param memory a direct buffer, also a mapped one
      * @param access what may be done to it
-     * @return the region
-     * @throws IllegalArgumentException when the buffer is on the heap, has nothing remaining, or is read-only and the
-     *     access needs writing; or when remote writes or atomics are asked for without local writes
+     * @return the region, which keeps the buffer from being collected
+     * @throws IllegalArgumentException when the buffer is on the heap, has nothing remaining, is a view of another
+     *     arena's memory, or is read-only and the access needs writing; or when remote writes or atomics are asked for
+     *     without local writes
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
      */
     public MemoryRegion register(ByteBuffer memory, AccessFlag... access) {
-        if (!memory.isDirect()) {
-            throw new IllegalArgumentException("a buffer on the heap cannot be registered: allocate a direct one");
-        }
-        MemorySegment segment = MemorySegment.ofBuffer(memory);
-        RegistrableMemory.checkShape(segment);
-        return register(segment, flags(access));
-    }
-
-    private MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) {
-        RegistrableMemory.checkAccess(memory, access);
-        String arguments =
-                memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address()) + ", access " + access;
-        return context.create(
-                "ibv_reg_mr",
-                arguments,
-                errno -> RegistrableMemory.cure(errno, memory),
-                () -> provider.registerMemory(
-                        address, memory.address(), memory.byteSize(), memory.address(), AccessFlag.mask(access)),
-                mr -> {
-                    checkOpen();
-                    return new MemoryRegion(this, mr, memory, access);
-                });
-    }
-
-    private static Set<AccessFlag> flags(AccessFlag... access) {
-        Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
-        flags.addAll(Arrays.asList(access));
-        return flags;
+        return register(MemorySegment.ofBuffer(memory), access);
     }
 
     /**

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
@@ -51,6 +52,7 @@ public final class QueuePair extends ContextObject {
 
     private ConnectOptions localOptions;
     private Endpoint localEndpoint;
+    private int localGidIndex;
 
     private QueuePair(
             ProtectionDomain protectionDomain, QueuePairOptions options, long address, QueuePairCapabilities granted) {
@@ -171,22 +173,30 @@ public final class QueuePair extends ContextObject {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public QueuePairState state() {
-        checkOpen();
-        return QueuePairState.of(ibv_qp.state(struct));
+        enter();
+        try {
+            return QueuePairState.of(ibv_qp.state(struct));
+        } finally {
+            exit();
+        }
     }
 
     /**
      * Asks the device for the attributes; see ibv_query_qp(3).
      *
-     * @param wanted which to ask for; none means all. Others may be filled in as well
+     * @param wanted which to ask for; none means all but {@link QueuePairAttribute#RATE_LIMIT}, which few drivers know
      * @return the attributes
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public QueuePairAttributes query(QueuePairAttribute... wanted) {
-        int mask = QueuePairAttribute.mask(
-                wanted.length == 0 ? EnumSet.allOf(QueuePairAttribute.class) : Arrays.asList(wanted));
+        Set<QueuePairAttribute> asked = EnumSet.complementOf(EnumSet.of(QueuePairAttribute.RATE_LIMIT));
+        if (wanted.length > 0) {
+            asked.clear();
+            asked.addAll(Arrays.asList(wanted));
+        }
+        int mask = QueuePairAttribute.mask(asked);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
             MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
@@ -196,7 +206,7 @@ public final class QueuePair extends ContextObject {
             } finally {
                 exit();
             }
-            return QueuePairAttributes.read(attributes);
+            return QueuePairAttributes.read(attributes, asked);
         }
     }
 
@@ -211,7 +221,10 @@ public final class QueuePair extends ContextObject {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public void modify(QueuePairAttributes attributes) {
-        QueuePairTransitions.check(type, state(), attributes);
+        // iWARP has states, but attributes of its own: its driver checks them.
+        if (context.transportType() != TransportType.IWARP) {
+            QueuePairTransitions.check(type, state(), attributes);
+        }
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment encoded = temporary.allocate(ibv_qp_attr.layout());
             attributes.write(encoded);
@@ -262,30 +275,35 @@ public final class QueuePair extends ContextObject {
      */
     public Endpoint localEndpoint(ConnectOptions options) {
         PortAttributes port = requireUp(options.port());
-        Gid gid = gidIndex(options, port) < 0
-                ? Gid.ZERO
-                : context.gid(options.port(), gidIndex(options, port)).gid();
+        int gidIndex = chooseGid(options, port);
+        Gid gid =
+                gidIndex < 0 ? Gid.ZERO : context.gid(options.port(), gidIndex).gid();
         localOptions = options;
+        localGidIndex = gidIndex;
         localEndpoint =
                 new Endpoint(port.lid(), number, ThreadLocalRandom.current().nextInt(MAX_PSN + 1), gid);
         return localEndpoint;
     }
 
-    private PortAttributes requireUp(int number) {
-        PortAttributes port = context.queryPort(number);
+    private PortAttributes requireUp(int portNumber) {
+        PortAttributes port = context.queryPort(portNumber);
         if (!port.isUp()) {
             throw new VerbsException(
                     "ibv_query_port",
                     Errno.ENETDOWN.number,
-                    context + ", port " + number,
-                    "the port is down: check the cable, or bring its network device up with 'ip link set DEVICE up'");
+                    context + ", port " + portNumber,
+                    port.state() == PortState.DOWN
+                            ? "the port is down: check the cable, or bring its network device up with"
+                                    + " 'ip link set DEVICE up'"
+                            : "the port is in state " + port.state() + ": an InfiniBand port waits there for a subnet"
+                                    + " manager");
         }
         return port;
     }
 
-    /** The GID to use, or -1 on InfiniBand, where LIDs do. */
-    private int gidIndex(ConnectOptions options, PortAttributes port) {
-        if (options.gidIndex() >= 0 || port.linkLayer() != LinkLayer.ETHERNET) {
+    /** The GID to use, or -1 where LIDs do. Chosen once: the table may change before the peer has answered. */
+    private int chooseGid(ConnectOptions options, PortAttributes port) {
+        if (options.gidIndex() >= 0 || !port.needsGid(context.nodeType())) {
             return options.gidIndex();
         }
         return context.preferredGid(options.port())
@@ -324,14 +342,14 @@ public final class QueuePair extends ContextObject {
                 .state(QueuePairState.INIT)
                 .pkeyIndex(options.pkeyIndex())
                 .port(options.port())
-                .accessFlags(options.remoteAccess()));
+                .accessFlags(remoteAccess(options, device)));
 
         QueuePairAttributes receiving = new QueuePairAttributes()
                 .state(QueuePairState.RTR)
-                .pathMtu(options.pathMtu() == null ? port.activeMtu() : options.pathMtu())
+                .pathMtu(options.pathMtu() == null ? activeMtu(port) : options.pathMtu())
                 .destinationQueuePair(remote.queuePairNumber())
                 .receivePsn(remote.packetSequenceNumber())
-                .addressVector(path(remote, options, gidIndex(options, port)));
+                .addressVector(pathTo(remote));
         if (reliable) {
             receiving
                     .maxReadAtomicAsTarget(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsTarget()))
@@ -350,6 +368,21 @@ public final class QueuePair extends ContextObject {
         modify(sending);
     }
 
+    /** Some devices refuse the flag for what they cannot do. */
+    private static Set<AccessFlag> remoteAccess(ConnectOptions options, DeviceAttributes device) {
+        Set<AccessFlag> access = EnumSet.noneOf(AccessFlag.class);
+        access.addAll(options.remoteAccessFlags());
+        if (device.atomicCapability() == AtomicCapability.NONE) {
+            access.remove(AccessFlag.REMOTE_ATOMIC);
+        }
+        return access;
+    }
+
+    /** A port that does not tell its MTU gets the one that every path has. */
+    private static Mtu activeMtu(PortAttributes port) {
+        return port.activeMtu() == null ? Mtu.BYTES_256 : port.activeMtu();
+    }
+
     /**
      * The way to a peer as {@link #connect} takes it, for {@link ProtectionDomain#createAddressHandle}.
      *
@@ -361,20 +394,16 @@ public final class QueuePair extends ContextObject {
      */
     public AddressVector pathTo(Endpoint remote) {
         localEndpoint();
-        return path(remote, localOptions, gidIndex(localOptions, context.queryPort(localOptions.port())));
-    }
-
-    private static AddressVector path(Endpoint remote, ConnectOptions options, int gidIndex) {
         return new AddressVector(
-                options.port(),
+                localOptions.port(),
                 remote.lid(),
-                gidIndex >= 0,
+                localGidIndex >= 0,
                 remote.gid(),
-                Math.max(gidIndex, 0),
-                options.hopLimit(),
-                options.trafficClass(),
+                Math.max(localGidIndex, 0),
+                localOptions.hopLimit(),
+                localOptions.trafficClass(),
                 0,
-                options.serviceLevel());
+                localOptions.serviceLevel());
     }
 
     /**
@@ -406,8 +435,8 @@ public final class QueuePair extends ContextObject {
      * @param first the work request, with whatever is {@link SendWorkRequest#next chained} behind it
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
      *     {@link #firstNotSent} tells from where
-     * @throws IllegalArgumentException when the work request belongs to another arena, or is a datagram without an
-     *     address handle of this protection domain
+     * @throws IllegalArgumentException when the work request belongs to another arena, has more segments or more inline
+     *     data than this queue pair takes, or is a datagram without an address handle of this protection domain
      * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic;
      *     those before it in the chain are posted
      * @throws IllegalStateException when this, or a datagram's address handle, is closed
@@ -417,6 +446,7 @@ public final class QueuePair extends ContextObject {
         enter();
         try {
             long chain = first.address(arena);
+            first.checkFits(capabilities);
             if (type == QueuePairType.UD) {
                 return postDatagrams(first);
             }
@@ -450,7 +480,8 @@ public final class QueuePair extends ContextObject {
      * @param first the work request, with whatever is {@link ReceiveWorkRequest#next chained} behind it
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
      *     {@link #firstNotReceiving} tells from where
-     * @throws IllegalArgumentException when the work request belongs to another arena
+     * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
+     *     queue pair takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -458,6 +489,7 @@ public final class QueuePair extends ContextObject {
     public int postReceive(ReceiveWorkRequest first) {
         enter();
         try {
+            first.checkFits(capabilities);
             int result = provider.postReceive(address, first.address(arena), notReceived);
             return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_recv", result);
         } finally {

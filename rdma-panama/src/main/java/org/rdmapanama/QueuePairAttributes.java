@@ -30,6 +30,8 @@ public final class QueuePairAttributes {
     private Set<AccessFlag> accessFlags = Set.of();
     private AddressVector addressVector;
     private AddressVector alternatePath;
+    private int alternatePkeyIndex;
+    private int alternateTimeout;
     private int pkeyIndex;
     private boolean notifyWhenDrained;
     private int maxReadAtomicAsInitiator;
@@ -267,12 +269,17 @@ public final class QueuePairAttributes {
     /**
      * Gives {@link QueuePairAttribute#ALT_PATH}. An alternate way to the peer.
      *
-     * @param value the attribute
+     * @param value the way
+     * @param pkeyIndex place of the partition key on that way in its port's table, 0 to 65535
+     * @param timeout how long to wait there for an acknowledgement, 0 to 31; see {@link #timeout(int)}
      * @return this
-     * @throws NullPointerException when it is null
+     * @throws IllegalArgumentException when a number is out of range
+     * @throws NullPointerException when the way is null
      */
-    public QueuePairAttributes alternatePath(AddressVector value) {
+    public QueuePairAttributes alternatePath(AddressVector value, int pkeyIndex, int timeout) {
         alternatePath = Objects.requireNonNull(value, "alternatePath");
+        alternatePkeyIndex = checked(QueuePairAttribute.ALT_PATH, pkeyIndex, 0, 65535);
+        alternateTimeout = checked(QueuePairAttribute.ALT_PATH, timeout, 0, 31);
         give(QueuePairAttribute.ALT_PATH);
         return this;
     }
@@ -566,6 +573,8 @@ public final class QueuePairAttributes {
         if (alternatePath != null) {
             alternatePath.write(ibv_qp_attr.alt_ah_attr(struct));
             ibv_qp_attr.alt_port_num(struct, (byte) alternatePath.port());
+            ibv_qp_attr.alt_pkey_index(struct, (short) alternatePkeyIndex);
+            ibv_qp_attr.alt_timeout(struct, (byte) alternateTimeout);
         }
         ibv_qp_attr.pkey_index(struct, (short) pkeyIndex);
         ibv_qp_attr.en_sqd_async_notify(struct, (byte) (notifyWhenDrained ? 1 : 0));
@@ -583,13 +592,12 @@ public final class QueuePairAttributes {
         }
     }
 
-    static QueuePairAttributes read(MemorySegment struct) {
+    static QueuePairAttributes read(MemorySegment struct, Set<QueuePairAttribute> asked) {
         QueuePairAttributes attributes = new QueuePairAttributes();
         attributes.state = QueuePairState.of(ibv_qp_attr.qp_state(struct));
         attributes.currentState = QueuePairState.of(ibv_qp_attr.cur_qp_state(struct));
-        int mtu = ibv_qp_attr.path_mtu(struct);
-        // A queue pair that was never connected has no path MTU.
-        attributes.pathMtu = mtu == 0 ? null : Mtu.of(mtu);
+        // A queue pair that was never connected has none.
+        attributes.pathMtu = Mtu.orNull(ibv_qp_attr.path_mtu(struct));
         attributes.qkey = ibv_qp_attr.qkey(struct);
         attributes.receivePsn = ibv_qp_attr.rq_psn(struct);
         attributes.sendPsn = ibv_qp_attr.sq_psn(struct);
@@ -609,7 +617,7 @@ public final class QueuePairAttributes {
         attributes.rateLimit = ibv_qp_attr.rate_limit(struct);
         attributes.pathMigrationState = PathMigrationState.of(ibv_qp_attr.path_mig_state(struct));
         attributes.capabilities = QueuePairCapabilities.read(ibv_qp_attr.cap(struct));
-        attributes.given.addAll(EnumSet.allOf(QueuePairAttribute.class));
+        attributes.given.addAll(asked);
         return attributes;
     }
 

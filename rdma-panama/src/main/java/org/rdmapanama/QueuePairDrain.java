@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -16,8 +17,8 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * Takes queue pairs that are about to go to the error state and waits until all that was posted to them has completed.
  *
  * <p>A queue completes in the order in which it was posted to, so an empty work request behind all others, a marker,
- * tells when the others are through: the way of the Linux kernel's {@code ib_drain_qp}. Where no marker can be posted
- * (the queue is full; a datagram would need an address), a moment without completions has to do.
+ * tells when the others are through: the way of the Linux kernel's {@code ib_drain_qp}. Where no marker can be posted (a
+ * datagram would need an address), a moment without completions has to do.
  */
 final class QueuePairDrain {
     private static final long LIMIT_NANOS = 2_000_000_000L;
@@ -27,11 +28,25 @@ final class QueuePairDrain {
     private final Arena temporary;
     private final MemorySegment completions;
     private final Set<CompletionQueue> queues = new LinkedHashSet<>();
-    private final Set<Long> markers = new HashSet<>();
+
+    /** Markers whose queue is full: to be posted when completions have made room. */
+    private final List<Marker> waiting = new ArrayList<>();
+
+    /** Identifiers of the markers that are posted and have not completed. */
+    private final Set<Long> posted = new HashSet<>();
 
     private QueuePairDrain(Arena temporary) {
         this.temporary = temporary;
         completions = temporary.allocate(ibv_wc.layout(), BATCH);
+    }
+
+    /** An empty work request for one of the queues of a queue pair. Its identifier is its own address. */
+    private record Marker(QueuePair queuePair, boolean send, MemorySegment workRequest, MemorySegment bad) {
+        int post() {
+            return send
+                    ? queuePair.provider.postSend(queuePair.address, workRequest.address(), bad.address())
+                    : queuePair.provider.postReceive(queuePair.address, workRequest.address(), bad.address());
+        }
     }
 
     /** Drains all queue pairs of a context, with the arena's lock held. */
@@ -44,8 +59,7 @@ final class QueuePairDrain {
         try (Arena temporary = Arena.ofConfined()) {
             QueuePairDrain drain = new QueuePairDrain(temporary);
             queuePairs.forEach(drain::begin);
-            boolean complete = drain.await();
-            if (!complete) {
+            if (!drain.await()) {
                 Log.LOGGER.warn("{}: work on {} queue pairs did not drain in two seconds", context, queuePairs.size());
             }
         }
@@ -54,38 +68,46 @@ final class QueuePairDrain {
     private void begin(QueuePair queuePair) {
         queues.add(queuePair.sendQueue());
         queues.add(queuePair.receiveQueue());
+        Marker receive = receiveMarker(queuePair);
         // Before the error state: drivers that share the receive queue with the kernel flush it once.
-        postReceiveMarker(queuePair);
-        queuePair.fail();
-        if (queuePair.type() == QueuePairType.RC || queuePair.type() == QueuePairType.UC) {
-            postSendMarker(queuePair);
-        }
-    }
-
-    private void postReceiveMarker(QueuePair queuePair) {
-        if (queuePair.capabilities().maxReceiveWorkRequests() == 0) {
+        boolean settled = queuePair.capabilities().maxReceiveWorkRequests() == 0 || post(receive);
+        if (!queuePair.fail()) {
+            // The device is gone, or so broken that nothing will complete: there is nothing to wait for.
+            posted.remove(receive.workRequest().address());
             return;
         }
-        MemorySegment marker = temporary.allocate(ibv_recv_wr.layout());
-        ibv_recv_wr.wr_id(marker, marker.address());
-        MemorySegment bad = temporary.allocate(Long.BYTES, Long.BYTES);
-        if (queuePair.provider.postReceive(queuePair.address, marker.address(), bad.address()) == 0) {
-            markers.add(marker.address());
+        if (!settled) {
+            waiting.add(receive);
         }
+        boolean connected = queuePair.type() == QueuePairType.RC || queuePair.type() == QueuePairType.UC;
+        if (connected && queuePair.capabilities().maxSendWorkRequests() > 0) {
+            waiting.add(sendMarker(queuePair));
+        }
+        // Completions of unsignaled sends come out now: a queue that many share would overrun if nobody read it.
+        pollAll();
     }
 
-    private void postSendMarker(QueuePair queuePair) {
-        if (queuePair.capabilities().maxSendWorkRequests() == 0) {
-            return;
+    private Marker receiveMarker(QueuePair queuePair) {
+        MemorySegment workRequest = temporary.allocate(ibv_recv_wr.layout());
+        ibv_recv_wr.wr_id(workRequest, workRequest.address());
+        return new Marker(queuePair, false, workRequest, temporary.allocate(Long.BYTES, Long.BYTES));
+    }
+
+    private Marker sendMarker(QueuePair queuePair) {
+        MemorySegment workRequest = temporary.allocate(ibv_send_wr.layout());
+        ibv_send_wr.wr_id(workRequest, workRequest.address());
+        ibv_send_wr.opcode(workRequest, rdma_h.IBV_WR_SEND());
+        ibv_send_wr.send_flags(workRequest, rdma_h.IBV_SEND_SIGNALED());
+        return new Marker(queuePair, true, workRequest, temporary.allocate(Long.BYTES, Long.BYTES));
+    }
+
+    /** Posts a marker, or gives it up when the driver refuses it: false when there is no room yet. */
+    private boolean post(Marker marker) {
+        int result = marker.post();
+        if (result == 0) {
+            posted.add(marker.workRequest().address());
         }
-        MemorySegment marker = temporary.allocate(ibv_send_wr.layout());
-        ibv_send_wr.wr_id(marker, marker.address());
-        ibv_send_wr.opcode(marker, rdma_h.IBV_WR_SEND());
-        ibv_send_wr.send_flags(marker, rdma_h.IBV_SEND_SIGNALED());
-        MemorySegment bad = temporary.allocate(Long.BYTES, Long.BYTES);
-        if (queuePair.provider.postSend(queuePair.address, marker.address(), bad.address()) == 0) {
-            markers.add(marker.address());
-        }
+        return result != QueuePair.QUEUE_FULL;
     }
 
     /** Polls until all markers are through and nothing more comes: false when the time was over first. */
@@ -93,14 +115,12 @@ final class QueuePairDrain {
         long start = System.nanoTime();
         long lastCompletion = start;
         while (true) {
-            int count = 0;
-            for (CompletionQueue queue : queues) {
-                count += pollOnce(queue);
-            }
+            waiting.removeIf(this::post);
+            int count = pollAll();
             long now = System.nanoTime();
             if (count > 0) {
                 lastCompletion = now;
-            } else if (markers.isEmpty() && now - lastCompletion > QUIET_NANOS) {
+            } else if (waiting.isEmpty() && posted.isEmpty() && now - lastCompletion > QUIET_NANOS) {
                 return true;
             }
             if (now - start > LIMIT_NANOS) {
@@ -112,12 +132,16 @@ final class QueuePairDrain {
         }
     }
 
-    private int pollOnce(CompletionQueue queue) {
-        int count = queue.provider.pollCompletionQueue(queue.address, BATCH, completions.address());
-        for (int i = 0; i < count; i++) {
-            MemorySegment completion = completions.asSlice(i * ibv_wc.sizeof(), ibv_wc.sizeof());
-            markers.remove(ibv_wc.wr_id(completion));
+    private int pollAll() {
+        int count = 0;
+        for (CompletionQueue queue : queues) {
+            int polled = queue.provider.pollCompletionQueue(queue.address, BATCH, completions.address());
+            for (int i = 0; i < polled; i++) {
+                MemorySegment completion = completions.asSlice(i * ibv_wc.sizeof(), ibv_wc.sizeof());
+                posted.remove(ibv_wc.wr_id(completion));
+            }
+            count += Math.max(polled, 0);
         }
-        return Math.max(count, 0);
+        return count;
     }
 }

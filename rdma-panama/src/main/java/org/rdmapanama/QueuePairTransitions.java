@@ -39,12 +39,14 @@ final class QueuePairTransitions {
 
     private record Attributes(Set<QueuePairAttribute> required, Set<QueuePairAttribute> optional) {}
 
+    /** The states between which the device moves by itself. */
+    private static final Set<QueuePairState> MAY_BE_ASSUMED =
+            EnumSet.of(QueuePairState.RTR, QueuePairState.RTS, QueuePairState.SQD, QueuePairState.SQE);
+
     private static final Map<QueuePairType, Map<Transition, Attributes>> TABLES = new EnumMap<>(QueuePairType.class);
 
     static {
         TABLES.put(QueuePairType.RC, connected(true));
-        TABLES.put(QueuePairType.XRC_SEND, connected(true));
-        TABLES.put(QueuePairType.XRC_RECV, connected(true));
         TABLES.put(QueuePairType.UC, connected(false));
         TABLES.put(QueuePairType.UD, datagram());
         TABLES.put(QueuePairType.RAW_PACKET, raw());
@@ -159,12 +161,15 @@ final class QueuePairTransitions {
         }
         Set<QueuePairAttribute> given = set();
         given.addAll(attributes.given());
+        if (given.contains(CUR_STATE) && !MAY_BE_ASSUMED.contains(attributes.currentState())) {
+            throw new IllegalArgumentException("CUR_STATE may be one of " + MAY_BE_ASSUMED);
+        }
         QueuePairState from = given.contains(CUR_STATE) ? attributes.currentState() : current;
         QueuePairState to = given.contains(QueuePairAttribute.STATE) ? attributes.state() : from;
         String transition = type + " queue pair " + from + " -> " + to;
         given.remove(QueuePairAttribute.STATE);
         Attributes row = table.get(new Transition(from, to));
-        if (to == QueuePairState.RESET || to == QueuePairState.ERR) {
+        if (to == QueuePairState.RESET || (to == QueuePairState.ERR && from != QueuePairState.RESET)) {
             row = new Attributes(set(), set());
         }
         if (row == null) {
@@ -186,7 +191,10 @@ final class QueuePairTransitions {
     }
 
     private static Set<QueuePairState> targets(Map<Transition, Attributes> table, QueuePairState from) {
-        Set<QueuePairState> targets = EnumSet.of(QueuePairState.RESET, QueuePairState.ERR);
+        Set<QueuePairState> targets = EnumSet.of(QueuePairState.RESET);
+        if (from != QueuePairState.RESET) {
+            targets.add(QueuePairState.ERR);
+        }
         table.keySet().stream().filter(t -> t.from() == from).forEach(t -> targets.add(t.to()));
         return targets;
     }

@@ -56,6 +56,13 @@ public final class ReceiveWorkRequest {
         return address;
     }
 
+    /** Checks this and all that is chained behind against the sizes of a queue pair. */
+    void checkFits(QueuePairCapabilities sizes) {
+        for (ReceiveWorkRequest request = this; request != null; request = request.next) {
+            request.segments.checkFits(sizes.maxReceiveSegments());
+        }
+    }
+
     /**
      * Sets the identifier that the completion will carry.
      *

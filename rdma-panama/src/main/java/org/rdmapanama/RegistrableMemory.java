@@ -15,34 +15,41 @@ final class RegistrableMemory {
 
     private static final Pattern MAX_LOCKED_MEMORY = Pattern.compile("^Max locked memory +(\\S+)", Pattern.MULTILINE);
 
+    private static final Class<?> SCOPE_OF_ARRAYS =
+            MemorySegment.ofArray(new byte[0]).scope().getClass();
+
     private RegistrableMemory() {}
 
-    static void check(MemorySegment memory, VerbsArena arena) {
-        checkShape(memory);
-        if (!memory.scope().isAlive()) {
-            throw new IllegalStateException("the memory's arena is closed");
-        }
-        boolean neverFreed = memory.scope().equals(Arena.global().scope());
-        if (!neverFreed && !arena.owns(memory)) {
-            throw new IllegalArgumentException("this memory belongs to an arena that could free it while the device"
-                    + " still uses it: take it from the VerbsArena, with allocate or as the arena of FileChannel.map,"
-                    + " or, if you see to its life yourself, pass"
-                    + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
-        }
-    }
-
-    static void checkShape(MemorySegment memory) {
+    static void check(MemorySegment memory, Set<AccessFlag> access, VerbsArena arena) {
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
-                    "a segment on the heap cannot be registered, the collector moves it: allocate it from the VerbsArena");
+                    "memory on the heap cannot be registered, the collector moves it: allocate it from the VerbsArena");
         }
         if (memory.byteSize() == 0) {
             throw new IllegalArgumentException("an empty segment cannot be registered; a pointer that came from native"
                     + " code has no size until it is reinterpreted");
         }
+        if (!memory.scope().isAlive()) {
+            throw new IllegalStateException("the memory's arena is closed");
+        }
+        if (!arena.owns(memory) && !livesAsLongAsReferenced(memory.scope())) {
+            throw new IllegalArgumentException("this memory belongs to an arena that could free it while the device"
+                    + " still uses it: take it from the VerbsArena, with allocate or as the arena of FileChannel.map,"
+                    + " or, if you see to its life yourself, pass"
+                    + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
+        }
+        checkAccess(memory, access);
     }
 
-    static void checkAccess(MemorySegment memory, Set<AccessFlag> access) {
+    /**
+     * Whether nobody can free memory of a scope as long as its segment is referenced: memory of the global arena, and
+     * direct buffers, whose scope is of the same kind as that of arrays. A kind that is not known here is not trusted.
+     */
+    private static boolean livesAsLongAsReferenced(MemorySegment.Scope scope) {
+        return scope.equals(Arena.global().scope()) || scope.getClass().equals(SCOPE_OF_ARRAYS);
+    }
+
+    private static void checkAccess(MemorySegment memory, Set<AccessFlag> access) {
         boolean remoteChange = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
         if (remoteChange && !access.contains(AccessFlag.LOCAL_WRITE)) {
             throw new IllegalArgumentException(access + " needs LOCAL_WRITE too");
@@ -61,7 +68,8 @@ final class RegistrableMemory {
                     + " with LimitMEMLOCK=infinity in a systemd unit";
         }
         if (errno == Errno.EFAULT.number) {
-            return "the pages cannot be pinned with this access: a file mapped read-only can only be read";
+            return "the pages cannot be pinned with this access: Linux before 6.2 pins no file that is mapped read-only,"
+                    + " and since 6.5 none for writing but in memory, as on /dev/shm";
         }
         return null;
     }

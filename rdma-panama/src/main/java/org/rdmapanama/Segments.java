@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 
@@ -19,13 +20,21 @@ final class Segments {
     private final long start;
     private final int capacity;
     private final long countField;
+
+    /** Inline data is read when posting, which the region's key does not guard: nothing of it may be freed by then. */
+    private final MemoryRegion[] regions;
+
+    private final long[] lengths;
     private int count;
+    private long totalLength;
 
     Segments(MemorySegment workRequest, long start, int capacity, long countField) {
         this.workRequest = workRequest;
         this.start = start;
         this.capacity = capacity;
         this.countField = countField;
+        regions = new MemoryRegion[capacity];
+        lengths = new long[capacity];
     }
 
     static int checkCount(int maxSegments) {
@@ -72,11 +81,29 @@ final class Segments {
         workRequest.set(JAVA_LONG, at + ADDR, address);
         workRequest.set(JAVA_INT, at + LENGTH, (int) length);
         workRequest.set(JAVA_INT, at + LKEY, region.lkey());
+        regions[index] = region;
+        totalLength += length - lengths[index];
+        lengths[index] = length;
     }
 
     void clear() {
         count = 0;
+        totalLength = 0;
+        Arrays.fill(regions, null);
+        Arrays.fill(lengths, 0);
         workRequest.set(JAVA_INT, countField, 0);
+    }
+
+    /** Size of all segments in bytes. */
+    long totalLength() {
+        return totalLength;
+    }
+
+    void checkFits(int maxSegments) {
+        if (count > maxSegments) {
+            throw new IllegalArgumentException("a work request has " + count + " segments, and the queue pair takes "
+                    + maxSegments + ": see QueuePairOptions.maxSegments");
+        }
     }
 
     @Override

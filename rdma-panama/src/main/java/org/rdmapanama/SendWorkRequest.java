@@ -65,7 +65,11 @@ public final class SendWorkRequest {
     private final long address;
     private final Segments segments;
     private SendWorkRequest next;
+
+    /** Its address shares the bytes of a remote address: null as soon as one of those is written. */
     private AddressHandle addressHandle;
+
+    private boolean inline;
 
     private SendWorkRequest(VerbsArena arena, int maxSegments) {
         this.arena = arena;
@@ -179,6 +183,7 @@ public final class SendWorkRequest {
     }
 
     private SendWorkRequest remote(long remoteAddress, int rkey) {
+        addressHandle = null;
         struct.set(JAVA_LONG, RDMA_REMOTE_ADDR, remoteAddress);
         struct.set(JAVA_INT, RDMA_RKEY, rkey);
         return this;
@@ -191,6 +196,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest remoteAddress(long remoteAddress) {
+        addressHandle = null;
         struct.set(JAVA_LONG, RDMA_REMOTE_ADDR, remoteAddress);
         return this;
     }
@@ -206,6 +212,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest compareAndSwap(long remoteAddress, int rkey, long expected, long desired) {
+        addressHandle = null;
         struct.set(JAVA_INT, OPCODE, ATOMIC_CMP_AND_SWP);
         struct.set(JAVA_LONG, ATOMIC_REMOTE_ADDR, remoteAddress);
         struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, expected);
@@ -224,6 +231,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest fetchAndAdd(long remoteAddress, int rkey, long delta) {
+        addressHandle = null;
         struct.set(JAVA_INT, OPCODE, ATOMIC_FETCH_AND_ADD);
         struct.set(JAVA_LONG, ATOMIC_REMOTE_ADDR, remoteAddress);
         struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, delta);
@@ -246,6 +254,21 @@ public final class SendWorkRequest {
         struct.set(JAVA_INT, UD_REMOTE_QPN, queuePairNumber);
         struct.set(JAVA_INT, UD_REMOTE_QKEY, qkey);
         return this;
+    }
+
+    /**
+     * Checks this and all that is chained behind against the sizes of a queue pair. Drivers are not careful here: some
+     * report too many segments as a full queue, and some copy inline data of any length.
+     */
+    void checkFits(QueuePairCapabilities sizes) {
+        for (SendWorkRequest request = this; request != null; request = request.next) {
+            request.segments.checkFits(sizes.maxSendSegments());
+            if (request.inline && request.segments.totalLength() > sizes.maxInlineData()) {
+                throw new IllegalArgumentException(request + " has " + request.segments.totalLength()
+                        + " bytes inline, and the queue pair takes " + sizes.maxInlineData()
+                        + ": see QueuePairOptions.maxInlineData");
+            }
+        }
     }
 
     void holdAddressHandle(ProtectionDomain protectionDomain) {
@@ -298,6 +321,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest inline(boolean on) {
+        inline = on;
         return flag(INLINE, on);
     }
 

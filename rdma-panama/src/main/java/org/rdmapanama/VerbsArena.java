@@ -2,9 +2,11 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -50,11 +52,15 @@ public final class VerbsArena implements Arena {
      */
     private static final Set<VerbsArena> WITH_OPEN_DEVICES = ConcurrentHashMap.newKeySet();
 
+    /** Memory that could not be deregistered; a direct buffer among it must not be collected. */
+    private static final Collection<MemorySegment> LEAKED = new ConcurrentLinkedQueue<>();
+
     private final Arena memory;
     private final Thread owner;
     private final ReentrantLock lock = new ReentrantLock();
     private final Set<Context> contexts = new LinkedHashSet<>();
     private boolean closed;
+    private boolean freed;
     private boolean memoryMayBeInUse;
 
     private VerbsArena(Arena memory, Thread owner) {
@@ -115,34 +121,49 @@ public final class VerbsArena implements Arena {
      * <p>Work that is outstanding on a queue pair is given two seconds to drain; what did not drain by then is
      * reported in the log.
      *
+     * @throws IllegalStateException when another thread is using memory of this arena in a call of its own, such as
+     *     writing it to a channel: everything else is closed then, and closing again frees the memory
      * @throws VerbsException when a verb failed; further failures are suppressed exceptions of the first
      * @throws WrongThreadException when this arena is confined to another thread
      */
     @Override
     public void close() {
         checkThread();
-        VerbsException failure = null;
         lock.lock();
         try {
-            if (closed) {
+            if (freed) {
                 return;
             }
             closed = true;
+            VerbsException failure = null;
             for (Context context : Set.copyOf(contexts)) {
                 failure = context.closeTree(failure);
             }
-            WITH_OPEN_DEVICES.remove(this);
-            if (memoryMayBeInUse) {
-                Log.LOGGER.error("leaking the memory of an arena: a region in it could not be deregistered");
-            } else {
-                memory.close();
+            free(failure);
+            if (failure != null) {
+                throw failure;
             }
         } finally {
             lock.unlock();
         }
-        if (failure != null) {
-            throw failure;
+    }
+
+    private void free(VerbsException failure) {
+        if (memoryMayBeInUse) {
+            Log.LOGGER.error("leaking the memory of an arena: a region in it could not be deregistered");
+        } else {
+            try {
+                memory.close();
+            } catch (IllegalStateException inUse) {
+                // Another thread is in a call with this memory: nothing is freed, and closing can be tried again.
+                if (failure != null) {
+                    inUse.addSuppressed(failure);
+                }
+                throw inUse;
+            }
         }
+        freed = true;
+        WITH_OPEN_DEVICES.remove(this);
     }
 
     /** Null when shared. */
@@ -181,9 +202,10 @@ public final class VerbsArena implements Arena {
         }
     }
 
-    /** From now on the memory of this arena is never freed: the device may still use it. */
-    void leakMemory() {
+    /** From now on this memory, and all of this arena, is never freed: the device may still use it. */
+    void leak(MemorySegment memory) {
         memoryMayBeInUse = true;
+        LEAKED.add(memory);
     }
 
     /** Whether memory lives exactly as long as this arena. */

@@ -1,7 +1,9 @@
 package org.rdmapanama;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -31,6 +33,10 @@ public final class WorkCompletions {
     private static final long QP_NUM = ibv_wc.qp_num$offset();
     private static final long SRC_QP = ibv_wc.src_qp$offset();
     private static final long WC_FLAGS = ibv_wc.wc_flags$offset();
+    private static final long PKEY_INDEX = ibv_wc.pkey_index$offset();
+    private static final long SLID = ibv_wc.slid$offset();
+    private static final long SL = ibv_wc.sl$offset();
+    private static final long DLID_PATH_BITS = ibv_wc.dlid_path_bits$offset();
     private static final int WITH_GRH = rdma_h.IBV_WC_GRH();
     private static final int WITH_IMM = rdma_h.IBV_WC_WITH_IMM();
 
@@ -127,9 +133,8 @@ public final class WorkCompletions {
      * What kind of work request it was. Valid on success.
      *
      * @param index which completion
-     * @return the kind
+     * @return the kind; after a failure the device may leave anything
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
-     * @throws IllegalArgumentException when the work request failed and the device left no kind
      */
     public CompletionOpcode opcode(int index) {
         return CompletionOpcode.of(batch.get(JAVA_INT, at(index, OPCODE)));
@@ -222,6 +227,50 @@ public final class WorkCompletions {
      */
     public int sourceQueuePair(int index) {
         return batch.get(JAVA_INT, at(index, SRC_QP));
+    }
+
+    /**
+     * Place of the partition key that a datagram carried, on queue pairs that get all of them.
+     *
+     * @param index which completion
+     * @return an index into the port's P_Key table
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int pkeyIndex(int index) {
+        return Short.toUnsignedInt(batch.get(JAVA_SHORT, at(index, PKEY_INDEX)));
+    }
+
+    /**
+     * Local identifier that a datagram came from, on InfiniBand.
+     *
+     * @param index which completion
+     * @return 16 bits
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int sourceLid(int index) {
+        return Short.toUnsignedInt(batch.get(JAVA_SHORT, at(index, SLID)));
+    }
+
+    /**
+     * Service level of a received datagram.
+     *
+     * @param index which completion
+     * @return 0 to 15
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int serviceLevel(int index) {
+        return batch.get(JAVA_BYTE, at(index, SL));
+    }
+
+    /**
+     * Low bits of the local identifier that a datagram was sent to, on InfiniBand.
+     *
+     * @param index which completion
+     * @return 7 bits
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int destinationPathBits(int index) {
+        return batch.get(JAVA_BYTE, at(index, DLID_PATH_BITS));
     }
 
     /**

@@ -153,7 +153,7 @@ class ClosingLabTest {
     void shouldEndObjectsInOrderAndMemoryLast() {
         RecordingProvider recording = RecordingProvider.of(LabDevices.first());
         VerbsArena arena = VerbsArena.ofConfined();
-        Context context = Context.open(arena, LabDevices.first().name(), () -> recording);
+        Context context = Context.open(arena, LabDevices.first(), () -> recording);
         ObjectTree.full(arena, context);
         MemorySegment memory = arena.allocate(8);
         List<String> withoutMemory = new ArrayList<>();
@@ -312,7 +312,7 @@ class ClosingLabTest {
         RecordingProvider recording = RecordingProvider.of(LabDevices.first());
         recording.failOnce("dereg_mr", Errno.EBUSY);
         VerbsArena arena = VerbsArena.ofConfined();
-        Context context = Context.open(arena, LabDevices.first().name(), () -> recording);
+        Context context = Context.open(arena, LabDevices.first(), () -> recording);
         MemorySegment memory = arena.allocate(4096);
         memory.set(JAVA_BYTE, 17, (byte) 42);
         context.allocateProtectionDomain().register(memory);
@@ -337,7 +337,7 @@ class ClosingLabTest {
     void shouldGoOnClosingAfterAFailure() {
         RecordingProvider recording = RecordingProvider.of(LabDevices.first());
         VerbsArena arena = VerbsArena.ofConfined();
-        Context context = Context.open(arena, LabDevices.first().name(), () -> recording);
+        Context context = Context.open(arena, LabDevices.first(), () -> recording);
         ObjectTree.full(arena, context);
         recording.failOnce("destroy_comp_channel", Errno.EINVAL);
 
@@ -399,7 +399,7 @@ class ClosingLabTest {
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).in(arena).open();
                 ExecutorService thread = Executors.newSingleThreadExecutor()) {
             EventForger forger = new EventForger(LabDevices.first());
-            Context context = Context.open(arena, LabDevices.first().name(), () -> forger);
+            Context context = Context.open(arena, LabDevices.first(), () -> forger);
             CompletionQueue queue = context.createCompletionQueue(1);
             forger.about(queue.nativeAddress());
             arena.lock().lock();

@@ -155,7 +155,7 @@ final class ConnectedPair implements AutoCloseable {
             Device first = LabDevices.first();
             Context contextOfA = providerOfA == null
                     ? Context.open(arenaOfA, first)
-                    : Context.open(arenaOfA, first.name(), providerOfA);
+                    : Context.open(arenaOfA, first, providerOfA);
             Side a = new Side(arenaOfA, contextOfA, this);
             Side b = new Side(arenaOfB, Context.open(arenaOfB, LabDevices.second()), this);
             Endpoint endpointOfA = a.queuePair.localEndpoint(optionsOfA);

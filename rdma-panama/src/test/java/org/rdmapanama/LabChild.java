@@ -18,7 +18,7 @@ final class LabChild {
         RecordingProvider recording = RecordingProvider.of(LabDevices.first());
         recording.failOnce("dereg_mr", Errno.EBUSY);
         VerbsArena arena = VerbsArena.ofConfined();
-        Context context = Context.open(arena, LabDevices.first().name(), () -> recording);
+        Context context = Context.open(arena, LabDevices.first(), () -> recording);
         context.allocateProtectionDomain().register(arena.allocate(4096));
         try {
             arena.close();

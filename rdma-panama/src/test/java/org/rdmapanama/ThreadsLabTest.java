@@ -92,11 +92,12 @@ class ThreadsLabTest {
         }
     }
 
+    /** The queue holds all completions: Soft-RoCE makes room in the send queue before they are polled. */
     @Test
     void shouldAccountForEveryCompletionOfManyPosters() throws Exception {
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
                         .in(VerbsArena.ofShared())
-                        .queueEntries(POSTERS * 64)
+                        .queueEntries(POSTERS * WRITES_EACH)
                         .open();
                 ExecutorService threads = Executors.newFixedThreadPool(POSTERS)) {
             List<QueuePair> queuePairs = new ArrayList<>();

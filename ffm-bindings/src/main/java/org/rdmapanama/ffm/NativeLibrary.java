@@ -31,8 +31,8 @@ import java.util.regex.Pattern;
  * {@code librdmacm.so.1}; the unversioned names exist only beside the headers. The system properties
  * {@code org.rdmapanama.libibverbs} and {@code org.rdmapanama.librdmacm} name other files.
  *
- * <p>Opening a library also makes its functions visible to the generated class {@code rdma_h} of
- * {@code org.rdmapanama.ffm.verbs}: call {@link #load()} before using that class directly.
+ * <p>Who wants to call the functions of the generated class {@code rdma_h} of {@code org.rdmapanama.ffm.verbs} directly
+ * calls {@link #load()} first.
  *
  * <p>All methods are safe for use by any thread.
  */
@@ -62,12 +62,13 @@ public final class NativeLibrary {
 
     private NativeLibrary(String soname, String property, String debianPackages, String fedoraPackages) {
         fileName = System.getProperty(property, soname);
-        lookup = open(fileName);
-        path = lookup == null
-                ? null
-                : load(lookup, soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device");
         absence = fileName + " was not found: install it with 'apt-get install " + debianPackages + "' or 'dnf install "
                 + fedoraPackages + "', or name the file with -D" + property + "=PATH";
+        String known = soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device";
+        SymbolLookup found = open(fileName);
+        // A file of another library counts as none.
+        lookup = found != null && found.find(known).isPresent() ? found : null;
+        path = lookup == null ? null : fileOf(lookup.find(known).orElseThrow());
     }
 
     /**
@@ -80,14 +81,18 @@ public final class NativeLibrary {
     }
 
     /**
-     * Makes the library's functions visible to the generated class {@code rdma_h}.
+     * Makes the library's functions visible to the generated class {@code rdma_h}, which looks where this class loader
+     * loads libraries from.
      *
-     * @throws UnsatisfiedLinkError when the library is not installed, naming the package that has it
+     * @throws UnsatisfiedLinkError when the library is not installed, naming the package that has it; or when another
+     *     class loader has done this already
      */
+    @SuppressWarnings("restricted")
     public void load() {
-        if (lookup == null) {
+        if (path == null) {
             throw new UnsatisfiedLinkError(absence);
         }
+        System.load(path.toString());
     }
 
     /**
@@ -174,19 +179,6 @@ public final class NativeLibrary {
         } catch (IllegalArgumentException notFound) {
             return null;
         }
-    }
-
-    /**
-     * Loads the file behind {@code lookup} for this class loader too, which is where {@code rdma_h} looks. That takes
-     * an absolute path, which dladdr(3) knows.
-     */
-    @SuppressWarnings("restricted")
-    private static Path load(SymbolLookup lookup, String anySymbol) {
-        Path path = fileOf(lookup.find(anySymbol).orElseThrow());
-        if (path != null) {
-            System.load(path.toString());
-        }
-        return path;
     }
 
     /**

@@ -38,8 +38,13 @@ final class Errno {
      * older parts of it, and a negated errno in some drivers.
      */
     static int status(int result, MemorySegment state) {
+        return result == -1 ? -captured(state) : status(result);
+    }
+
+    /** The same for functions of the driver, whose errno is not captured: -1 then says nothing of the reason. */
+    static int status(int result) {
         if (result == -1) {
-            return -captured(state);
+            return -EIO;
         }
         return result > 0 ? -result : result;
     }

@@ -145,7 +145,7 @@ final class InlineVerbs {
             return Libibverbs.queryPort(context, (byte) port, attributes);
         }
         try {
-            return negated(
+            return Errno.status(
                     (int) QUERY_PORT.invokeExact(function, context, (byte) port, attributes, ibv_port_attr.sizeof()));
         } catch (Throwable e) {
             throw Errno.rethrow(e);
@@ -164,7 +164,7 @@ final class InlineVerbs {
                 throw Errno.rethrow(e);
             }
             if (result != Errno.EOPNOTSUPP && result != Errno.ENOSYS) {
-                return negated(result);
+                return Errno.status(result);
             }
         }
         MEMORY.asSlice(attributes, ibv_device_attr_ex.sizeof()).fill((byte) 0);
@@ -199,9 +199,5 @@ final class InlineVerbs {
         }
         MemorySegment function = MEMORY.get(ADDRESS, verbsContext + offset);
         return function.address() == 0 ? null : function;
-    }
-
-    private static int negated(int result) {
-        return result > 0 ? -result : result;
     }
 }

@@ -57,8 +57,11 @@ public final class NativeProvider extends Provider {
         throw new ProviderException("ibv_open_device", ENODEV, "the device " + device.name() + " is gone");
     }
 
-    private static ProviderException cannotOpen(ProviderDevice device, int errno) {
-        String file = "/dev/infiniband/" + device.deviceFile();
+    private static ProviderException cannotOpen(ProviderDevice device, int reported) {
+        Path file = Path.of("/dev/infiniband", device.deviceFile());
+        // When libibverbs may not open the file it looks below /dev/char, and reports what it did not find there.
+        boolean denied = Files.exists(file) && !(Files.isReadable(file) && Files.isWritable(file));
+        int errno = reported == ENOENT && denied ? EACCES : reported;
         String cure = switch (errno) {
             case EACCES, EPERM ->
                 "this user may not open " + file

@@ -1,0 +1,62 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.junit.jupiter.api.Test;
+import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+
+class AddressVectorTest {
+    private static final Gid GID = new Gid(1, 2);
+
+    private static AddressVector throughNativeMemory(AddressVector vector) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(ibv_ah_attr.layout());
+            vector.write(attributes);
+            return AddressVector.read(attributes);
+        }
+    }
+
+    @Test
+    void shouldGoThroughNativeMemory() {
+        AddressVector largest = new AddressVector(255, 0xffff, true, GID, 255, 255, 255, 0xf_ffff, 15);
+        assertEquals(largest, throughNativeMemory(largest));
+        AddressVector smallest = new AddressVector(0, 0, false, Gid.ZERO, 0, 0, 0, 0, 0);
+        assertEquals(smallest, throughNativeMemory(smallest));
+        AddressVector distinct = new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7);
+        assertEquals(distinct, throughNativeMemory(distinct));
+    }
+
+    @Test
+    void shouldGoByGidOrByLid() {
+        AddressVector byGid = AddressVector.toGid(1, 3, GID);
+        assertTrue(byGid.global());
+        assertEquals(3, byGid.sourceGidIndex());
+        assertEquals(64, byGid.hopLimit());
+        AddressVector byLid = AddressVector.toLid(2, 7);
+        assertFalse(byLid.global());
+        assertEquals(7, byLid.lid());
+        assertEquals(2, byLid.port());
+    }
+
+    @Test
+    void shouldRefuseNumbersOutOfRange() {
+        refused("port", () -> new AddressVector(256, 0, true, GID, 0, 0, 0, 0, 0));
+        refused("LID", () -> new AddressVector(1, 0x1_0000, true, GID, 0, 0, 0, 0, 0));
+        refused("source GID index", () -> new AddressVector(1, 0, true, GID, 256, 0, 0, 0, 0));
+        refused("hop limit", () -> new AddressVector(1, 0, true, GID, 0, 256, 0, 0, 0));
+        refused("traffic class", () -> new AddressVector(1, 0, true, GID, 0, 0, -1, 0, 0));
+        refused("flow label", () -> new AddressVector(1, 0, true, GID, 0, 0, 0, 0x10_0000, 0));
+        refused("service level", () -> new AddressVector(1, 0, true, GID, 0, 0, 0, 0, 16));
+        assertThrows(NullPointerException.class, () -> AddressVector.toGid(1, 0, null));
+    }
+
+    private static void refused(String name, org.junit.jupiter.api.function.Executable construction) {
+        IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, construction);
+        assertTrue(exception.getMessage().startsWith(name + " must be between"), exception::getMessage);
+    }
+}

@@ -1,0 +1,95 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.rdmapanama.internal.provider.Provider;
+import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.ProviderDevice;
+import org.rdmapanama.internal.provider.ProviderException;
+
+class DeviceListTest {
+    /** Has devices that cannot be opened. */
+    private static final class FakeProvider extends Provider {
+        private final List<String> names;
+
+        FakeProvider(String... names) {
+            this.names = List.of(names);
+        }
+
+        @Override
+        public List<ProviderDevice> devices() {
+            return names.stream()
+                    .map(name -> new ProviderDevice(this, name, 1, 0, 0x1122_3344_5566_7788L, -1, "uverbs0"))
+                    .toList();
+        }
+
+        @Override
+        public ProviderContext open(ProviderDevice device) {
+            throw new ProviderException("ibv_open_device", 13, "you may not");
+        }
+    }
+
+    private static VerbsException thrownByName(DeviceList devices, String name) {
+        return assertThrows(VerbsException.class, () -> devices.byName(name));
+    }
+
+    @Test
+    void shouldFindDevicesByName() {
+        DeviceList devices = DeviceList.query(new FakeProvider("mlx5_0", "mlx5_1"));
+        assertEquals(2, devices.size());
+        Device second = devices.byName("mlx5_1");
+        assertEquals("mlx5_1", second.name());
+        assertEquals(second, devices.get(1));
+        assertEquals(0x1122_3344_5566_7788L, second.guid());
+        assertEquals(-1, second.index());
+        assertEquals(NodeType.CA, second.nodeType());
+    }
+
+    @Test
+    void shouldListTheDevicesWhenANameIsUnknown() {
+        VerbsException exception = thrownByName(DeviceList.query(new FakeProvider("mlx5_0", "mlx5_1")), "mlx5_2");
+        assertEquals("ENODEV", exception.errnoName());
+        assertTrue(exception.getMessage().contains("device mlx5_2"), exception::getMessage);
+        assertTrue(exception.getMessage().contains("mlx5_0, mlx5_1"), exception::getMessage);
+    }
+
+    @Test
+    void shouldSayHowToAddADeviceWhenThereIsNone() {
+        DeviceList none = DeviceList.query(new FakeProvider());
+        assertTrue(none.isEmpty());
+        assertTrue(thrownByName(none, "mlx5_0").cure().contains("rdma link add"));
+    }
+
+    @Test
+    void shouldSayWhyADeviceCannotBeOpened() {
+        Device device = DeviceList.query(new FakeProvider("mlx5_0")).get(0);
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            VerbsException exception = assertThrows(VerbsException.class, () -> Context.open(arena, device));
+            assertEquals(
+                    "ibv_open_device failed: EACCES (13, permission denied) for device mlx5_0; you may not",
+                    exception.getMessage());
+        }
+    }
+
+    @Test
+    void shouldSayWhyThereIsNoList() {
+        Provider broken = new Provider() {
+            @Override
+            public List<ProviderDevice> devices() {
+                throw new ProviderException("ibv_get_device_list", 38, "load the module ib_uverbs");
+            }
+
+            @Override
+            public ProviderContext open(ProviderDevice device) {
+                throw new AssertionError("nothing to open");
+            }
+        };
+        VerbsException exception = assertThrows(VerbsException.class, () -> DeviceList.query(broken));
+        assertEquals("ENOSYS", exception.errnoName());
+        assertEquals("load the module ib_uverbs", exception.cure());
+    }
+}

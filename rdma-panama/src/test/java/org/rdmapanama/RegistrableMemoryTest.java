@@ -1,0 +1,143 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class RegistrableMemoryTest {
+    private final VerbsArena arena = VerbsArena.ofConfined();
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    private void accepted(MemorySegment memory) {
+        RegistrableMemory.check(memory, arena);
+    }
+
+    private void refused(MemorySegment memory, String reason) {
+        IllegalArgumentException exception =
+                assertThrows(IllegalArgumentException.class, () -> RegistrableMemory.check(memory, arena));
+        assertTrue(exception.getMessage().contains(reason), exception::getMessage);
+    }
+
+    @Test
+    void shouldAcceptMemoryOfTheSameArena() {
+        MemorySegment memory = arena.allocate(100);
+        accepted(memory);
+        accepted(memory.asSlice(1, 5));
+        accepted(memory.asReadOnly());
+    }
+
+    @Test
+    void shouldAcceptAFileMappedIntoTheArena(@TempDir Path folder) throws IOException {
+        Path file = Files.write(folder.resolve("file"), new byte[10]);
+        try (FileChannel channel = FileChannel.open(file)) {
+            accepted(channel.map(MapMode.READ_ONLY, 0, 10, arena));
+        }
+    }
+
+    @Test
+    @SuppressWarnings("restricted")
+    void shouldAcceptMemoryThatIsNeverFreed() {
+        accepted(Arena.global().allocate(8));
+        // What the message of a refusal recommends to those who see to the memory's life themselves.
+        MemorySegment own = arena.allocate(8);
+        accepted(MemorySegment.ofAddress(own.address()).reinterpret(own.byteSize()));
+    }
+
+    @Test
+    void shouldRefuseMemoryOfOtherArenas() {
+        try (Arena confined = Arena.ofConfined();
+                Arena shared = Arena.ofShared();
+                VerbsArena other = VerbsArena.ofConfined()) {
+            refused(confined.allocate(8), "take it from the VerbsArena");
+            refused(shared.allocate(8), "take it from the VerbsArena");
+            refused(other.allocate(8), "take it from the VerbsArena");
+        }
+        refused(Arena.ofAuto().allocate(8), "take it from the VerbsArena");
+    }
+
+    @Test
+    void shouldAcceptDirectBuffers() {
+        accepted(MemorySegment.ofBuffer(ByteBuffer.allocateDirect(8)));
+        try (Arena confined = Arena.ofConfined()) {
+            // A buffer that is a view of an arena's memory is freed with that.
+            refused(MemorySegment.ofBuffer(confined.allocate(8).asByteBuffer()), "take it from the VerbsArena");
+        }
+    }
+
+    @Test
+    void shouldRefuseMemoryOnTheHeap() {
+        refused(MemorySegment.ofArray(new byte[8]), "on the heap");
+        refused(MemorySegment.ofBuffer(ByteBuffer.allocate(8)), "on the heap");
+    }
+
+    @Test
+    void shouldRefuseEmptyMemory() {
+        refused(arena.allocate(8).asSlice(8), "empty");
+        refused(MemorySegment.ofAddress(4096), "reinterpreted");
+        refused(MemorySegment.NULL, "empty");
+    }
+
+    @Test
+    void shouldRefuseFreedMemory() {
+        Arena closed = Arena.ofConfined();
+        MemorySegment memory = closed.allocate(8);
+        closed.close();
+        assertThrows(IllegalStateException.class, () -> RegistrableMemory.check(memory, arena));
+    }
+
+    @Test
+    void shouldRefuseToWriteToReadOnlyMemory() {
+        MemorySegment readOnly = arena.allocate(8).asReadOnly();
+        RegistrableMemory.checkAccess(readOnly, Set.of(AccessFlag.REMOTE_READ));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> RegistrableMemory.checkAccess(readOnly, Set.of(AccessFlag.LOCAL_WRITE)));
+    }
+
+    @Test
+    void shouldRefuseRemoteChangesWithoutLocalWrites() {
+        MemorySegment memory = arena.allocate(8);
+        for (AccessFlag flag : Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)) {
+            RegistrableMemory.checkAccess(memory, Set.of(AccessFlag.LOCAL_WRITE, flag));
+            IllegalArgumentException exception = assertThrows(
+                    IllegalArgumentException.class, () -> RegistrableMemory.checkAccess(memory, Set.of(flag)));
+            assertTrue(exception.getMessage().contains("LOCAL_WRITE"), exception::getMessage);
+        }
+    }
+
+    @Test
+    void shouldKnowCures() {
+        MemorySegment memory = arena.allocate(12345);
+        for (Errno errno : Set.of(Errno.ENOMEM, Errno.EAGAIN)) {
+            String cure = RegistrableMemory.cure(errno.number, memory);
+            assertTrue(cure.contains("RLIMIT_MEMLOCK"), cure);
+            assertTrue(cure.contains("12345 bytes"), cure);
+            assertTrue(cure.contains(RegistrableMemory.lockedMemoryLimit()), cure);
+        }
+        assertTrue(RegistrableMemory.cure(Errno.EFAULT.number, memory).contains("read-only"));
+        assertNull(RegistrableMemory.cure(Errno.EPERM.number, memory));
+    }
+
+    @Test
+    void shouldKnowTheLimitOfLockedMemory() {
+        String limit = RegistrableMemory.lockedMemoryLimit();
+        assertTrue(limit.matches("unlimited|\\d+ bytes"), limit);
+    }
+}
