@@ -8,6 +8,7 @@ import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HexFormat;
+import java.util.regex.Pattern;
 
 /**
  * A global identifier: the 128-bit address of a port, {@code union ibv_gid}. On RoCE it is an IP address, an IPv4 one
@@ -26,6 +27,7 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
     private static final ValueLayout.OfLong NETWORK_LONG =
             ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final HexFormat HEX = HexFormat.of();
+    private static final Pattern TEXT = Pattern.compile("[0-9a-fA-F]{32}|([0-9a-fA-F]{4}:){7}[0-9a-fA-F]{4}");
 
     /**
      * The GID of an IP address.
@@ -67,9 +69,8 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
      * @throws IllegalArgumentException when it is neither
      */
     public static Gid parse(String text) {
-        String digits = text.replace(":", "");
-        if (digits.length() == 2 * BYTES && digits.chars().allMatch(HexFormat::isHexDigit)) {
-            return of(HEX.parseHex(digits));
+        if (TEXT.matcher(text).matches()) {
+            return of(HEX.parseHex(text.replace(":", "")));
         }
         throw new IllegalArgumentException(
                 "not a GID: '" + text + "'; eight groups of four hexadecimal digits make one");

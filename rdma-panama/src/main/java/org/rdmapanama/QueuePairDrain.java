@@ -110,12 +110,22 @@ final class QueuePairDrain {
         return result != QueuePair.QUEUE_FULL;
     }
 
+    /** Posts a marker when completions may have made room for it. */
+    private boolean postLate(Marker marker) {
+        boolean settled = post(marker);
+        if (settled && !marker.send()) {
+            // Drivers that share the receive queue with the kernel flush it each time the error state is set.
+            marker.queuePair().fail();
+        }
+        return settled;
+    }
+
     /** Polls until all markers are through and nothing more comes: false when the time was over first. */
     private boolean await() {
         long start = System.nanoTime();
         long lastCompletion = start;
         while (true) {
-            waiting.removeIf(this::post);
+            waiting.removeIf(this::postLate);
             int count = pollAll();
             long now = System.nanoTime();
             if (count > 0) {

@@ -23,7 +23,7 @@ final class Waiting {
                 throw new InterruptedException();
             }
             long left = limit - (System.nanoTime() - start);
-            int millis = (int) Math.min(SLICE_MILLIS, Math.max(0, (left + 999_999) / 1_000_000));
+            int millis = (int) Math.min(SLICE_MILLIS, Math.max(0, Math.ceilDiv(left, 1_000_000)));
             T result = slice.await(millis);
             if (result != null || left <= 0) {
                 return result;

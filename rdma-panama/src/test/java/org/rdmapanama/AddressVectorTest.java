@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 
 class AddressVectorTest {
@@ -55,7 +56,7 @@ class AddressVectorTest {
         assertThrows(NullPointerException.class, () -> AddressVector.toGid(1, 0, null));
     }
 
-    private static void refused(String name, org.junit.jupiter.api.function.Executable construction) {
+    private static void refused(String name, Executable construction) {
         IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, construction);
         assertTrue(exception.getMessage().startsWith(name + " must be between"), exception::getMessage);
     }

@@ -153,9 +153,8 @@ final class ConnectedPair implements AutoCloseable {
                 in(VerbsArena.ofConfined());
             }
             Device first = LabDevices.first();
-            Context contextOfA = providerOfA == null
-                    ? Context.open(arenaOfA, first)
-                    : Context.open(arenaOfA, first, providerOfA);
+            Context contextOfA =
+                    providerOfA == null ? Context.open(arenaOfA, first) : Context.open(arenaOfA, first, providerOfA);
             Side a = new Side(arenaOfA, contextOfA, this);
             Side b = new Side(arenaOfB, Context.open(arenaOfB, LabDevices.second()), this);
             Endpoint endpointOfA = a.queuePair.localEndpoint(optionsOfA);

@@ -47,8 +47,7 @@ class DevicesLabTest {
 
     /** The value behind a name, without what it stands for in parentheses. */
     private static String infoText(String field) {
-        Matcher line =
-                Pattern.compile("(?m)^\\s*" + field + ":\\s*(.*?)\\s*$").matcher(devinfo);
+        Matcher line = Pattern.compile("(?m)^\\s*" + field + ":\\s*(.*?)\\s*$").matcher(devinfo);
         assertTrue(line.find(), () -> "ibv_devinfo says nothing of " + field + ": " + devinfo);
         return line.group(1);
     }
@@ -73,7 +72,11 @@ class DevicesLabTest {
         DeviceList devices = DeviceList.query();
         assertFalse(devices.isEmpty());
         for (Device device : devices) {
-            assertTrue(Pattern.compile("(?m)^\\s*" + device.name() + "\\s*$").matcher(list).find(), list);
+            assertTrue(
+                    Pattern.compile("(?m)^\\s*" + device.name() + "\\s*$")
+                            .matcher(list)
+                            .find(),
+                    list);
         }
         assertTrue(list.contains(devices.size() + " HCA"), list);
     }
@@ -161,7 +164,8 @@ class DevicesLabTest {
     @Test
     void shouldReadTheGidTable() {
         List<GidEntry> table = context.gidTable();
-        long filled = Pattern.compile("(?m)^\\s*GID\\[").matcher(devinfo).results().count();
+        long filled =
+                Pattern.compile("(?m)^\\s*GID\\[").matcher(devinfo).results().count();
         assertEquals(filled, table.size());
         for (GidEntry entry : table) {
             assertEquals(entry, context.gid(entry.port(), entry.index()));
@@ -175,8 +179,7 @@ class DevicesLabTest {
         assertEquals(List.of(0, 1), table.stream().map(GidEntry::index).toList());
         assertTrue(table.stream().allMatch(entry -> entry.type() == GidType.ROCE_V2 && entry.port() == 1));
         assertTrue(table.get(0).gid().isLinkLocal());
-        assertEquals(
-                InetAddress.getByName("10.77.0.1"), table.get(1).gid().toInetAddress());
+        assertEquals(InetAddress.getByName("10.77.0.1"), table.get(1).gid().toInetAddress());
         int netDevice = Integer.parseInt(
                 Files.readString(Path.of("/sys/class/net/veth0/ifindex")).strip());
         assertEquals(netDevice, table.get(1).netDeviceIndex());

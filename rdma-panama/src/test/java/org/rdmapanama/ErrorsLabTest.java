@@ -15,6 +15,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** What goes wrong is told: in the completion, or in an exception that names the cause and the cure. */
 @Tag("lab")
@@ -28,8 +29,10 @@ class ErrorsLabTest {
     void shouldReportABadRemoteKey() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             pair.b.postReceive(9, 0, 8);
-            SendWorkRequest bad = pair.a.request(1, 0, 8).rdmaWrite(pair.b.region.address(), pair.b.region.rkey() ^ 0xff00);
-            pair.a.post(bad.next(pair.writeToB(2, 0, 8).next(pair.a.request(3, 0, 8).send().signaled(false))));
+            SendWorkRequest bad =
+                    pair.a.request(1, 0, 8).rdmaWrite(pair.b.region.address(), pair.b.region.rkey() ^ 0xff00);
+            pair.a.post(bad.next(
+                    pair.writeToB(2, 0, 8).next(pair.a.request(3, 0, 8).send().signaled(false))));
 
             List<Completion> completions = pair.a.await(3);
             assertEquals(CompletionStatus.REM_ACCESS_ERR, completions.get(0).status());
@@ -79,7 +82,8 @@ class ErrorsLabTest {
     void shouldReportLocalMemoryThatMayNotBeWritten() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             MemoryRegion readOnly = pair.a.domain.register(pair.a.memory);
-            SendWorkRequest read = pair.a.request(1, 0, 0)
+            SendWorkRequest read = pair.a
+                    .request(1, 0, 0)
                     .rdmaRead(pair.b.region.address(), pair.b.region.rkey())
                     .add(readOnly, 0, 8);
             pair.a.post(read);
@@ -157,8 +161,7 @@ class ErrorsLabTest {
                     pair.a.request(3, 0, 8).fetchAndAdd(pair.b.region.address() + 4, pair.b.region.rkey(), 1);
             SendWorkRequest chain = pair.writeToB(1, 0, 8).next(atomic);
 
-            VerbsException exception =
-                    assertThrows(VerbsException.class, () -> pair.a.queuePair.postSend(chain));
+            VerbsException exception = assertThrows(VerbsException.class, () -> pair.a.queuePair.postSend(chain));
             assertEquals("ibv_post_send", exception.verb());
             assertEquals("EINVAL", exception.errnoName());
             assertContains(exception.getMessage(), "alignment");
@@ -174,12 +177,32 @@ class ErrorsLabTest {
             int tooMany = pair.a.queuePair.capabilities().maxSendSegments() + 1;
             SendWorkRequest write = SendWorkRequest.allocate(pair.a.arena, tooMany)
                     .rdmaWrite(pair.b.region.address(), pair.b.region.rkey());
+            ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(pair.a.arena, tooMany);
             for (int i = 0; i < tooMany; i++) {
                 write.add(pair.a.region, i, 1);
+                receive.add(pair.a.region, i, 1);
             }
-            VerbsException exception = assertThrows(VerbsException.class, () -> pair.a.queuePair.postSend(write));
-            assertContains(exception.getMessage(), "number of segments");
+            // Also where it hides behind another.
+            SendWorkRequest chain = pair.writeToB(1, 0, 8).next(write);
+            assertContains(refusedAtPosting(() -> pair.a.queuePair.postSend(chain)), tooMany + " segments");
+            assertContains(refusedAtPosting(() -> pair.a.queuePair.postReceive(receive)), tooMany + " segments");
         }
+    }
+
+    @Test
+    void shouldRefuseTooMuchInlineData() {
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).inline(32).open()) {
+            int tooMuch = pair.a.queuePair.capabilities().maxInlineData() + 1;
+            SendWorkRequest write = pair.writeToB(1, 0, tooMuch).inline(true);
+            assertContains(refusedAtPosting(() -> pair.a.queuePair.postSend(write)), "maxInlineData");
+            write.set(0, pair.a.region, 0, tooMuch - 1);
+            pair.a.post(write);
+            pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
+        }
+    }
+
+    private static String refusedAtPosting(Executable post) {
+        return assertThrows(IllegalArgumentException.class, post).getMessage();
     }
 
     @Test
@@ -213,7 +236,8 @@ class ErrorsLabTest {
             AddressHandle way = pair.a.domain.createAddressHandle(pair.a.queuePair.pathTo(peer));
             AddressHandle closed = pair.a.domain.createAddressHandle(pair.a.queuePair.pathTo(peer));
             SendWorkRequest toClosed = pair.a.request(2, 0, 8).to(closed, peer.queuePairNumber(), 0x1111_1111);
-            SendWorkRequest chain = pair.a.request(1, 0, 8)
+            SendWorkRequest chain = pair.a
+                    .request(1, 0, 8)
                     .to(way, peer.queuePairNumber(), 0x1111_1111)
                     .next(toClosed);
             closed.close();
@@ -290,8 +314,7 @@ class ErrorsLabTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = Context.open(arena, LabDevices.first());
             int max = context.queryDevice().maxCompletionQueueEntries();
-            VerbsException exception =
-                    assertThrows(VerbsException.class, () -> context.createCompletionQueue(max + 1));
+            VerbsException exception = assertThrows(VerbsException.class, () -> context.createCompletionQueue(max + 1));
             assertContains(exception.getMessage(), max + " entries at most");
             assertThrows(IllegalArgumentException.class, () -> context.createCompletionQueue(0));
         }
@@ -323,8 +346,8 @@ class ErrorsLabTest {
     @Test
     void shouldNameTheDeviceFileThatMayNotBeOpened() throws Exception {
         LabDevices.assumeSoftRoce("the test takes the rights to its file away");
-        Path file = Path.of(
-                "/dev/infiniband", LabDevices.first().providerDevice().deviceFile());
+        Path file =
+                Path.of("/dev/infiniband", LabDevices.first().providerDevice().deviceFile());
         Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(file);
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("---------"));
         try {

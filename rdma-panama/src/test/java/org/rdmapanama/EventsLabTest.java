@@ -124,7 +124,8 @@ class EventsLabTest {
         Thread.sleep(300);
         assertTrue(thread.isAlive(), "the wait is over already");
         ending.end(thread);
-        return assertThrows(ExecutionException.class, () -> task.get(10, TimeUnit.SECONDS)).getCause();
+        return assertThrows(ExecutionException.class, () -> task.get(10, TimeUnit.SECONDS))
+                .getCause();
     }
 
     @FunctionalInterface

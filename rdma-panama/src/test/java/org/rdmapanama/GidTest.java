@@ -10,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -60,7 +61,7 @@ class GidTest {
         for (Gid gid : new Gid[] {IPV4, LINK_LOCAL, Gid.ZERO, new Gid(-1, -1)}) {
             assertEquals(gid, Gid.parse(gid.toString()));
             assertEquals(gid, Gid.parse(gid.toHex()));
-            assertEquals(gid, Gid.parse(gid.toHex().toUpperCase(java.util.Locale.ROOT)));
+            assertEquals(gid, Gid.parse(gid.toHex().toUpperCase(Locale.ROOT)));
         }
     }
 

@@ -38,8 +38,7 @@ final class HugeMemory implements AutoCloseable {
     private static final MethodHandle FTRUNCATE =
             function("ftruncate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
     private static final MethodHandle MMAP = function(
-            "mmap",
-            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+            "mmap", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
     private static final MethodHandle MUNMAP =
             function("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
@@ -68,12 +67,12 @@ final class HugeMemory implements AutoCloseable {
             int file = (int) MEMFD_CREATE.invokeExact(arena.allocateFrom("huge"), MFD_HUGETLB);
             assertTrue((int) FTRUNCATE.invokeExact(file, PIECE) == 0, "ftruncate of a file of huge pages");
             long reservedSize = size + PIECE + HUGE_PAGE;
-            long reserved = (long) MMAP.invokeExact(
-                    0L, reservedSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+            long reserved = (long)
+                    MMAP.invokeExact(0L, reservedSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
             long start = (reserved + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
             for (long at = 0; at < size; at += PIECE) {
-                long mapped = (long)
-                        MMAP.invokeExact(start + at, PIECE, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0L);
+                long mapped =
+                        (long) MMAP.invokeExact(start + at, PIECE, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0L);
                 assertTrue(mapped == start + at, "mmap of huge pages");
             }
             assertTrue((int) CLOSE.invokeExact(file) == 0, "close");

@@ -82,8 +82,8 @@ class MemoryLabTest {
     }
 
     private static MemorySegment map(Path file, long size, Arena arena) throws IOException {
-        try (FileChannel channel = FileChannel.open(
-                file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        try (FileChannel channel =
+                FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             return channel.map(MapMode.READ_WRITE, 0, size, arena);
         }
     }
@@ -115,7 +115,7 @@ class MemoryLabTest {
         Matcher version = Pattern.compile("^(\\d+)\\.(\\d+)").matcher(System.getProperty("os.version"));
         assertTrue(version.find());
         int found = Integer.parseInt(version.group(1));
-        return found < major || found == major && Integer.parseInt(version.group(2)) < minor;
+        return found < major || (found == major && Integer.parseInt(version.group(2)) < minor);
     }
 
     @Test
@@ -189,7 +189,8 @@ class MemoryLabTest {
             assertEquals(0, huge.memory().get(JAVA_LONG, far - 2 * GIBIBYTE), "where a short offset would end");
 
             // And from there back, as a local segment.
-            pair.b.post(pair.b.request(2, 0, 0)
+            pair.b.post(pair.b
+                    .request(2, 0, 0)
                     .add(region, far, 8)
                     .rdmaWrite(pair.a.region.address() + 64, pair.a.region.rkey()));
             pair.b.await().is(CompletionOpcode.RDMA_WRITE, 2);
@@ -228,8 +229,16 @@ class MemoryLabTest {
             SendWorkRequest send = pair.a.request(1, 0, 8);
             ReceiveWorkRequest receive = pair.a.receiveRequest(1, 0, 8);
             long[][] wrong = {
-                {-1, 1}, {0, -1}, {0, size + 1}, {size, 1}, {size - 7, 8}, {Long.MAX_VALUE, 1}, {1, Long.MAX_VALUE},
-                {Long.MAX_VALUE, Long.MAX_VALUE}, {Long.MIN_VALUE, 8}, {0, 1L << 32}
+                {-1, 1},
+                {0, -1},
+                {0, size + 1},
+                {size, 1},
+                {size - 7, 8},
+                {Long.MAX_VALUE, 1},
+                {1, Long.MAX_VALUE},
+                {Long.MAX_VALUE, Long.MAX_VALUE},
+                {Long.MIN_VALUE, 8},
+                {0, 1L << 32}
             };
             for (long[] part : wrong) {
                 assertThrows(IndexOutOfBoundsException.class, () -> send.add(pair.a.region, part[0], part[1]));
@@ -265,11 +274,9 @@ class MemoryLabTest {
             assertThrows(IllegalArgumentException.class, () -> pair.a.domain.register(empty));
             ByteBuffer readOnly = ByteBuffer.allocateDirect(64).asReadOnlyBuffer();
             assertThrows(
-                    IllegalArgumentException.class,
-                    () -> pair.a.domain.register(readOnly, AccessFlag.LOCAL_WRITE));
+                    IllegalArgumentException.class, () -> pair.a.domain.register(readOnly, AccessFlag.LOCAL_WRITE));
             MemorySegment own = pair.a.memory;
-            assertThrows(
-                    IllegalArgumentException.class, () -> pair.a.domain.register(own, AccessFlag.REMOTE_WRITE));
+            assertThrows(IllegalArgumentException.class, () -> pair.a.domain.register(own, AccessFlag.REMOTE_WRITE));
         }
     }
 }

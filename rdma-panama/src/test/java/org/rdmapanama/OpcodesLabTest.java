@@ -84,7 +84,8 @@ class OpcodesLabTest {
             ConnectedPair.fillWithPattern(pair.a.memory, 2);
             // An unreliable write completes before it has arrived: the send behind it, on the same way, tells.
             pair.b.postReceive(3, 8192, 8);
-            pair.a.post(pair.writeToB(1, 4096, 3000).next(pair.a.request(2, 0, 8).send()));
+            pair.a.post(
+                    pair.writeToB(1, 4096, 3000).next(pair.a.request(2, 0, 8).send()));
 
             List<Completion> sent = pair.a.await(2);
             sent.get(0).is(CompletionOpcode.RDMA_WRITE, 1);
@@ -103,7 +104,8 @@ class OpcodesLabTest {
         try (ConnectedPair pair = ConnectedPair.open(type)) {
             ConnectedPair.fillWithPattern(pair.a.memory, 3);
             pair.b.postReceive(5, 0, 0);
-            pair.a.post(pair.a.request(4, 100, 2000)
+            pair.a.post(pair.a
+                    .request(4, 100, 2000)
                     .rdmaWriteWithImmediate(pair.b.region.address() + 100, pair.b.region.rkey(), 0xCAFE_0001));
 
             pair.a.await().is(CompletionOpcode.RDMA_WRITE, 4);
@@ -132,7 +134,8 @@ class OpcodesLabTest {
         LabDevices.assumeHas(hasAtomics, "atomics");
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             pair.b.memory.set(JAVA_LONG, 64, 0x1111_2222_3333_4444L);
-            pair.a.post(pair.a.request(7, 8, 8)
+            pair.a.post(pair.a
+                    .request(7, 8, 8)
                     .compareAndSwap(pair.b.region.address() + 64, pair.b.region.rkey(), 0x1111_2222_3333_4444L, -5));
 
             pair.a.await().is(CompletionOpcode.COMP_SWAP, 7);
@@ -146,8 +149,8 @@ class OpcodesLabTest {
         LabDevices.assumeHas(hasAtomics, "atomics");
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             pair.b.memory.set(JAVA_LONG, 64, 41);
-            pair.a.post(pair.a.request(7, 8, 8)
-                    .compareAndSwap(pair.b.region.address() + 64, pair.b.region.rkey(), 42, 43));
+            pair.a.post(
+                    pair.a.request(7, 8, 8).compareAndSwap(pair.b.region.address() + 64, pair.b.region.rkey(), 42, 43));
 
             pair.a.await().is(CompletionOpcode.COMP_SWAP, 7);
             assertEquals(41, pair.a.memory.get(JAVA_LONG, 8), "what was there before");
@@ -185,8 +188,7 @@ class OpcodesLabTest {
             assertEquals(AddressHandle.GRH_BYTES + 500, received.byteLength());
             assertTrue(received.hasGlobalRoutingHeader());
             assertEquals(pair.a.queuePair.number(), received.sourceQueuePair());
-            assertSameBytes(
-                    pair.a.memory.asSlice(0, 500), pair.b.memory.asSlice(AddressHandle.GRH_BYTES, 500));
+            assertSameBytes(pair.a.memory.asSlice(0, 500), pair.b.memory.asSlice(AddressHandle.GRH_BYTES, 500));
         }
     }
 
@@ -231,8 +233,10 @@ class OpcodesLabTest {
     void shouldGatherAndScatter() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             ConnectedPair.fillWithPattern(pair.a.memory, 6);
-            SendWorkRequest gather =
-                    pair.a.request(1, 100, 10).add(pair.a.region, 5000, 300).add(pair.a.region, pair.a.memory.asSlice(7, 1));
+            SendWorkRequest gather = pair.a
+                    .request(1, 100, 10)
+                    .add(pair.a.region, 5000, 300)
+                    .add(pair.a.region, pair.a.memory.asSlice(7, 1));
             ReceiveWorkRequest scatter = pair.b.receiveRequest(2, 50, 200).add(pair.b.region, 1000, 400);
             pair.b.post(scatter);
             pair.a.post(gather.send());
@@ -297,7 +301,8 @@ class OpcodesLabTest {
             }
 
             List<Completion> completions = pair.a.await(2);
-            assertEquals(List.of(3L, 5L), completions.stream().map(Completion::id).toList());
+            assertEquals(
+                    List.of(3L, 5L), completions.stream().map(Completion::id).toList());
         }
     }
 
@@ -307,7 +312,9 @@ class OpcodesLabTest {
             for (int i = 1; i <= 3; i++) {
                 pair.a.post(pair.writeToB(i, 0, 8).signaled(false));
             }
-            assertEquals(List.of(1L, 2L, 3L), pair.a.await(3).stream().map(Completion::id).toList());
+            assertEquals(
+                    List.of(1L, 2L, 3L),
+                    pair.a.await(3).stream().map(Completion::id).toList());
         }
     }
 
@@ -316,7 +323,8 @@ class OpcodesLabTest {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             pair.b.memory.set(JAVA_LONG, 0, 4711);
             // The read brings the number that the fenced write then sends on to another place.
-            SendWorkRequest write = pair.a.request(2, 0, 8)
+            SendWorkRequest write = pair.a
+                    .request(2, 0, 8)
                     .rdmaWrite(pair.b.region.address() + 4096, pair.b.region.rkey())
                     .fence(true);
             pair.a.post(pair.readFromB(1, 0, 8).next(write));
@@ -333,7 +341,8 @@ class OpcodesLabTest {
             ConnectedPair.fillWithPattern(pair.a.memory, 9);
             MemorySegment expected = MemorySegment.ofArray(new byte[64]).copyFrom(pair.a.memory.asSlice(0, 64));
             pair.b.postReceive(2, 0, 64);
-            pair.a.post(pair.a.request(1, 0, 30).add(pair.a.region, 30, 34).send().inline(true));
+            pair.a.post(
+                    pair.a.request(1, 0, 30).add(pair.a.region, 30, 34).send().inline(true));
             pair.a.memory.fill((byte) 0x55);
 
             pair.a.await().is(CompletionOpcode.SEND, 1);
@@ -347,12 +356,16 @@ class OpcodesLabTest {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             ReceiveWorkRequest secondReceive = pair.b.receiveRequest(2, 100, 100);
             pair.b.post(pair.b.receiveRequest(1, 0, 100).next(secondReceive));
-            SendWorkRequest chain = pair.a.request(1, 0, 10)
+            SendWorkRequest chain = pair.a
+                    .request(1, 0, 10)
                     .send()
-                    .next(pair.writeToB(2, 500, 20).next(pair.a.request(3, 0, 30).send()));
+                    .next(pair.writeToB(2, 500, 20)
+                            .next(pair.a.request(3, 0, 30).send()));
             pair.a.post(chain);
 
-            assertEquals(List.of(1L, 2L, 3L), pair.a.await(3).stream().map(Completion::id).toList());
+            assertEquals(
+                    List.of(1L, 2L, 3L),
+                    pair.a.await(3).stream().map(Completion::id).toList());
             List<Completion> received = pair.b.await(2);
             assertEquals(10, received.get(0).is(CompletionOpcode.RECV, 1).byteLength());
             assertEquals(30, received.get(1).is(CompletionOpcode.RECV, 2).byteLength());
@@ -361,7 +374,8 @@ class OpcodesLabTest {
 
     @Test
     void shouldResumeAChainOfSendsFromTheFirstThatDidNotFit() {
-        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).queues(4, 4).open()) {
+        try (ConnectedPair pair =
+                ConnectedPair.of(QueuePairType.RC).queues(4, 4).open()) {
             // The peer has no receive, so that nothing leaves the queue while it is being filled.
             int total = 100;
             SendWorkRequest rest = null;
@@ -382,8 +396,7 @@ class OpcodesLabTest {
             }
 
             assertTrue(rounds > 1, "the chain was meant not to fit at once");
-            assertEquals(
-                    LongStream.rangeClosed(1, total).boxed().toList(), completed);
+            assertEquals(LongStream.rangeClosed(1, total).boxed().toList(), completed);
         }
     }
 
@@ -396,7 +409,8 @@ class OpcodesLabTest {
 
     @Test
     void shouldTellWhereAChainOfReceivesStopped() {
-        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).queues(4, 4).open()) {
+        try (ConnectedPair pair =
+                ConnectedPair.of(QueuePairType.RC).queues(4, 4).open()) {
             ReceiveWorkRequest chain = null;
             for (int i = 100; i > 0; i--) {
                 chain = pair.b.receiveRequest(i, 0, 8).next(chain);

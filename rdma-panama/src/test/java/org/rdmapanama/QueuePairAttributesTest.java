@@ -9,7 +9,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Set;
-import java.util.function.IntFunction;
+import java.util.function.IntConsumer;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 
@@ -37,7 +37,7 @@ class QueuePairAttributesTest {
                 .destinationQueuePair(0xfe_dcba)
                 .accessFlags(Set.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC))
                 .addressVector(way)
-                .alternatePath(alternate)
+                .alternatePath(alternate, 9, 10)
                 .pkeyIndex(65535)
                 .notifyWhenDrained(true)
                 .maxReadAtomicAsInitiator(200)
@@ -95,13 +95,14 @@ class QueuePairAttributesTest {
         checkRange("RNR_RETRY", 7, value -> new QueuePairAttributes().rnrRetry(value));
     }
 
-    private static void checkRange(String name, int max, IntFunction<QueuePairAttributes> setter) {
-        setter.apply(0);
-        setter.apply(max);
+    private static void checkRange(String name, int max, IntConsumer setter) {
+        setter.accept(0);
+        setter.accept(max);
         for (int wrong : new int[] {-1, max + 1}) {
             IllegalArgumentException exception =
-                    assertThrows(IllegalArgumentException.class, () -> setter.apply(wrong));
-            assertTrue(exception.getMessage().startsWith(name + " must be between 0 and " + max), exception::getMessage);
+                    assertThrows(IllegalArgumentException.class, () -> setter.accept(wrong));
+            assertTrue(
+                    exception.getMessage().startsWith(name + " must be between 0 and " + max), exception::getMessage);
         }
     }
 

@@ -74,7 +74,9 @@ class QueuePairStatesLabTest {
             QueuePairAttributes init = queuePair.query();
             assertEquals(QueuePairState.INIT, init.state());
             assertEquals(1, init.port());
-            assertTrue(init.accessFlags().containsAll(REMOTE), () -> init.accessFlags().toString());
+            assertTrue(
+                    init.accessFlags().containsAll(REMOTE),
+                    () -> init.accessFlags().toString());
 
             QueuePairAttributes receiving =
                     toItself(queuePair).maxReadAtomicAsTarget(3).minRnrTimer(7);
@@ -116,8 +118,7 @@ class QueuePairStatesLabTest {
         withQueuePair(QueuePairType.UC, queuePair -> {
             queuePair.modify(initial());
             queuePair.modify(toItself(queuePair));
-            queuePair.modify(
-                    new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(5));
+            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(5));
             QueuePairAttributes rts = queuePair.query();
             assertEquals(QueuePairState.RTS, rts.state());
             assertEquals(5, rts.sendPsn());
@@ -134,8 +135,7 @@ class QueuePairStatesLabTest {
                     .port(1)
                     .qkey(0xff00_0001));
             queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
-            queuePair.modify(
-                    new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(6));
+            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(6));
             QueuePairAttributes rts = queuePair.query();
             assertEquals(QueuePairState.RTS, rts.state());
             assertEquals(0xff00_0001, rts.qkey());

@@ -82,7 +82,7 @@ class QueuePairTransitionsTest {
             case RNR_RETRY -> attributes.rnrRetry(1);
             case RQ_PSN -> attributes.receivePsn(1);
             case MAX_QP_RD_ATOMIC -> attributes.maxReadAtomicAsInitiator(1);
-            case ALT_PATH -> attributes.alternatePath(AddressVector.toLid(1, 1));
+            case ALT_PATH -> attributes.alternatePath(AddressVector.toLid(1, 1), 0, 0);
             case MIN_RNR_TIMER -> attributes.minRnrTimer(1);
             case SQ_PSN -> attributes.sendPsn(1);
             case MAX_DEST_RD_ATOMIC -> attributes.maxReadAtomicAsTarget(1);
@@ -104,8 +104,7 @@ class QueuePairTransitionsTest {
     void shouldNameTheAttributeThatIsMissing(Row row, QueuePairAttribute missing) {
         Set<QueuePairAttribute> given = EnumSet.copyOf(row.required());
         given.remove(missing);
-        IllegalArgumentException exception =
-                assertThrows(IllegalArgumentException.class, () -> check(row, given));
+        IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, () -> check(row, given));
         assertEquals(
                 row.type() + " queue pair " + row.from() + " -> " + row.to() + " needs [" + missing + "] as well",
                 exception.getMessage());
@@ -117,16 +116,14 @@ class QueuePairTransitionsTest {
         // A transition to the send queue's states takes this one, and no transition to these.
         Set<QueuePairAttribute> given = EnumSet.of(QueuePairAttribute.EN_SQD_ASYNC_NOTIFY);
         given.addAll(row.required());
-        IllegalArgumentException exception =
-                assertThrows(IllegalArgumentException.class, () -> check(row, given));
+        IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, () -> check(row, given));
         assertTrue(exception.getMessage().contains("does not take [EN_SQD_ASYNC_NOTIFY]"), exception::getMessage);
     }
 
     @Test
     void shouldNameAllThatIsMissing() {
         Row row = row(QueuePairType.RC, RTR, RTS, "");
-        IllegalArgumentException exception =
-                assertThrows(IllegalArgumentException.class, () -> check(row, Set.of()));
+        IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, () -> check(row, Set.of()));
         for (QueuePairAttribute attribute : EnumSet.of(
                 QueuePairAttribute.TIMEOUT,
                 QueuePairAttribute.RETRY_CNT,
@@ -163,15 +160,21 @@ class QueuePairTransitionsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(
-            value = QueuePairState.class,
-            names = {"UNKNOWN"},
-            mode = EnumSource.Mode.EXCLUDE)
+    @EnumSource(names = {"INIT", "RTR", "RTS", "SQD", "SQE", "ERR"})
     void shouldAllowErrorAndResetFromEveryState(QueuePairState from) {
         for (QueuePairType type : QueuePairType.values()) {
             check(new Row(type, from, ERR, Set.of()), Set.of());
             check(new Row(type, from, RESET, Set.of()), Set.of());
         }
+    }
+
+    @Test
+    void shouldHaveNothingToFlushInReset() {
+        check(row(QueuePairType.RC, RESET, RESET, ""), Set.of());
+        Row toError = row(QueuePairType.RC, RESET, ERR, "");
+        IllegalArgumentException exception =
+                assertThrows(IllegalArgumentException.class, () -> check(toError, Set.of()));
+        assertTrue(exception.getMessage().endsWith("from RESET it goes to [RESET, INIT]"), exception::getMessage);
     }
 
     @Test
@@ -198,9 +201,9 @@ class QueuePairTransitionsTest {
     @Test
     void shouldNameTheTransitionsThatDoExist() {
         Row row = row(QueuePairType.RC, INIT, RTS, "");
-        IllegalArgumentException exception =
-                assertThrows(IllegalArgumentException.class, () -> check(row, Set.of()));
-        assertTrue(exception.getMessage().endsWith("from INIT it goes to [RESET, INIT, RTR, ERR]"), exception::getMessage);
+        IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, () -> check(row, Set.of()));
+        assertTrue(
+                exception.getMessage().endsWith("from INIT it goes to [RESET, INIT, RTR, ERR]"), exception::getMessage);
     }
 
     @Test
@@ -209,8 +212,7 @@ class QueuePairTransitionsTest {
         QueuePairAttributes attributes = new QueuePairAttributes().state(RTS).currentState(SQE);
         QueuePairTransitions.check(QueuePairType.UD, RTS, attributes);
         QueuePairAttributes wrong = new QueuePairAttributes().state(RTS).currentState(RESET);
-        assertThrows(
-                IllegalArgumentException.class, () -> QueuePairTransitions.check(QueuePairType.UD, RTS, wrong));
+        assertThrows(IllegalArgumentException.class, () -> QueuePairTransitions.check(QueuePairType.UD, RTS, wrong));
     }
 
     @Test

@@ -237,8 +237,8 @@ class RecordingProvider extends ProviderContext {
     public int postSend(long queuePair, long workRequest, long bad) {
         record("post_send", queuePair);
         int result = real.postSend(queuePair, workRequest, bad);
-        posted.addAndGet(lengthOfChain(
-                workRequest, firstBad(result, bad), ibv_send_wr.sizeof(), ibv_send_wr.next$offset()));
+        posted.addAndGet(
+                lengthOfChain(workRequest, firstBad(result, bad), ibv_send_wr.sizeof(), ibv_send_wr.next$offset()));
         return result;
     }
 
@@ -246,8 +246,8 @@ class RecordingProvider extends ProviderContext {
     public int postReceive(long queuePair, long workRequest, long bad) {
         record("post_recv", queuePair);
         int result = real.postReceive(queuePair, workRequest, bad);
-        posted.addAndGet(lengthOfChain(
-                workRequest, firstBad(result, bad), ibv_recv_wr.sizeof(), ibv_recv_wr.next$offset()));
+        posted.addAndGet(
+                lengthOfChain(workRequest, firstBad(result, bad), ibv_recv_wr.sizeof(), ibv_recv_wr.next$offset()));
         return result;
     }
 

@@ -25,13 +25,12 @@ class RegistrableMemoryTest {
         arena.close();
     }
 
-    private void accepted(MemorySegment memory) {
-        RegistrableMemory.check(memory, arena);
+    private void accepted(MemorySegment memory, AccessFlag... access) {
+        RegistrableMemory.check(memory, Set.of(access), arena);
     }
 
     private void refused(MemorySegment memory, String reason) {
-        IllegalArgumentException exception =
-                assertThrows(IllegalArgumentException.class, () -> RegistrableMemory.check(memory, arena));
+        IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, () -> accepted(memory));
         assertTrue(exception.getMessage().contains(reason), exception::getMessage);
     }
 
@@ -99,25 +98,23 @@ class RegistrableMemoryTest {
         Arena closed = Arena.ofConfined();
         MemorySegment memory = closed.allocate(8);
         closed.close();
-        assertThrows(IllegalStateException.class, () -> RegistrableMemory.check(memory, arena));
+        assertThrows(IllegalStateException.class, () -> accepted(memory));
     }
 
     @Test
     void shouldRefuseToWriteToReadOnlyMemory() {
         MemorySegment readOnly = arena.allocate(8).asReadOnly();
-        RegistrableMemory.checkAccess(readOnly, Set.of(AccessFlag.REMOTE_READ));
-        assertThrows(
-                IllegalArgumentException.class,
-                () -> RegistrableMemory.checkAccess(readOnly, Set.of(AccessFlag.LOCAL_WRITE)));
+        accepted(readOnly, AccessFlag.REMOTE_READ);
+        assertThrows(IllegalArgumentException.class, () -> accepted(readOnly, AccessFlag.LOCAL_WRITE));
     }
 
     @Test
     void shouldRefuseRemoteChangesWithoutLocalWrites() {
         MemorySegment memory = arena.allocate(8);
         for (AccessFlag flag : Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)) {
-            RegistrableMemory.checkAccess(memory, Set.of(AccessFlag.LOCAL_WRITE, flag));
-            IllegalArgumentException exception = assertThrows(
-                    IllegalArgumentException.class, () -> RegistrableMemory.checkAccess(memory, Set.of(flag)));
+            accepted(memory, AccessFlag.LOCAL_WRITE, flag);
+            IllegalArgumentException exception =
+                    assertThrows(IllegalArgumentException.class, () -> accepted(memory, flag));
             assertTrue(exception.getMessage().contains("LOCAL_WRITE"), exception::getMessage);
         }
     }

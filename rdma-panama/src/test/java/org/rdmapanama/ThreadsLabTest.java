@@ -52,11 +52,12 @@ class ThreadsLabTest {
 
     @TestFactory
     Stream<DynamicTest> shouldKeepOtherThreadsOutOfAConfinedArena() {
-        return Uses.ALL.stream().map(use -> DynamicTest.dynamicTest(use.name(), () -> {
-            try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-                assertInstanceOf(WrongThreadException.class, thrownElsewhere(use.prepare(pair.a)));
-            }
-        }));
+        return Uses.ALL.stream()
+                .map(use -> DynamicTest.dynamicTest(use.name(), () -> {
+                    try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+                        assertInstanceOf(WrongThreadException.class, thrownElsewhere(use.prepare(pair.a)));
+                    }
+                }));
     }
 
     @Test
@@ -75,8 +76,7 @@ class ThreadsLabTest {
             }
             assertInstanceOf(WrongThreadException.class, thrownElsewhere(() -> pair.a.arena.allocate(8)));
             Device device = LabDevices.first();
-            assertInstanceOf(
-                    WrongThreadException.class, thrownElsewhere(() -> Context.open(pair.a.arena, device)));
+            assertInstanceOf(WrongThreadException.class, thrownElsewhere(() -> Context.open(pair.a.arena, device)));
             assertTrue(pair.a.queuePair.isOpen());
         }
     }
@@ -187,8 +187,7 @@ class ThreadsLabTest {
             List<Future<?>> posters = new ArrayList<>();
             for (Side side : List.of(pair.a, pair.b)) {
                 Side peer = side == pair.a ? pair.b : pair.a;
-                SendWorkRequest write =
-                        side.request(1, 0, 4096).rdmaWrite(peer.region.address(), peer.region.rkey());
+                SendWorkRequest write = side.request(1, 0, 4096).rdmaWrite(peer.region.address(), peer.region.rkey());
                 posters.add(threads.submit(() -> {
                     while (true) {
                         side.queuePair.postSend(write);

@@ -104,9 +104,7 @@ final class Uses {
                     QueuePairAttributes error = new QueuePairAttributes().state(QueuePairState.ERR);
                     return () -> side.queuePair.modify(error);
                 }),
-                use(
-                        "QueuePair.localEndpoint",
-                        side -> () -> side.queuePair.localEndpoint(LabDevices.connectOptions())),
+                use("QueuePair.localEndpoint", side -> () -> side.queuePair.localEndpoint(LabDevices.connectOptions())),
                 use("QueuePair.connect", side -> {
                     Endpoint own = side.queuePair.localEndpoint();
                     return () -> side.queuePair.connect(own);

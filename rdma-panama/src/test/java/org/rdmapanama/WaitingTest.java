@@ -84,14 +84,12 @@ class WaitingTest {
         });
         interrupter.start();
         long start = System.nanoTime();
-        assertThrows(
-                InterruptedException.class, () -> Waiting.await(Duration.ofDays(1), WaitingTest::nothing));
+        assertThrows(InterruptedException.class, () -> Waiting.await(Duration.ofDays(1), WaitingTest::nothing));
         assertTrue(System.nanoTime() - start < 10_000_000_000L);
     }
 
     @Test
     void shouldRefuseNegativeTimeouts() {
-        assertThrows(
-                IllegalArgumentException.class, () -> Waiting.await(Duration.ofNanos(-1), millis -> "something"));
+        assertThrows(IllegalArgumentException.class, () -> Waiting.await(Duration.ofNanos(-1), millis -> "something"));
     }
 }

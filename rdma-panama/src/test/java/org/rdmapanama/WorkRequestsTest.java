@@ -1,0 +1,97 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What work requests and completions check before any device sees them. */
+class WorkRequestsTest {
+    private final VerbsArena arena = VerbsArena.ofConfined();
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    @Test
+    void shouldKeepTheIdentifier() {
+        assertEquals(0, SendWorkRequest.allocate(arena, 0).id());
+        assertEquals(-1, SendWorkRequest.allocate(arena, 0).id(-1).id());
+        assertEquals(
+                Long.MIN_VALUE,
+                ReceiveWorkRequest.allocate(arena, 2).id(Long.MIN_VALUE).id());
+    }
+
+    @Test
+    void shouldRefuseANegativeNumberOfSegments() {
+        assertThrows(IllegalArgumentException.class, () -> SendWorkRequest.allocate(arena, -1));
+        assertThrows(IllegalArgumentException.class, () -> ReceiveWorkRequest.allocate(arena, -1));
+    }
+
+    @Test
+    void shouldChainSends() {
+        SendWorkRequest third = SendWorkRequest.allocate(arena, 0);
+        SendWorkRequest second = SendWorkRequest.allocate(arena, 0).next(third);
+        SendWorkRequest first = SendWorkRequest.allocate(arena, 0).next(second);
+        assertSame(second, first.next());
+        assertNull(third.next());
+        for (SendWorkRequest ring : new SendWorkRequest[] {first, second, third}) {
+            assertThrows(IllegalArgumentException.class, () -> third.next(ring));
+        }
+        assertNull(first.next(null).next());
+    }
+
+    @Test
+    void shouldChainReceives() {
+        ReceiveWorkRequest second = ReceiveWorkRequest.allocate(arena, 0);
+        ReceiveWorkRequest first = ReceiveWorkRequest.allocate(arena, 0).next(second);
+        assertSame(second, first.next());
+        assertThrows(IllegalArgumentException.class, () -> second.next(first));
+        assertThrows(IllegalArgumentException.class, () -> second.next(second));
+    }
+
+    @Test
+    void shouldRefuseToChainWhatAnotherArenaFrees() {
+        try (VerbsArena other = VerbsArena.ofConfined()) {
+            SendWorkRequest send = SendWorkRequest.allocate(arena, 0);
+            SendWorkRequest foreignSend = SendWorkRequest.allocate(other, 0);
+            assertThrows(IllegalArgumentException.class, () -> send.next(foreignSend));
+            assertNull(send.next());
+            ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 0);
+            ReceiveWorkRequest foreignReceive = ReceiveWorkRequest.allocate(other, 0);
+            assertThrows(IllegalArgumentException.class, () -> receive.next(foreignReceive));
+        }
+    }
+
+    @Test
+    void shouldSayWhatTheyAre() {
+        assertTrue(SendWorkRequest.allocate(arena, 3).id(17).toString().contains("send work request 17"));
+        assertTrue(ReceiveWorkRequest.allocate(arena, 3).id(18).toString().contains("0 of 3 segments"));
+    }
+
+    @Test
+    void shouldHaveNoCompletionsBeforeTheFirstPoll() {
+        WorkCompletions completions = new WorkCompletions(arena, 4);
+        assertEquals(4, completions.capacity());
+        assertEquals(0, completions.count());
+        assertThrows(IndexOutOfBoundsException.class, () -> completions.id(0));
+        assertThrows(IndexOutOfBoundsException.class, () -> completions.status(0));
+        assertThrows(IndexOutOfBoundsException.class, () -> completions.describe(-1));
+        assertThrows(IllegalArgumentException.class, () -> new WorkCompletions(arena, 0));
+    }
+
+    @Test
+    void shouldNotReadBehindTheLastPoll() {
+        WorkCompletions completions = new WorkCompletions(arena, 4);
+        completions.polled(2);
+        assertEquals(CompletionStatus.SUCCESS, completions.status(1));
+        assertThrows(IndexOutOfBoundsException.class, () -> completions.status(2));
+        completions.polled(0);
+        assertThrows(IndexOutOfBoundsException.class, () -> completions.status(0));
+    }
+}
