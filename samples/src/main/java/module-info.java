@@ -2,7 +2,9 @@
 module org.rdmapanama.samples {
     requires HdrHistogram;
     requires info.picocli;
-    requires org.apache.logging.log4j;
     requires org.rdmapanama;
-    requires org.rdmapanama.cm;
+
+    // picocli fills in the options by reflection.
+    opens org.rdmapanama.samples to
+            info.picocli;
 }

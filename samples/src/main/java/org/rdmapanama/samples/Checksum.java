@@ -1,0 +1,32 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.zip.CRC32C;
+
+/** CRC32C of memory of any size, in pieces, so that a long computation shows signs of life. */
+final class Checksum {
+    private static final long PIECE = 4 << 20;
+
+    private Checksum() {}
+
+    /** What is done between two pieces. */
+    @FunctionalInterface
+    interface Pause {
+        void take() throws IOException, InterruptedException;
+    }
+
+    static int of(MemorySegment memory, Pause pause) throws IOException, InterruptedException {
+        CRC32C crc = new CRC32C();
+        long size = memory.byteSize();
+        for (long offset = 0; offset < size; offset += PIECE) {
+            crc.update(memory.asSlice(offset, Math.min(PIECE, size - offset)).asByteBuffer());
+            pause.take();
+        }
+        return (int) crc.getValue();
+    }
+
+    static String format(int checksum) {
+        return "0x%08x".formatted(checksum);
+    }
+}

@@ -1,0 +1,105 @@
+package org.rdmapanama.samples;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * What the two sides of a transfer tell each other by SEND and RECEIVE, in 128 bytes of network order.
+ *
+ * @param type what it is about
+ * @param size of the data, in bytes
+ * @param address where the data is in the sender's memory
+ * @param rkey the remote key of that memory
+ * @param checksum CRC32C of the data
+ * @param text why the transfer is off, for people; else empty
+ */
+record ControlMessage(Type type, long size, long address, int rkey, int checksum, String text) {
+    /** Size on the wire. */
+    static final int BYTES = 128;
+
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final int MAGIC = 0x5244_5031;
+    private static final long TYPE = 4;
+    private static final long SIZE = 8;
+    private static final long ADDRESS = 16;
+    private static final long RKEY = 24;
+    private static final long CHECKSUM = 28;
+    private static final long TEXT_LENGTH = 32;
+    private static final long TEXT = 36;
+    private static final int MAX_TEXT = (int) (BYTES - TEXT);
+
+    /** The words of the protocol, in the order in which they are said. */
+    enum Type {
+        /** The client asks for memory of a size. */
+        HELLO,
+        /** The server has it: address and key. */
+        READY,
+        /** The client has written all of it, with this checksum. */
+        WRITTEN,
+        /** The server found this checksum in its memory. */
+        VERIFIED,
+        /** Nothing more to do; both say it. */
+        DONE,
+        /** It cannot go on, and the text says why. */
+        REFUSED,
+    }
+
+    private static final Type[] TYPES = Type.values();
+
+    static ControlMessage hello(long size) {
+        return new ControlMessage(Type.HELLO, size, 0, 0, 0, "");
+    }
+
+    static ControlMessage ready(long size, long address, int rkey) {
+        return new ControlMessage(Type.READY, size, address, rkey, 0, "");
+    }
+
+    static ControlMessage written(long size, int checksum) {
+        return new ControlMessage(Type.WRITTEN, size, 0, 0, checksum, "");
+    }
+
+    static ControlMessage verified(long size, int checksum) {
+        return new ControlMessage(Type.VERIFIED, size, 0, 0, checksum, "");
+    }
+
+    static ControlMessage done() {
+        return new ControlMessage(Type.DONE, 0, 0, 0, 0, "");
+    }
+
+    static ControlMessage refused(String why) {
+        return new ControlMessage(Type.REFUSED, 0, 0, 0, 0, why);
+    }
+
+    void write(MemorySegment segment) {
+        byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+        int length = Math.min(bytes.length, MAX_TEXT);
+        segment.set(INT, 0, MAGIC);
+        segment.set(INT, TYPE, type.ordinal());
+        segment.set(LONG, SIZE, size);
+        segment.set(LONG, ADDRESS, address);
+        segment.set(INT, RKEY, rkey);
+        segment.set(INT, CHECKSUM, checksum);
+        segment.set(INT, TEXT_LENGTH, length);
+        MemorySegment.copy(bytes, 0, segment, ValueLayout.JAVA_BYTE, TEXT, length);
+    }
+
+    static ControlMessage read(MemorySegment segment) {
+        int type = segment.get(INT, TYPE);
+        int length = segment.get(INT, TEXT_LENGTH);
+        if (segment.get(INT, 0) != MAGIC || type < 0 || type >= TYPES.length || length < 0 || length > MAX_TEXT) {
+            throw new Failure("the peer speaks another protocol: both sides must be 'rdma transfer' of one version");
+        }
+        byte[] bytes = new byte[length];
+        MemorySegment.copy(segment, ValueLayout.JAVA_BYTE, TEXT, bytes, 0, length);
+        return new ControlMessage(
+                TYPES[type],
+                segment.get(LONG, SIZE),
+                segment.get(LONG, ADDRESS),
+                segment.get(INT, RKEY),
+                segment.get(INT, CHECKSUM),
+                new String(bytes, StandardCharsets.US_ASCII));
+    }
+}

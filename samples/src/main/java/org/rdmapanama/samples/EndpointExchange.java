@@ -1,0 +1,180 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import org.rdmapanama.Endpoint;
+
+/**
+ * The TCP connection over which two ping-pong programs tell each other their endpoints, as rdma-core's programs speak
+ * on it: the client sends its line, the server connects its queue pair and answers with its own, the client says
+ * "done". Everything ends with a zero byte, as C strings do.
+ *
+ * <p>Threads: one at a time. Interrupting it ends every wait and closes the connection.
+ */
+final class EndpointExchange implements AutoCloseable {
+    /** Size of a line with its zero byte, always the same. */
+    static final int LINE_BYTES = 4 + 1 + 6 + 1 + 6 + 1 + 32 + 1;
+
+    private static final String DONE = "done";
+    private static final long RETRY_MILLIS = 100;
+
+    /** Of two programs started at once, the server may be this much later without a word about it. */
+    private static final long PATIENCE_NANOS = 2_000_000_000L;
+
+    private final SocketChannel channel;
+    private final Duration timeout;
+
+    private EndpointExchange(SocketChannel channel, Duration timeout) throws IOException {
+        this.channel = channel;
+        this.timeout = timeout;
+        channel.socket().setTcpNoDelay(true);
+        channel.socket().setSoTimeout(millis(timeout));
+    }
+
+    /** Where a server waits for its client. */
+    static final class Listener implements AutoCloseable {
+        private final ServerSocketChannel channel;
+        private final int port;
+
+        Listener(int port) throws IOException {
+            this.port = port;
+            channel = ServerSocketChannel.open();
+            try {
+                channel.socket().setReuseAddress(true);
+                channel.bind(new InetSocketAddress(port), 1);
+            } catch (BindException e) {
+                channel.close();
+                throw new Failure(
+                        "cannot listen on TCP port " + port + " (" + e.getMessage() + "): choose another with -p", e);
+            }
+        }
+
+        EndpointExchange accept(Duration timeout) throws IOException {
+            try {
+                channel.socket().setSoTimeout(millis(timeout));
+                return new EndpointExchange(channel.socket().accept().getChannel(), timeout);
+            } catch (SocketTimeoutException e) {
+                throw new Failure(
+                        "no client came to TCP port " + port + " within " + timeout.toSeconds()
+                                + " s: start one with this host's name, or wait longer with --timeout",
+                        e);
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            channel.close();
+        }
+    }
+
+    /** Connects to a server; while nobody listens there it tries again, so that both sides may be started at once. */
+    static EndpointExchange connect(String host, int port, Duration timeout, Runnable whenRefused)
+            throws IOException, InterruptedException {
+        InetAddress[] addresses = addressesOf(host);
+        long start = System.nanoTime();
+        boolean told = false;
+        while (true) {
+            IOException failure = null;
+            for (InetAddress address : addresses) {
+                SocketChannel channel = SocketChannel.open();
+                try {
+                    channel.socket().connect(new InetSocketAddress(address, port), millis(timeout));
+                    return new EndpointExchange(channel, timeout);
+                } catch (ClosedByInterruptException e) {
+                    throw e;
+                } catch (IOException e) {
+                    channel.close();
+                    failure = e;
+                }
+            }
+            if (!(failure instanceof ConnectException) || System.nanoTime() - start > timeout.toNanos()) {
+                throw new Failure(
+                        "cannot connect to " + host + ":" + port + " (" + failure.getMessage()
+                                + "): start the server there first, and check host and port",
+                        failure);
+            }
+            if (!told && System.nanoTime() - start > PATIENCE_NANOS) {
+                whenRefused.run();
+                told = true;
+            }
+            Thread.sleep(RETRY_MILLIS);
+        }
+    }
+
+    private static InetAddress[] addressesOf(String host) {
+        try {
+            return InetAddress.getAllByName(host);
+        } catch (UnknownHostException e) {
+            throw new Failure("unknown host '" + host + "'", e);
+        }
+    }
+
+    private static int millis(Duration timeout) {
+        return (int) Math.min(Integer.MAX_VALUE, timeout.toMillis());
+    }
+
+    void send(Endpoint endpoint) throws IOException {
+        sendText(endpoint.toString());
+    }
+
+    Endpoint receive() throws IOException {
+        String line = receiveText(LINE_BYTES, "its address");
+        try {
+            return Endpoint.parse(line);
+        } catch (IllegalArgumentException e) {
+            throw new Failure("the peer is no ping-pong program: it sent " + e.getMessage(), e);
+        }
+    }
+
+    void sendDone() throws IOException {
+        sendText(DONE);
+    }
+
+    void receiveDone() throws IOException {
+        String text = receiveText(DONE.length() + 1, "that it is connected");
+        if (!text.equals(DONE)) {
+            throw new Failure("the peer is no ping-pong program: it sent '" + text + "'");
+        }
+    }
+
+    private void sendText(String text) throws IOException {
+        byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+        // In one piece, because the C programs read once.
+        channel.socket().getOutputStream().write(Arrays.copyOf(bytes, bytes.length + 1));
+    }
+
+    private String receiveText(int bytes, String what) throws IOException {
+        byte[] received;
+        try {
+            received = channel.socket().getInputStream().readNBytes(bytes);
+        } catch (SocketTimeoutException e) {
+            throw new Failure(
+                    "the peer did not say " + what + " within " + timeout.toSeconds() + " s: see what it printed", e);
+        }
+        if (received.length < bytes) {
+            throw new Failure("the peer closed the connection before it said " + what + ": see what it printed");
+        }
+        return new String(received, 0, bytes - 1, StandardCharsets.US_ASCII);
+    }
+
+    /** The connection itself, for what follows the exchange. */
+    SocketChannel channel() {
+        return channel;
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+    }
+}

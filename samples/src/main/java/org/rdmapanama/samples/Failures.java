@@ -1,0 +1,66 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.channels.ClosedByInterruptException;
+import org.rdmapanama.VerbsException;
+import picocli.CommandLine;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+
+/** Turns every way to fail into one line on standard error and an exit status; the stack trace comes when asked for. */
+final class Failures implements IExecutionExceptionHandler, IParameterExceptionHandler {
+    /** Wrong usage. */
+    static final int USAGE = 2;
+
+    /** Ended by SIGINT, as shells count it. */
+    static final int INTERRUPTED = 130;
+
+    private static final int FAILED = 1;
+
+    @Override
+    public int handleParseException(ParameterException failure, String[] arguments) {
+        CommandLine command = failure.getCommandLine();
+        String name = command.getCommandSpec().qualifiedName();
+        print(command, failure.getMessage() + " (see '" + name + " --help')");
+        return USAGE;
+    }
+
+    @Override
+    public int handleExecutionException(Exception failure, CommandLine command, ParseResult parsed) {
+        if (failure instanceof InterruptedException || failure instanceof ClosedByInterruptException) {
+            print(command, "interrupted; everything is closed");
+            return INTERRUPTED;
+        }
+        print(command, describe(failure));
+        if (command.getParseResult().matchedOptionValue("--stacktrace", false)) {
+            failure.printStackTrace(command.getErr());
+            command.getErr().flush();
+        }
+        return FAILED;
+    }
+
+    private static String describe(Exception failure) {
+        return switch (failure) {
+            case Failure known -> known.getMessage();
+            case VerbsException verb -> verb.getMessage();
+            case IllegalArgumentException argument -> argument.getMessage();
+            case IOException io -> "input/output failed: " + text(io);
+            default -> "unexpected: " + text(failure) + "; --stacktrace shows where";
+        };
+    }
+
+    private static String text(Exception failure) {
+        String name = failure.getClass().getSimpleName();
+        return failure.getMessage() == null ? name : name + ", " + failure.getMessage();
+    }
+
+    private static void print(CommandLine command, String message) {
+        PrintWriter err = command.getErr();
+        err.println(command.getCommandSpec().qualifiedName() + ": "
+                + message.strip().replaceAll("\\s*\\R\\s*", " "));
+        err.flush();
+    }
+}

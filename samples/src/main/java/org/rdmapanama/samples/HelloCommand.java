@@ -1,0 +1,81 @@
+package org.rdmapanama.samples;
+
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** The example of the project's README: two queue pairs of one device, one of which writes through the other. */
+@Command(
+        name = "hello",
+        description = "Write a greeting with RDMA WRITE, through two queue pairs of one device.",
+        sortOptions = false)
+final class HelloCommand implements Callable<Integer> {
+    private static final String GREETING = "hello, verbs";
+    private static final int HALF = 2048;
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws InterruptedException {
+        PrintWriter out = spec.commandLine().getOut();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena);
+            ProtectionDomain pd = context.allocateProtectionDomain();
+            CompletionQueue queue = context.createCompletionQueue(16);
+            QueuePair left = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
+            QueuePair right = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
+            left.connect(right.localEndpoint());
+            right.connect(left.localEndpoint());
+
+            MemoryRegion region =
+                    pd.register(arena.allocate(2 * HALF), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+            region.memory().setString(0, GREETING);
+            left.postSend(SendWorkRequest.allocate(arena, 1)
+                    .rdmaWrite(region.address() + HALF, region.rkey())
+                    .add(region, 0, GREETING.length() + 1)
+                    .signaled(true));
+
+            WorkCompletions completions = new WorkCompletions(arena, 16);
+            await(queue, completions);
+            if (!completions.succeeded(0)) {
+                throw new Failure(completions.describe(0));
+            }
+            out.println(completions.status(0) + ": " + region.memory().getString(HALF));
+            out.flush();
+        }
+        return 0;
+    }
+
+    private static void await(CompletionQueue queue, WorkCompletions completions) throws InterruptedException {
+        long start = System.nanoTime();
+        while (queue.poll(completions) == 0) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            if (System.nanoTime() - start > LIMIT.toNanos()) {
+                throw new Failure("the write did not complete within " + LIMIT.toSeconds() + " s");
+            }
+            Thread.onSpinWait();
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package org.rdmapanama.samples;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
+
+/**
+ * Makes Ctrl-C end a command in good order: the thread that runs it is interrupted, and the JVM waits until it has
+ * closed its arena. The JVM then ends with status 130 (128 and the number of SIGINT) by itself.
+ */
+final class Interruption {
+    private static final long SECONDS_TO_CLOSE = 10;
+
+    private Interruption() {}
+
+    /** Runs a command on this thread and ends the JVM with its status. */
+    static void runAndExit(IntSupplier command) {
+        Thread worker = Thread.currentThread();
+        CountDownLatch closed = new CountDownLatch(1);
+        Thread hook = new Thread(() -> interruptAndWait(worker, closed), "interruption");
+        Runtime.getRuntime().addShutdownHook(hook);
+
+        int status;
+        try {
+            status = command.getAsInt();
+        } finally {
+            closed.countDown();
+        }
+        // When the JVM is shutting down already this blocks, and the status of the signal counts.
+        System.exit(status);
+    }
+
+    private static void interruptAndWait(Thread worker, CountDownLatch closed) {
+        if (closed.getCount() == 0) {
+            return;
+        }
+        worker.interrupt();
+        try {
+            if (!closed.await(SECONDS_TO_CLOSE, TimeUnit.SECONDS)) {
+                System.err.println("rdma: still not closed after " + SECONDS_TO_CLOSE + " seconds, giving up");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

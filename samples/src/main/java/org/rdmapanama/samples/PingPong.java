@@ -1,0 +1,260 @@
+package org.rdmapanama.samples;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Context;
+import org.rdmapanama.Endpoint;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairAttribute;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+
+/**
+ * One side of a ping-pong: the same message goes back and forth, out of one buffer and into the same one. What it does
+ * on the wire is what ibv_rc_pingpong, ibv_uc_pingpong and ibv_ud_pingpong do.
+ *
+ * <p>The loop makes no garbage. Threads: the one that owns the arena.
+ */
+final class PingPong {
+    /** The Q_Key that both sides of a datagram ping-pong use. */
+    static final int QKEY = 0x1111_1111;
+
+    /** What the C programs fill their buffers with, and what they put at the start of every page to be checked. */
+    private static final byte FILL = 0x7b;
+
+    private static final byte PAGE_MARK = 0;
+    private static final int PAGE = 4096;
+
+    private static final int RECEIVE_ID = 1;
+    private static final int SEND_ID = 2;
+    private static final int BATCH = 16;
+
+    /** Looking at the clock costs as much as polling; so it is done once in so many empty polls. */
+    private static final int POLLS_PER_LOOK = 256;
+
+    private final ProtectionDomain protectionDomain;
+    private final CompletionChannel events;
+    private final CompletionQueue queue;
+    private final QueuePair queuePair;
+    private final MemorySegment message;
+    private final ReceiveWorkRequest receive;
+    private final SendWorkRequest send;
+    private final WorkCompletions completions;
+    private final Latencies latencies = new Latencies();
+    private final int iterations;
+    private final int receiveDepth;
+    private final long limitNanos;
+
+    private int receivesPosted;
+    private int sent;
+    private int received;
+
+    /** Makes everything but the connection. */
+    PingPong(VerbsArena arena, Context context, Transport transport, Settings settings) {
+        iterations = settings.iterations();
+        receiveDepth = settings.receiveDepth();
+        limitNanos = settings.timeout().toNanos();
+
+        int header = transport == Transport.ud ? AddressHandle.GRH_BYTES : 0;
+        long size = settings.size();
+        protectionDomain = context.allocateProtectionDomain();
+        MemoryRegion region = protectionDomain.register(arena.allocate(header + size, PAGE), AccessFlag.LOCAL_WRITE);
+        region.memory().fill(FILL);
+        message = region.memory().asSlice(header);
+
+        events = settings.events() ? context.createCompletionChannel() : null;
+        queue = context.createCompletionQueue(receiveDepth + 1, events, 0);
+        queuePair = protectionDomain.createQueuePair(new QueuePairOptions(transport.type, queue)
+                .maxSendWorkRequests(1)
+                .maxReceiveWorkRequests(receiveDepth));
+
+        receive = ReceiveWorkRequest.allocate(arena, 1).id(RECEIVE_ID).add(region, 0, header + size);
+        send = SendWorkRequest.allocate(arena, 1)
+                .id(SEND_ID)
+                .send()
+                .add(region, header, size)
+                .signaled(true)
+                .inline(size <= maxInline());
+        completions = new WorkCompletions(arena, BATCH);
+    }
+
+    /**
+     * What both sides agree on, and how this one waits.
+     *
+     * @param size of a message, in bytes
+     * @param iterations how often the message goes back and forth
+     * @param receiveDepth receives posted at a time
+     * @param events whether to sleep until something completes, instead of polling
+     * @param timeout how long nothing may happen
+     */
+    record Settings(long size, int iterations, int receiveDepth, boolean events, Duration timeout) {}
+
+    /** What the device granted, which may be more than the nothing that was asked for. */
+    private int maxInline() {
+        return queuePair.query(QueuePairAttribute.CAP).capabilities().maxInlineData();
+    }
+
+    Endpoint localEndpoint(ConnectOptions options) {
+        return queuePair.localEndpoint(options);
+    }
+
+    /** Connects to the peer; from here on its messages find a receive. */
+    void connect(Endpoint remote) {
+        if (queuePair.type() == QueuePairType.UD) {
+            queuePair.activate();
+            send.to(protectionDomain.createAddressHandle(queuePair.pathTo(remote)), remote.queuePairNumber(), QKEY);
+        } else {
+            queuePair.connect(remote);
+        }
+        if (events != null) {
+            queue.requestNotification(false);
+        }
+        postReceives();
+    }
+
+    /** Marks the message for {@link #firstWrongByte}. */
+    void mark() {
+        for (long offset = 0; offset < message.byteSize(); offset += PAGE) {
+            message.set(ValueLayout.JAVA_BYTE, offset, PAGE_MARK);
+        }
+    }
+
+    /** Where the message differs from a marked one, or -1. */
+    long firstWrongByte() {
+        for (long offset = 0; offset < message.byteSize(); offset++) {
+            byte expected = offset % PAGE == 0 ? PAGE_MARK : FILL;
+            if (message.get(ValueLayout.JAVA_BYTE, offset) != expected) {
+                return offset;
+            }
+        }
+        return -1;
+    }
+
+    /** Plays until all messages went both ways; the first player serves. Returns how long it took, in nanoseconds. */
+    long play(boolean serve) throws InterruptedException {
+        long start = System.nanoTime();
+        long lastSend = start;
+        int pending = RECEIVE_ID;
+        if (serve) {
+            post();
+            pending |= SEND_ID;
+        }
+        while (received < iterations || sent < iterations) {
+            int count = await();
+            for (int i = 0; i < count; i++) {
+                if (!completions.succeeded(i)) {
+                    throw new Failure(failed(i));
+                }
+                int id = (int) completions.id(i);
+                if (id == SEND_ID) {
+                    sent++;
+                } else {
+                    received++;
+                    if (--receivesPosted <= 1) {
+                        postReceives();
+                    }
+                }
+                pending &= ~id;
+                if (pending == 0) {
+                    long now = System.nanoTime();
+                    if (sent > 0) {
+                        latencies.record(now - lastSend);
+                    }
+                    lastSend = now;
+                    if (sent < iterations) {
+                        post();
+                        pending = RECEIVE_ID | SEND_ID;
+                    }
+                }
+            }
+        }
+        return System.nanoTime() - start;
+    }
+
+    private String failed(int index) {
+        return completions.describe(index) + ", after " + received + " of " + iterations
+                + " messages; the peer is gone, "
+                + "its device is not reachable from here, or the two sides differ in size or path MTU";
+    }
+
+    private int await() throws InterruptedException {
+        int count = queue.poll(completions);
+        return count > 0 ? count : events == null ? spin() : sleep();
+    }
+
+    private int spin() throws InterruptedException {
+        long start = System.nanoTime();
+        int polls = 0;
+        while (true) {
+            int count = queue.poll(completions);
+            if (count > 0) {
+                return count;
+            }
+            if (++polls % POLLS_PER_LOOK == 0) {
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
+                if (System.nanoTime() - start > limitNanos) {
+                    throw silence();
+                }
+            }
+            Thread.onSpinWait();
+        }
+    }
+
+    private int sleep() throws InterruptedException {
+        long start = System.nanoTime();
+        while (true) {
+            long left = limitNanos - (System.nanoTime() - start);
+            if (left <= 0 || events.await(Duration.ofNanos(left)) == null) {
+                throw silence();
+            }
+            // In this order: what completes after the poll is told again.
+            queue.requestNotification(false);
+            int count = queue.poll(completions);
+            if (count > 0) {
+                return count;
+            }
+        }
+    }
+
+    private Failure silence() {
+        String why = queuePair.type() == QueuePairType.RC
+                ? "the peer is gone or stopped"
+                : "the peer is gone, or a message got lost, which " + queuePair.type() + " does not repair";
+        return new Failure("nothing came for " + limitNanos / 1_000_000_000L + " s, after " + received + " of "
+                + iterations + " messages on queue pair " + queuePair.number() + ": " + why
+                + "; try again, with a longer --timeout if the way is slow");
+    }
+
+    private void post() {
+        if (queuePair.postSend(send) != QueuePair.POSTED) {
+            throw new Failure("the send queue of " + queuePair + " is full");
+        }
+    }
+
+    private void postReceives() {
+        while (receivesPosted < receiveDepth) {
+            if (queuePair.postReceive(receive) != QueuePair.POSTED) {
+                throw new Failure("the receive queue of " + queuePair + " is full at " + receivesPosted);
+            }
+            receivesPosted++;
+        }
+    }
+
+    Latencies latencies() {
+        return latencies;
+    }
+}

@@ -1,0 +1,196 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import org.rdmapanama.Context;
+import org.rdmapanama.Endpoint;
+import org.rdmapanama.Mtu;
+import org.rdmapanama.VerbsArena;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Sends a message back and forth and measures how long that takes. */
+@Command(
+        name = "pingpong",
+        description = {
+            "Send a message back and forth and measure how long that takes.",
+            "Without HOST it is the server and waits for a client. Either side may also be ibv_rc_pingpong,"
+                    + " ibv_uc_pingpong or ibv_ud_pingpong.",
+        },
+        sortOptions = false,
+        footerHeading = "%nExample:%n",
+        footer = {
+            "  rdma pingpong --transport rc              on the host named left",
+            "  rdma pingpong --transport rc left         on another",
+        })
+final class PingPongCommand implements Callable<Integer> {
+    private static final int MAX_DEPTH = 1 << 20;
+
+    @Parameters(arity = "0..1", paramLabel = "HOST", description = "Where the server runs.")
+    private String host;
+
+    @Option(
+            names = {"-t", "--transport"},
+            paramLabel = "rc|uc|ud",
+            defaultValue = "rc",
+            description = "Reliable or unreliable connection, or unreliable datagrams (${DEFAULT-VALUE}).")
+    private Transport transport;
+
+    @Option(
+            names = {"-s", "--size"},
+            paramLabel = "SIZE",
+            description = "Size of a message, as 4096 or 64KiB (4096; ud: 1024).")
+    private ByteSize size;
+
+    @Option(
+            names = {"-n", "--iters"},
+            paramLabel = "N",
+            defaultValue = "1000",
+            description = "How often it goes back and forth (${DEFAULT-VALUE}).")
+    private int iterations;
+
+    @Option(
+            names = {"-m", "--mtu"},
+            paramLabel = "BYTES",
+            defaultValue = "1024",
+            description = "Path MTU: 256, 512, 1024, 2048 or 4096 (${DEFAULT-VALUE}).")
+    private int mtu;
+
+    @Option(
+            names = {"-r", "--rx-depth"},
+            paramLabel = "N",
+            defaultValue = "500",
+            description = "Receives posted at a time (${DEFAULT-VALUE}).")
+    private int receiveDepth;
+
+    @Option(
+            names = {"-e", "--events"},
+            description = "Sleep until something completes, instead of polling.")
+    private boolean events;
+
+    @Option(
+            names = {"-c", "--chk"},
+            description = "Check the message that came back; give it on both sides.")
+    private boolean check;
+
+    @Mixin
+    private LinkOptions link;
+
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        link.check();
+        link.range("--iters", iterations, 1, Integer.MAX_VALUE);
+        link.range("--rx-depth", receiveDepth, 1, MAX_DEPTH);
+        Mtu pathMtu = pathMtu();
+        long bytes = size == null ? transport.defaultSize : size.bytes();
+
+        PrintWriter out = spec.commandLine().getOut();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = link.open(arena);
+            checkSize(context, bytes);
+            PingPong pingPong = new PingPong(
+                    arena,
+                    context,
+                    transport,
+                    new PingPong.Settings(bytes, iterations, receiveDepth, events, link.timeout()));
+            Endpoint local = pingPong.localEndpoint(link.connectOptions(pathMtu));
+            print(out, "  local address:  ", local);
+
+            if (host == null) {
+                serve(pingPong, local, out);
+            } else {
+                connect(pingPong, local, out);
+            }
+            if (host != null && check) {
+                pingPong.mark();
+            }
+            long nanos = pingPong.play(host != null);
+            report(out, pingPong, bytes, nanos);
+        }
+        return 0;
+    }
+
+    private Mtu pathMtu() {
+        try {
+            return Mtu.ofBytes(mtu);
+        } catch (IllegalArgumentException e) {
+            throw link.wrong(e.getMessage());
+        }
+    }
+
+    private void checkSize(Context context, long bytes) {
+        long max = transport == Transport.ud
+                ? context.queryPort(link.devicePort()).activeMtu().bytes()
+                : context.queryPort(link.devicePort()).maxMessageSize();
+        if (bytes < 1 || bytes > max) {
+            throw link.wrong("--size must be between 1 byte and " + ByteSize.format(max) + ", "
+                    + (transport == Transport.ud ? "the port's MTU" : "the port's largest message") + ", not "
+                    + ByteSize.format(bytes));
+        }
+    }
+
+    private void serve(PingPong pingPong, Endpoint local, PrintWriter out) throws IOException {
+        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(link.tcpPort())) {
+            out.println("  waiting for a client on TCP port " + link.tcpPort());
+            out.flush();
+            try (EndpointExchange exchange = listener.accept(link.timeout())) {
+                Endpoint remote = exchange.receive();
+                pingPong.connect(remote);
+                exchange.send(local);
+                exchange.receiveDone();
+                print(out, "  remote address: ", remote);
+            }
+        }
+    }
+
+    private void connect(PingPong pingPong, Endpoint local, PrintWriter out) throws IOException, InterruptedException {
+        try (EndpointExchange exchange =
+                EndpointExchange.connect(host, link.tcpPort(), link.timeout(), () -> link.tellRefused(host))) {
+            exchange.send(local);
+            Endpoint remote = exchange.receive();
+            print(out, "  remote address: ", remote);
+            pingPong.connect(remote);
+            exchange.sendDone();
+        }
+    }
+
+    private static void print(PrintWriter out, String title, Endpoint endpoint) {
+        out.println(title + EndpointText.of(endpoint));
+        out.flush();
+    }
+
+    private void report(PrintWriter out, PingPong pingPong, long bytes, long nanos) {
+        double seconds = nanos / 1e9;
+        long moved = bytes * iterations * 2;
+        out.printf(
+                Locale.ROOT, "%d bytes in %.2f seconds = %.2f Mbit/sec%n", moved, seconds, moved * 8.0 / seconds / 1e6);
+        out.printf(
+                Locale.ROOT,
+                "%d iters in %.2f seconds = %.2f usec/iter%n",
+                iterations,
+                seconds,
+                nanos / 1e3 / iterations);
+        out.println("usec/iter: " + pingPong.latencies());
+        if (check) {
+            long wrong = pingPong.firstWrongByte();
+            if (wrong >= 0) {
+                throw new Failure(
+                        "the message that came back is wrong from byte " + wrong + " on; was -c given on both sides?");
+            }
+            out.println("every byte of the last message is right");
+        }
+        out.flush();
+    }
+}

@@ -1,0 +1,63 @@
+package org.rdmapanama.samples;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The program {@code bin/rdma}: a few commands that show RDMA at work. */
+@Command(
+        name = "rdma",
+        mixinStandardHelpOptions = true,
+        version = "rdma-panama 0.1.0",
+        description = "RDMA verbs from Java: lists devices, and measures what they do.",
+        subcommands = {
+            DevicesCommand.class,
+            DeviceInfoCommand.class,
+            PingPongCommand.class,
+            TransferCommand.class,
+            HelloCommand.class,
+        },
+        footerHeading = "%nExit status:%n",
+        footer = {
+            "  0    all went well",
+            "  1    it failed; standard error says why, and what may help",
+            "  2    wrong usage",
+            "  130  interrupted with Ctrl-C",
+        })
+public final class Rdma implements Runnable {
+    /** Filled in by picocli. */
+    @Spec
+    private CommandSpec spec;
+
+    /** For picocli. */
+    public Rdma() {}
+
+    /**
+     * Runs a command and ends the JVM with its status.
+     *
+     * @param arguments the command and its options; {@code --help} lists them
+     */
+    public static void main(String[] arguments) {
+        Interruption.runAndExit(() -> commandLine().execute(arguments));
+    }
+
+    /** The parser of the command line, which also runs what it parsed. */
+    static CommandLine commandLine() {
+        Failures failures = new Failures();
+        CommandLine commandLine = new CommandLine(new Rdma())
+                .setExecutionExceptionHandler(failures)
+                .setParameterExceptionHandler(failures)
+                .setUsageHelpAutoWidth(true)
+                .setAbbreviatedOptionsAllowed(true);
+        commandLine.registerConverter(ByteSize.class, ByteSize::parse);
+        return commandLine;
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(
+                spec.commandLine(), "which command? devices, device-info, pingpong, transfer or hello");
+    }
+}

@@ -1,0 +1,36 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/** Data to transfer: different everywhere, so that anything that goes to a wrong place shows. */
+final class TestPattern {
+    private static final int WORDS_PER_PIECE = 1 << 19;
+    private static final long GOLDEN_RATIO = 0x9e37_79b9_7f4a_7c15L;
+
+    private TestPattern() {}
+
+    static void fill(MemorySegment memory, long seed, Checksum.Pause pause) throws IOException, InterruptedException {
+        long words = memory.byteSize() / Long.BYTES;
+        for (long first = 0; first < words; first += WORDS_PER_PIECE) {
+            fill(memory, first, Math.min(words, first + WORDS_PER_PIECE), seed);
+            pause.take();
+        }
+        for (long offset = words * Long.BYTES; offset < memory.byteSize(); offset++) {
+            memory.set(ValueLayout.JAVA_BYTE, offset, (byte) mix(seed + offset));
+        }
+    }
+
+    private static void fill(MemorySegment memory, long from, long to, long seed) {
+        for (long word = from; word < to; word++) {
+            memory.setAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, word, mix(seed + word * GOLDEN_RATIO));
+        }
+    }
+
+    /** The output function of SplitMix64, without its last step: cheap, and no two inputs give the same. */
+    private static long mix(long value) {
+        long mixed = (value ^ value >>> 30) * 0xbf58_476d_1ce4_e5b9L;
+        return mixed ^ mixed >>> 27;
+    }
+}

@@ -1,0 +1,120 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.Locale;
+import org.rdmapanama.MemoryRegion;
+
+/** The side of a transfer that moves the data: into the server's memory, and back. Threads: the arena's owner. */
+final class TransferClient {
+    private static final long SEED = 0x5244_4d41;
+    private static final Duration HANG_UP_TIME = Duration.ofSeconds(2);
+
+    private final TransferLink link;
+    private final PrintWriter out;
+    private final PrintWriter err;
+    private final boolean terminal = ProgressBar.onTerminal();
+
+    TransferClient(TransferLink link, PrintWriter out, PrintWriter err) {
+        this.link = link;
+        this.out = out;
+        this.err = err;
+    }
+
+    /** Moves what fills a region, which the caller registered, to the server and back. */
+    void run(MemoryRegion region) throws IOException, InterruptedException {
+        long size = region.byteSize();
+        link.send(ControlMessage.hello(size));
+        ControlMessage ready = link.receive(ControlMessage.Type.READY);
+        say("peer memory:    %s at 0x%x, rkey 0x%x"
+                .formatted(ByteSize.format(ready.size()), ready.address(), ready.rkey()));
+        if (ready.size() < size) {
+            throw new Failure("the peer offers " + ready.size() + " bytes, fewer than the " + size + " asked for");
+        }
+
+        TestPattern.fill(region.memory(), SEED, link::pause);
+        int checksum = Checksum.of(region.memory(), link::pause);
+        Measured write = move("WRITE", region, ready);
+        link.send(ControlMessage.written(size, checksum));
+        int theirs = link.receive(ControlMessage.Type.VERIFIED).checksum();
+        compare("the peer's memory after the WRITE", checksum, theirs);
+
+        // What is not read back then shows as zeros.
+        region.memory().fill((byte) 0);
+        Measured read = move("READ", region, ready);
+        compare("what the READ brought back", checksum, Checksum.of(region.memory(), link::pause));
+        say("checksum:       CRC32C " + Checksum.format(checksum) + ", right on both sides");
+
+        link.send(ControlMessage.done());
+        link.receive(ControlMessage.Type.DONE);
+        link.awaitHangUp(HANG_UP_TIME);
+        report(size, write, read);
+    }
+
+    /** How long all of it took, and each chunk. */
+    private record Measured(long nanos, Latencies latencies) {}
+
+    private Measured move(String title, MemoryRegion region, ControlMessage peer)
+            throws IOException, InterruptedException {
+        Latencies latencies = new Latencies();
+        long start = System.nanoTime();
+        ProgressBar progress = new ProgressBar(err, title, region.byteSize(), terminal, start);
+        boolean complete = false;
+        try {
+            if (title.equals("WRITE")) {
+                link.write(region, peer.address(), peer.rkey(), latencies, progress);
+            } else {
+                link.read(region, peer.address(), peer.rkey(), latencies, progress);
+            }
+            complete = true;
+        } finally {
+            if (!complete) {
+                progress.abort();
+            }
+        }
+        long end = System.nanoTime();
+        progress.finish(end);
+        return new Measured(end - start, latencies);
+    }
+
+    private static void compare(String what, int expected, int found) {
+        if (expected != found) {
+            throw new Failure(
+                    what + " is wrong: CRC32C " + Checksum.format(found) + " instead of " + Checksum.format(expected));
+        }
+    }
+
+    private void say(String line) {
+        out.println("  " + line);
+        out.flush();
+    }
+
+    private void report(long size, Measured write, Measured read) {
+        out.println();
+        out.printf(
+                "  %-6s %10s %9s %9s %10s   %s%n",
+                "", "size", "seconds", "MiB/s", "Mbit/s", "milliseconds per chunk: p50, p90, p99, max");
+        row("WRITE", size, write);
+        row("READ", size, read);
+        out.flush();
+    }
+
+    private void row(String title, long size, Measured measured) {
+        double seconds = measured.nanos() / 1e9;
+        Latencies latencies = measured.latencies();
+        out.printf(
+                Locale.ROOT,
+                "  %-6s %10s %9.3f %9.2f %10.2f   %.3f  %.3f  %.3f  %.3f  (%d chunks)%n",
+                title,
+                ByteSize.format(size),
+                seconds,
+                size / seconds / (1 << 20),
+                size * 8.0 / seconds / 1e6,
+                latencies.microsAt(50) / 1e3,
+                latencies.microsAt(90) / 1e3,
+                latencies.microsAt(99) / 1e3,
+                latencies.maxMicros() / 1e3,
+                latencies.count());
+    }
+}

@@ -1,0 +1,51 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import org.junit.jupiter.api.Test;
+
+class ControlMessageTest {
+    private final MemorySegment wire = MemorySegment.ofArray(new byte[ControlMessage.BYTES]);
+
+    @Test
+    void shouldReadWhatItWrote() {
+        ControlMessage[] messages = {
+            ControlMessage.hello(1L << 30),
+            ControlMessage.ready(4096, 0x7f00_1234_5000L, 0xffff_fffe),
+            ControlMessage.written(1, 0x8000_0001),
+            ControlMessage.verified(1, -1),
+            ControlMessage.done(),
+            ControlMessage.refused("no memory"),
+        };
+        for (ControlMessage message : messages) {
+            message.write(wire);
+            assertEquals(message, ControlMessage.read(wire));
+        }
+    }
+
+    @Test
+    void shouldCutTextThatDoesNotFit() {
+        ControlMessage.refused("x".repeat(500)).write(wire);
+        assertEquals("x".repeat(92), ControlMessage.read(wire).text());
+    }
+
+    @Test
+    void shouldWriteInNetworkOrder() {
+        ControlMessage.hello(0x0102_0304L).write(wire);
+        ValueLayout.OfInt bigEndian = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+        assertEquals(0x5244_5031, wire.get(bigEndian, 0));
+        assertEquals(0x0102_0304, wire.get(bigEndian, 12));
+    }
+
+    @Test
+    void shouldRefuseAnotherProtocol() {
+        assertThrows(Failure.class, () -> ControlMessage.read(wire));
+        ControlMessage.done().write(wire);
+        wire.set(ValueLayout.JAVA_BYTE, 7, (byte) 99);
+        assertThrows(Failure.class, () -> ControlMessage.read(wire));
+    }
+}

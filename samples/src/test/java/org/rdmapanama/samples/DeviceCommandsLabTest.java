@@ -1,0 +1,99 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The commands devices, device-info and hello, next to ibv_devices and ibv_devinfo. */
+@Tag("lab")
+class DeviceCommandsLabTest {
+    @Test
+    void shouldListTheDevicesThatIbvDevicesLists() throws Exception {
+        Run run = Run.start("devices");
+        assertEquals(0, run.join(), run::toString);
+        try (Program c = Program.start("ibv_devices")) {
+            c.join();
+            List<String> theirs = c.output()
+                    .lines()
+                    .skip(2)
+                    .map(l -> l.strip().replaceAll("\\s+", " "))
+                    .toList();
+            List<String> ours = run.out()
+                    .lines()
+                    .skip(2)
+                    .map(l -> l.replaceAll("^(\\S+)\\s+(\\S+).*", "$1 $2").replace(":", ""))
+                    .toList();
+            assertEquals(theirs, ours);
+        }
+    }
+
+    @Test
+    void shouldShowWhatIbvDevinfoShows() throws Exception {
+        for (String option : new String[] {"", "-v"}) {
+            List<String> arguments = new ArrayList<>(List.of("device-info", "-d", Side.FIRST));
+            List<String> command = new ArrayList<>(List.of("ibv_devinfo", "-d", Side.FIRST));
+            if (!option.isEmpty()) {
+                arguments.add(option);
+                command.add(option);
+            }
+            Run run = Run.start(arguments.toArray(String[]::new));
+            assertEquals(0, run.join(), run::toString);
+            try (Program c = Program.start(command.toArray(String[]::new))) {
+                c.join();
+                Map<String, String> ours = attributes(run.out());
+                Map<String, String> theirs = attributes(c.output());
+                // Every attribute that both know; the C program writes two of them in words of its own.
+                theirs.keySet().retainAll(ours.keySet());
+                theirs.keySet().removeAll(List.of("device_cap_flags_ex", "max_msg_sz", "general_odp_caps"));
+                assertTrue(theirs.size() >= (option.isEmpty() ? 15 : 55), theirs::toString);
+                theirs.forEach((name, value) -> assertEquals(value, ours.get(name), name));
+            }
+        }
+    }
+
+    /** Lines of "name: value", in one spelling: without what we add behind a GID. */
+    private static Map<String, String> attributes(String output) {
+        Map<String, String> attributes = new LinkedHashMap<>();
+        for (String line : output.lines().toList()) {
+            int colon = line.indexOf(':', line.contains("GID[") ? line.indexOf(']') : 0);
+            if (line.contains("GID[")
+                    || (colon > 0 && !line.substring(0, colon).strip().contains(" "))) {
+                String value = line.substring(colon + 1).strip().replaceAll("(RoCE v\\d).*", "$1");
+                attributes.put(line.substring(0, colon).strip(), value.toLowerCase(java.util.Locale.ROOT));
+            }
+        }
+        return attributes;
+    }
+
+    @Test
+    void shouldExplainWhatIsNotThere() throws Exception {
+        assertFailed(Run.start("device-info", "-d", "nosuch0"), "the devices present are");
+        assertFailed(Run.start("device-info", "-d", Side.FIRST, "-i", "9"), "has no port 9");
+    }
+
+    private static void assertFailed(Run run, String message) throws InterruptedException {
+        assertEquals(1, run.join(), run::toString);
+        assertEquals(1, run.err().lines().count(), run::toString);
+        assertTrue(run.err().contains(message), run::toString);
+    }
+
+    @Test
+    void shouldShowWhereItFailedWhenAsked() throws Exception {
+        Run run = Run.start("device-info", "-d", "nosuch0", "--stacktrace");
+        assertEquals(1, run.join(), run::toString);
+        assertTrue(run.err().contains("\tat org.rdmapanama"), run::toString);
+    }
+
+    @Test
+    void shouldGreet() throws Exception {
+        Run run = Run.start("hello");
+        assertEquals(0, run.join(), run::toString);
+        assertEquals("SUCCESS: hello, verbs", run.out().strip());
+    }
+}

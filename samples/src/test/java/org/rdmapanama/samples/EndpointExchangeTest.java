@@ -1,0 +1,228 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.rdmapanama.Endpoint;
+import org.rdmapanama.Gid;
+
+/** What goes over TCP must be what the C programs send and expect, byte by byte. */
+class EndpointExchangeTest {
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration SHORT = Duration.ofMillis(200);
+    private static final String LINE = "0000:000011:3dd5a4:00000000000000000000ffff0a4d0001";
+    private static final Endpoint ENDPOINT = Endpoint.parse(LINE);
+    private static final Endpoint OTHER = new Endpoint(0xabcd, 0xff_ffff, 0, Gid.ZERO);
+
+    private static byte[] zeroTerminated(String text) {
+        return (text + "\0").getBytes(StandardCharsets.US_ASCII);
+    }
+
+    private static <T> FutureTask<T> inThread(Callable<T> action) {
+        FutureTask<T> task = new FutureTask<>(action);
+        Thread.ofPlatform().daemon().start(task);
+        return task;
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @Test
+    void shouldSpeakAsACClientExpects() throws Exception {
+        int port = freePort();
+        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(port)) {
+            FutureTask<Endpoint> server = inThread(() -> {
+                try (EndpointExchange exchange = listener.accept(TIMEOUT)) {
+                    Endpoint remote = exchange.receive();
+                    exchange.send(OTHER);
+                    exchange.receiveDone();
+                    return remote;
+                }
+            });
+            try (Socket client = new Socket(InetAddress.getLoopbackAddress(), port)) {
+                client.getOutputStream().write(zeroTerminated(LINE));
+                InputStream in = client.getInputStream();
+                assertArrayEquals(
+                        zeroTerminated("abcd:ffffff:000000:00000000000000000000000000000000"),
+                        in.readNBytes(EndpointExchange.LINE_BYTES));
+                client.getOutputStream().write(zeroTerminated("done"));
+                assertEquals(ENDPOINT, server.get(20, TimeUnit.SECONDS));
+            }
+        }
+    }
+
+    @Test
+    void shouldSpeakAsACServerExpects() throws Exception {
+        try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            FutureTask<byte[]> server = inThread(() -> {
+                try (Socket socket = listener.accept()) {
+                    byte[] line = socket.getInputStream().readNBytes(EndpointExchange.LINE_BYTES);
+                    socket.getOutputStream().write(zeroTerminated(LINE));
+                    assertArrayEquals(
+                            zeroTerminated("done"), socket.getInputStream().readAllBytes());
+                    return line;
+                }
+            });
+            try (EndpointExchange exchange =
+                    EndpointExchange.connect("localhost", listener.getLocalPort(), TIMEOUT, () -> {})) {
+                exchange.send(OTHER);
+                assertEquals(ENDPOINT, exchange.receive());
+                exchange.sendDone();
+            }
+            assertArrayEquals(
+                    zeroTerminated("abcd:ffffff:000000:00000000000000000000000000000000"),
+                    server.get(20, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    void shouldWaitForAServerThatStartsLater() throws Exception {
+        int port = freePort();
+        FutureTask<Void> late = new FutureTask<>(() -> {
+            try (EndpointExchange.Listener listener = new EndpointExchange.Listener(port);
+                    EndpointExchange exchange = listener.accept(TIMEOUT)) {
+                exchange.send(ENDPOINT);
+                return null;
+            }
+        });
+        try (EndpointExchange exchange = EndpointExchange.connect(
+                "localhost", port, TIMEOUT, () -> Thread.ofPlatform().daemon().start(late))) {
+            assertEquals(ENDPOINT, exchange.receive());
+        }
+        late.get(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void shouldGiveUpWhenNobodyListens() throws Exception {
+        int port = freePort();
+        Failure failure =
+                assertThrows(Failure.class, () -> EndpointExchange.connect("localhost", port, SHORT, () -> {}));
+        assertTrue(failure.getMessage().contains("start the server there first"), failure::getMessage);
+    }
+
+    @Test
+    void shouldNameAnUnknownHost() {
+        Failure failure =
+                assertThrows(Failure.class, () -> EndpointExchange.connect("no.such.host.invalid", 1, SHORT, () -> {}));
+        assertEquals("unknown host 'no.such.host.invalid'", failure.getMessage());
+    }
+
+    @Test
+    void shouldGiveUpWhenNoClientComes() throws Exception {
+        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(freePort())) {
+            Failure failure = assertThrows(Failure.class, () -> listener.accept(SHORT));
+            assertTrue(failure.getMessage().startsWith("no client came"), failure::getMessage);
+        }
+    }
+
+    @Test
+    void shouldSayThatThePortIsTaken() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0)) {
+            Failure failure = assertThrows(Failure.class, () -> new EndpointExchange.Listener(taken.getLocalPort()));
+            assertTrue(failure.getMessage().contains("choose another with -p"), failure::getMessage);
+        }
+    }
+
+    @Test
+    void shouldNotWaitForASilentPeer() throws Exception {
+        failsWith("did not say its address within", SHORT, new byte[0], false);
+    }
+
+    @Test
+    void shouldNoticeAPeerThatHangsUp() throws Exception {
+        failsWith("closed the connection", TIMEOUT, new byte[0], true);
+        failsWith("closed the connection", TIMEOUT, "0000:0000".getBytes(StandardCharsets.US_ASCII), true);
+    }
+
+    @Test
+    void shouldRefuseAnotherProtocol() throws Exception {
+        failsWith(
+                "no ping-pong program",
+                TIMEOUT,
+                "HTTP/1.1 400 Bad Request\r\n".repeat(3).getBytes(StandardCharsets.US_ASCII),
+                true);
+    }
+
+    private static void failsWith(String message, Duration timeout, byte[] sent, boolean hangUp) throws Exception {
+        try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                EndpointExchange exchange =
+                        EndpointExchange.connect("localhost", listener.getLocalPort(), timeout, () -> {});
+                Socket socket = listener.accept()) {
+            OutputStream out = socket.getOutputStream();
+            out.write(sent);
+            if (hangUp) {
+                socket.shutdownOutput();
+            }
+            Failure failure = assertThrows(Failure.class, exchange::receive);
+            assertTrue(failure.getMessage().contains(message), failure::getMessage);
+        }
+    }
+
+    @Test
+    void shouldEndWhenInterrupted() throws Exception {
+        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(freePort())) {
+            Thread tester = Thread.currentThread();
+            Thread.ofPlatform().daemon().start(() -> {
+                try {
+                    Thread.sleep(300);
+                } catch (InterruptedException e) {
+                    return;
+                }
+                tester.interrupt();
+            });
+            assertThrows(ClosedByInterruptException.class, () -> listener.accept(TIMEOUT));
+            assertTrue(Thread.interrupted());
+        }
+    }
+
+    @Test
+    void shouldFeelThePulseOfThePeer() throws Exception {
+        int port = freePort();
+        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(port)) {
+            FutureTask<EndpointExchange> accepted = inThread(() -> listener.accept(TIMEOUT));
+            try (EndpointExchange left = EndpointExchange.connect("localhost", port, TIMEOUT, () -> {})) {
+                EndpointExchange right = accepted.get(20, TimeUnit.SECONDS);
+                Heartbeat mine = new Heartbeat(left.channel(), Duration.ofSeconds(1));
+                Heartbeat theirs = new Heartbeat(right.channel(), TIMEOUT);
+                long end = System.nanoTime() + Duration.ofMillis(1500).toNanos();
+                while (System.nanoTime() < end) {
+                    assertTrue(mine.isPeerAlive());
+                    assertTrue(theirs.isPeerAlive());
+                    Thread.sleep(20);
+                }
+                Failure silent = assertThrows(Failure.class, () -> {
+                    while (mine.isPeerAlive()) {
+                        Thread.sleep(20);
+                    }
+                });
+                assertTrue(silent.getMessage().startsWith("heard nothing"), silent::getMessage);
+
+                left.channel().close();
+                while (theirs.isPeerAlive()) {
+                    Thread.sleep(20);
+                }
+                assertFalse(theirs.isPeerAlive());
+                right.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Ping-pong against itself and against the programs of rdma-core, over every transport, polling and sleeping. */
+@Tag("lab")
+class PingPongLabTest {
+    private static final String HOST = "127.0.0.1";
+    private static final int ITERATIONS = 60;
+
+    static Stream<Arguments> waysToPlay() {
+        return Arrays.stream(Transport.values())
+                .flatMap(transport -> Stream.of(Arguments.of(transport, false), Arguments.of(transport, true)));
+    }
+
+    private static String[] ours(String device, Transport transport, boolean events, String port, String... more) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "pingpong",
+                "-t",
+                transport.name(),
+                "-d",
+                device,
+                "-p",
+                port,
+                "-n",
+                Integer.toString(ITERATIONS),
+                "-c"));
+        if (events) {
+            arguments.add("-e");
+        }
+        arguments.addAll(Arrays.asList(more));
+        return arguments.toArray(String[]::new);
+    }
+
+    private static Program theirs(String device, Transport transport, boolean events, String port, String... more)
+            throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                "ibv_" + transport + "_pingpong",
+                "-d",
+                device,
+                "-g",
+                Side.gidIndex(device),
+                "-p",
+                port,
+                "-n",
+                Integer.toString(ITERATIONS),
+                "-c"));
+        if (events) {
+            command.add("-e");
+        }
+        command.addAll(Arrays.asList(more));
+        return Program.start(command.toArray(String[]::new));
+    }
+
+    private static void assertPlayed(Run run, int size) throws InterruptedException {
+        assertEquals(0, run.join(), run::toString);
+        assertEquals("", run.err().replaceAll(".*trying on\\R", ""), run::toString);
+        assertTrue(run.out().contains((long) size * ITERATIONS * 2 + " bytes in "), run::toString);
+        assertTrue(run.out().contains(ITERATIONS + " iters in "), run::toString);
+        assertTrue(run.out().contains("p50 "), run::toString);
+        assertTrue(run.out().contains("every byte of the last message is right"), run::toString);
+    }
+
+    private static void assertPlayed(Program program, int size) throws InterruptedException {
+        assertEquals(0, program.join(), program::toString);
+        assertTrue(program.output().contains((long) size * ITERATIONS * 2 + " bytes in "), program::toString);
+        assertTrue(!program.output().contains("invalid data"), program::toString);
+    }
+
+    @ParameterizedTest
+    @MethodSource("waysToPlay")
+    void shouldPlayAgainstItself(Transport transport, boolean events) throws Exception {
+        String port = Side.port();
+        Run server = Run.start(ours(Side.FIRST, transport, events, port));
+        server.await("waiting for a client");
+        Run client = Run.start(ours(Side.SECOND, transport, events, port, HOST));
+        assertPlayed(client, transport.defaultSize);
+        assertPlayed(server, transport.defaultSize);
+    }
+
+    @ParameterizedTest
+    @MethodSource("waysToPlay")
+    void shouldPlayAsClientOfACServer(Transport transport, boolean events) throws Exception {
+        String port = Side.port();
+        try (Program server = theirs(Side.FIRST, transport, events, port)) {
+            Run client = Run.start(ours(Side.SECOND, transport, events, port, HOST));
+            assertPlayed(client, transport.defaultSize);
+            assertPlayed(server, transport.defaultSize);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("waysToPlay")
+    void shouldPlayAsServerOfACClient(Transport transport, boolean events) throws Exception {
+        String port = Side.port();
+        Run server = Run.start(ours(Side.FIRST, transport, events, port));
+        server.await("waiting for a client");
+        try (Program client = theirs(Side.SECOND, transport, events, port, HOST)) {
+            assertPlayed(server, transport.defaultSize);
+            assertPlayed(client, transport.defaultSize);
+        }
+    }
+
+    /** More messages than receives, sizes around a packet's, and messages that go inline. */
+    @ParameterizedTest
+    @MethodSource("sizes")
+    void shouldPlayWithOtherSizes(Transport transport, int size, int depth) throws Exception {
+        String port = Side.port();
+        String[] options = {"-s", Integer.toString(size), "-r", Integer.toString(depth), "-m", "512", "-e"};
+        Run server = Run.start(ours(Side.FIRST, transport, false, port, options));
+        server.await("waiting for a client");
+        String[] withHost = Arrays.copyOf(options, options.length + 1);
+        withHost[options.length] = HOST;
+        Run client = Run.start(ours(Side.SECOND, transport, false, port, withHost));
+        assertPlayed(client, size);
+        assertPlayed(server, size);
+    }
+
+    static Stream<Arguments> sizes() {
+        return Stream.of(
+                Arguments.of(Transport.rc, 1, 2),
+                Arguments.of(Transport.rc, 513, 1),
+                Arguments.of(Transport.rc, 100_000, 500),
+                Arguments.of(Transport.uc, 16, 10),
+                Arguments.of(Transport.ud, 1, 3),
+                Arguments.of(Transport.ud, 1000, 100));
+    }
+
+    @Test
+    void shouldGiveUpWhenNobodyComes() throws Exception {
+        Run server = Run.start("pingpong", "-d", Side.FIRST, "-p", Side.port(), "--timeout", "1");
+        assertFailed(server, "no client came to TCP port");
+        Run client = Run.start("pingpong", "-d", Side.FIRST, "-p", Side.port(), "--timeout", "1", HOST);
+        assertEquals(1, client.join(), client::toString);
+        assertTrue(client.err().contains("start the server there first"), client::toString);
+    }
+
+    @Test
+    void shouldGiveUpWhenThePeerDies() throws Exception {
+        String port = Side.port();
+        try (Program server = Program.start(
+                "ibv_rc_pingpong", "-d", Side.FIRST, "-g", Side.gidIndex(Side.FIRST), "-p", port, "-n", "1000000")) {
+            Run client =
+                    Run.start("pingpong", "-d", Side.SECOND, "-p", port, "-n", "1000000", "-e", "--timeout", "4", HOST);
+            client.await("remote address");
+            Thread.sleep(500);
+            server.signal("KILL");
+            assertEquals(1, client.join(), client::toString);
+            String message = client.err().lines().toList().getLast();
+            assertTrue(message.contains("of 1000000 messages"), client::toString);
+            assertTrue(message.contains("queue pair"), client::toString);
+        }
+    }
+
+    @Test
+    void shouldReportAMessageThatIsTooLong() throws Exception {
+        String port = Side.port();
+        Run server = Run.start("pingpong", "-d", Side.FIRST, "-p", port, "-s", "64", "--timeout", "4");
+        server.await("waiting for a client");
+        Run client = Run.start("pingpong", "-d", Side.SECOND, "-p", port, "-s", "4096", "--timeout", "4", HOST);
+        assertFailed(server, "on queue pair");
+        assertEquals(1, client.join(), client::toString);
+        assertTrue(client.err().contains("REM_") && client.err().contains("differ in size"), client::toString);
+    }
+
+    @Test
+    void shouldEndWhenInterrupted() throws Exception {
+        Run waiting = Run.start("pingpong", "-d", Side.FIRST, "-p", Side.port());
+        waiting.await("waiting for a client");
+        waiting.interrupt();
+        assertInterrupted(waiting);
+
+        for (String how : List.of("--events", "--stacktrace")) {
+            String port = Side.port();
+            String[] common = {"pingpong", "-d", "", "-p", port, "-n", "1000000", "--timeout", "3"};
+            Run server = Run.start(with(common, Side.FIRST, how));
+            server.await("waiting for a client");
+            Run client = Run.start(with(common, Side.SECOND, how, HOST));
+            client.await("remote address");
+            Thread.sleep(300);
+            server.interrupt();
+            assertInterrupted(server);
+            assertEquals(1, client.join(), client::toString);
+        }
+    }
+
+    private static String[] with(String[] common, String device, String... more) {
+        String[] all = Arrays.copyOf(common, common.length + more.length);
+        all[2] = device;
+        System.arraycopy(more, 0, all, common.length, more.length);
+        return all;
+    }
+
+    private static void assertInterrupted(Run run) throws InterruptedException {
+        assertEquals(130, run.join(), run::toString);
+        assertEquals(
+                "rdma pingpong: interrupted; everything is closed", run.err().strip());
+    }
+
+    @Test
+    void shouldExplainWrongDevicePortAndGid() throws Exception {
+        assertFailed(Run.start("pingpong", "-d", "nosuch0"), "the devices present are");
+        assertFailed(Run.start("pingpong", "-d", Side.FIRST, "-i", "7"), "has no port 7");
+        assertFailed(Run.start("pingpong", "-d", Side.FIRST, "-g", "200"), "GID index 200");
+        Run tooLong = Run.start("pingpong", "-d", Side.FIRST, "-t", "ud", "-s", "64KiB");
+        assertEquals(2, tooLong.join(), tooLong::toString);
+        assertTrue(tooLong.err().contains("the port's MTU"), tooLong::toString);
+    }
+
+    private static void assertFailed(Run run, String message) throws InterruptedException {
+        assertEquals(1, run.join(), run::toString);
+        assertEquals(1, run.err().lines().count(), run::toString);
+        assertTrue(run.err().contains(message), run::toString);
+    }
+}

@@ -1,0 +1,73 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Duration;
+import picocli.CommandLine;
+
+/** A command that runs in a thread of this JVM, with what it prints. */
+final class Run {
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    // Their buffers are synchronized.
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+    private final String[] arguments;
+    private final Thread thread;
+    private volatile int status = -1;
+
+    private Run(String... arguments) {
+        this.arguments = arguments;
+        thread = Thread.ofPlatform().daemon().name("rdma").unstarted(this::execute);
+    }
+
+    static Run start(String... arguments) {
+        Run run = new Run(arguments);
+        run.thread.start();
+        return run;
+    }
+
+    private void execute() {
+        CommandLine commandLine = Rdma.commandLine();
+        commandLine.setOut(new PrintWriter(out, true));
+        commandLine.setErr(new PrintWriter(err, true));
+        status = commandLine.execute(arguments);
+    }
+
+    /** What Ctrl-C does to the thread of a command. */
+    void interrupt() {
+        thread.interrupt();
+    }
+
+    /** Waits until a text was printed to either output. */
+    void await(String text) throws InterruptedException {
+        long start = System.nanoTime();
+        while (!out().contains(text) && !err().contains(text)) {
+            assertTrue(thread.isAlive(), () -> "ended without saying '" + text + "': " + this);
+            assertTrue(System.nanoTime() - start < LIMIT.toNanos(), () -> "never said '" + text + "': " + this);
+            Thread.sleep(10);
+        }
+    }
+
+    /** Waits until it ends; its status. */
+    int join() throws InterruptedException {
+        thread.join(LIMIT);
+        assertTrue(!thread.isAlive(), () -> "did not end: " + this);
+        return status;
+    }
+
+    String out() {
+        return out.toString();
+    }
+
+    String err() {
+        return err.toString();
+    }
+
+    @Override
+    public String toString() {
+        return "rdma " + String.join(" ", arguments) + " -> " + status + "\n" + out + err;
+    }
+}

@@ -1,0 +1,80 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Wrong usage is one line that says what is wrong, and status 2. No device is needed to find out. */
+class UsageTest {
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+            ""                                        | which command?
+            nonsense                                  | Unmatched argument at index 0: 'nonsense'
+            devices extra                             | Unmatched argument at index 1: 'extra'
+            device-info --colour                      | Unknown option: '--colour'
+            device-info -i 0                          | a port is 1 to 255, not 0
+            device-info -i                            | Missing required parameter for option
+            pingpong -t tcp                           | expected one of [rc, uc, ud]
+            pingpong -s 12parsec                      | '12parsec' is no size
+            pingpong -n 0                             | --iters must be between 1 and
+            pingpong -n many                          | 'many' is not an int
+            pingpong -m 1500                          | a path MTU is 256, 512, 1024, 2048 or 4096 bytes, not 1500
+            pingpong -p 0                             | --port must be between 1 and 65535, not 0
+            pingpong -p 70000                         | --port must be between 1 and 65535, not 70000
+            pingpong -i 256                           | --device-port must be between
+            pingpong -g -2                            | --gid-index must be between
+            pingpong -l 16                            | --sl must be between 0 and 15, not 16
+            pingpong -r 0                             | --rx-depth must be between
+            pingpong --timeout -1                     | --timeout must be between
+            pingpong one two                          | Unmatched argument at index 2: 'two'
+            transfer                                  | give HOST, or --serve
+            transfer --serve host                     | a server takes no HOST
+            transfer host -s 0                        | --size must be between 1 byte and 1 GiB, not 0 B
+            transfer host -s 1025MiB                  | --size must be between 1 byte and 1 GiB
+            transfer host --chunk 0                   | --chunk must be between
+            transfer host --depth 0                   | --depth must be between
+            transfer --serve --limit 2GiB             | --limit must be between
+            """)
+    void shouldSayWhatIsWrong(String arguments, String message) throws Exception {
+        Run run = Run.start(words(arguments));
+        assertEquals(2, run.join(), run::toString);
+        assertEquals(1, run.err().lines().count(), run::toString);
+        assertTrue(run.err().startsWith("rdma"), run::toString);
+        assertTrue(run.err().contains(message), run::toString);
+        assertTrue(run.err().contains("--help"), run::toString);
+        assertEquals("", run.out());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--help",
+                "devices --help",
+                "device-info -h",
+                "pingpong --help",
+                "transfer -h",
+                "hello -h",
+                "--version"
+            })
+    void shouldHelp(String arguments) throws Exception {
+        Run run = Run.start(words(arguments));
+        assertEquals(0, run.join(), run::toString);
+        assertEquals("", run.err());
+        assertTrue(run.out().contains("rdma"), run::toString);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0x00221c76, 10", "0, 0", "0x80000000, 1"})
+    void shouldNameCapabilities(String flags, int names) {
+        List<String> found = DeviceReport.capabilities(Integer.parseUnsignedInt(flags.replace("0x", ""), 16));
+        assertEquals(names, found.size(), found::toString);
+    }
+
+    private static String[] words(String arguments) {
+        return arguments.isEmpty() ? new String[0] : arguments.split(" +", -1);
+    }
+}
