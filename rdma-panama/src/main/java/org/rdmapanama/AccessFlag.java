@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.util.Collection;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -45,6 +46,13 @@ public enum AccessFlag {
      */
     public int code() {
         return code;
+    }
+
+    /** An unmodifiable copy, in the order in which the flags are declared. */
+    static Set<AccessFlag> copyOf(Collection<AccessFlag> flags) {
+        Set<AccessFlag> copy = EnumSet.noneOf(AccessFlag.class);
+        copy.addAll(flags);
+        return Collections.unmodifiableSet(copy);
     }
 
     /** The set of flags as C takes it. */

@@ -22,7 +22,7 @@ public final class MemoryRegion extends ContextObject {
     MemoryRegion(ProtectionDomain protectionDomain, long address, MemorySegment memory, Set<AccessFlag> access) {
         super(protectionDomain.context, address, protectionDomain);
         this.memory = memory;
-        this.access = Set.copyOf(access);
+        this.access = AccessFlag.copyOf(access);
         MemorySegment struct = Native.struct(address, ibv_mr.layout());
         lkey = ibv_mr.lkey(struct);
         rkey = ibv_mr.rkey(struct);

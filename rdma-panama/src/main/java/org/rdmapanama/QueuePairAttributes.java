@@ -230,7 +230,7 @@ public final class QueuePairAttributes {
      * @throws NullPointerException when it is null
      */
     public QueuePairAttributes accessFlags(Set<AccessFlag> value) {
-        accessFlags = Set.copyOf(value);
+        accessFlags = AccessFlag.copyOf(value);
         give(QueuePairAttribute.ACCESS_FLAGS);
         return this;
     }

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -136,7 +137,7 @@ public final class VerbsArena implements Arena {
             }
             closed = true;
             VerbsException failure = null;
-            for (Context context : Set.copyOf(contexts)) {
+            for (Context context : List.copyOf(contexts)) {
                 failure = context.closeTree(failure);
             }
             free(failure);
