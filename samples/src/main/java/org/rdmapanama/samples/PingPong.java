@@ -54,6 +54,7 @@ final class PingPong {
     private final WorkCompletions completions;
     private final Latencies latencies = new Latencies();
     private final int iterations;
+    private final int warmUp;
     private final int receiveDepth;
     private final long limitNanos;
 
@@ -63,7 +64,8 @@ final class PingPong {
 
     /** Makes everything but the connection. */
     PingPong(VerbsArena arena, Context context, Transport transport, Settings settings) {
-        iterations = settings.iterations();
+        warmUp = settings.warmUp();
+        iterations = Math.addExact(warmUp, settings.iterations());
         receiveDepth = settings.receiveDepth();
         limitNanos = settings.timeout().toNanos();
 
@@ -94,12 +96,13 @@ final class PingPong {
      * What both sides agree on, and how this one waits.
      *
      * @param size of a message, in bytes
-     * @param iterations how often the message goes back and forth
+     * @param warmUp how often the message goes back and forth before that is measured
+     * @param iterations how often it does while that is measured
      * @param receiveDepth receives posted at a time
      * @param events whether to sleep until something completes, instead of polling
      * @param timeout how long nothing may happen
      */
-    record Settings(long size, int iterations, int receiveDepth, boolean events, Duration timeout) {}
+    record Settings(long size, int warmUp, int iterations, int receiveDepth, boolean events, Duration timeout) {}
 
     /** What the device granted, which may be more than the nothing that was asked for. */
     private int maxInline() {
@@ -142,7 +145,12 @@ final class PingPong {
         return -1;
     }
 
-    /** Plays until all messages went both ways; the first player serves. Returns how long it took, in nanoseconds. */
+    /**
+     * Plays until all messages went both ways.
+     *
+     * @param serve whether this side sends first
+     * @return how long the measured part took, in nanoseconds
+     */
     long play(boolean serve) throws InterruptedException {
         long start = System.nanoTime();
         long lastSend = start;
@@ -169,8 +177,10 @@ final class PingPong {
                 pending &= ~id;
                 if (pending == 0) {
                     long now = System.nanoTime();
-                    if (sent > 0) {
+                    if (sent > warmUp) {
                         latencies.record(now - lastSend);
+                    } else if (sent == warmUp && warmUp > 0) {
+                        start = now;
                     }
                     lastSend = now;
                     if (sent < iterations) {

@@ -31,6 +31,7 @@ import picocli.CommandLine.Spec;
         })
 final class PingPongCommand implements Callable<Integer> {
     private static final int MAX_DEPTH = 1 << 20;
+    private static final int MAX_ITERATIONS = 1_000_000_000;
 
     @Parameters(arity = "0..1", paramLabel = "HOST", description = "Where the server runs.")
     private String host;
@@ -54,6 +55,14 @@ final class PingPongCommand implements Callable<Integer> {
             defaultValue = "1000",
             description = "How often it goes back and forth (${DEFAULT-VALUE}).")
     private int iterations;
+
+    @Option(
+            names = "--warmup",
+            paramLabel = "N",
+            defaultValue = "0",
+            description = "How often it does so before the measurement; as often on the other side, where a C program"
+                    + " counts it in -n (${DEFAULT-VALUE}).")
+    private int warmUp;
 
     @Option(
             names = {"-m", "--mtu"},
@@ -91,7 +100,8 @@ final class PingPongCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         link.check();
-        link.range("--iters", iterations, 1, Integer.MAX_VALUE);
+        link.range("--iters", iterations, 1, MAX_ITERATIONS);
+        link.range("--warmup", warmUp, 0, MAX_ITERATIONS);
         link.range("--rx-depth", receiveDepth, 1, MAX_DEPTH);
         Mtu pathMtu = pathMtu();
         long bytes = size == null ? transport.defaultSize : size.bytes();
@@ -104,7 +114,7 @@ final class PingPongCommand implements Callable<Integer> {
                     arena,
                     context,
                     transport,
-                    new PingPong.Settings(bytes, iterations, receiveDepth, events, link.timeout()));
+                    new PingPong.Settings(bytes, warmUp, iterations, receiveDepth, events, link.timeout()));
             Endpoint local = pingPong.localEndpoint(link.connectOptions(pathMtu));
             print(out, "  local address:  ", local);
 

@@ -128,6 +128,30 @@ class PingPongLabTest {
         assertPlayed(server, size);
     }
 
+    @Test
+    void shouldWarmUpBeforeItMeasures() throws Exception {
+        String port = Side.port();
+        Run server = Run.start(ours(Side.FIRST, Transport.rc, true, port, "--warmup", "40"));
+        server.await("waiting for a client");
+        // For a C program all are the same.
+        try (Program client = Program.start(
+                "ibv_rc_pingpong",
+                "-d",
+                Side.SECOND,
+                "-g",
+                Side.gidIndex(Side.SECOND),
+                "-p",
+                port,
+                "-n",
+                Integer.toString(ITERATIONS + 40),
+                "-e",
+                "-c",
+                HOST)) {
+            assertPlayed(server, Transport.rc.defaultSize);
+            assertEquals(0, client.join(), client::toString);
+        }
+    }
+
     static Stream<Arguments> sizes() {
         return Stream.of(
                 Arguments.of(Transport.rc, 1, 2),

@@ -21,6 +21,7 @@ class UsageTest {
             pingpong -t tcp                           | expected one of [rc, uc, ud]
             pingpong -s 12parsec                      | '12parsec' is no size
             pingpong -n 0                             | --iters must be between 1 and
+            pingpong --warmup -1                      | --warmup must be between 0 and
             pingpong -n many                          | 'many' is not an int
             pingpong -m 1500                          | a path MTU is 256, 512, 1024, 2048 or 4096 bytes, not 1500
             pingpong -p 0                             | --port must be between 1 and 65535, not 0

@@ -1,0 +1,68 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The first lines of code that a reader meets run as they stand. */
+@Tag("lab")
+class ReadmeLabTest {
+    private static final Pattern JAVA_BLOCK =
+            Pattern.compile("^```java\n(.*?)^```", Pattern.DOTALL | Pattern.MULTILINE);
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    @Timeout(value = 60, unit = TimeUnit.SECONDS)
+    void shouldRunTheCodeOfTheReadme() throws Exception {
+        Path source = folder.resolve("Readme.java");
+        Files.writeString(source, """
+                import static org.rdmapanama.AccessFlag.*;
+                import org.rdmapanama.*;
+                public class Readme {
+                    public static void main(String[] args) {
+                %s
+                    }
+                }
+                """.formatted(firstJavaBlock()));
+        int errors = ToolProvider.getSystemJavaCompiler()
+                .run(null, null, null, "-cp", System.getProperty("java.class.path"), source.toString());
+        assertEquals(0, errors, "the code compiles");
+
+        PrintStream console = System.out;
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
+            System.setOut(new PrintStream(output, true, StandardCharsets.UTF_8));
+            loader.loadClass("Readme").getMethod("main", String[].class).invoke(null, (Object) new String[0]);
+        } finally {
+            System.setOut(console);
+        }
+        assertEquals(
+                "SUCCESS: hello, verbs", output.toString(StandardCharsets.UTF_8).strip());
+    }
+
+    /** The integration tests run in the project's folder. */
+    private static String firstJavaBlock() throws IOException {
+        Matcher matcher = JAVA_BLOCK.matcher(Files.readString(Path.of("README.md")));
+        assertTrue(matcher.find(), "the README has code");
+        return matcher.group(1);
+    }
+}
