@@ -432,6 +432,9 @@ public final class QueuePair extends ContextObject {
     /**
      * Posts a send, or a chain of them; see ibv_post_send(3). Allocates nothing.
      *
+     * <p>A full queue is no flow control: some devices free a place before its completion is polled, and whoever posts
+     * until the queue is full can overrun the completion queue. Count what is outstanding.
+     *
      * @param first the work request, with whatever is {@link SendWorkRequest#next chained} behind it
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
      *     {@link #firstNotSent} tells from where
