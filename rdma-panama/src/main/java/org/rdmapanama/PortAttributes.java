@@ -226,8 +226,12 @@ public final class PortAttributes {
         return Short.toUnsignedInt(ibv_port_attr.port_cap_flags2(attributes));
     }
 
-    /** Whether messages can move. */
-    boolean isUp() {
+    /**
+     * Whether messages can move.
+     *
+     * @return true when the port is active
+     */
+    public boolean isUp() {
         return state() == PortState.ACTIVE || state() == PortState.ACTIVE_DEFER;
     }
 

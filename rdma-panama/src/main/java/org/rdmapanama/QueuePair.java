@@ -316,13 +316,43 @@ public final class QueuePair extends ContextObject {
     }
 
     /**
-     * Connects to a peer, with what {@link #localEndpoint()} was made with: takes the queue pair from RESET through
-     * INIT and RTR to RTS.
+     * Takes the queue pair from RESET to INIT, with what {@link #localEndpoint()} was made with. From then on receives
+     * can be posted: a peer that connects first and sends at once finds them, which matters where nothing is sent again
+     * (UC and UD). {@link #connect} and {@link #activate} do this by themselves when it has not been done.
+     *
+     * @throws IllegalArgumentException when this is in another state than RESET or INIT
+     * @throws VerbsException when a verb fails, or the port is down or has no GID
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public void initialize() {
+        localEndpoint();
+        QueuePairAttributes attributes = new QueuePairAttributes()
+                .state(QueuePairState.INIT)
+                .pkeyIndex(localOptions.pkeyIndex())
+                .port(localOptions.port());
+        if (type == QueuePairType.UD) {
+            attributes.qkey(localOptions.qkey());
+        } else {
+            attributes.accessFlags(remoteAccess(localOptions, context.queryDevice()));
+        }
+        modify(attributes);
+    }
+
+    private void initializeIfReset() {
+        if (state() == QueuePairState.RESET) {
+            initialize();
+        }
+    }
+
+    /**
+     * Connects to a peer, with what {@link #localEndpoint()} was made with: takes the queue pair from RESET or INIT
+     * through RTR to RTS.
      *
      * <p>A datagram queue pair has no peer; for it there is {@link #activate}.
      *
      * @param remote the peer's endpoint
-     * @throws IllegalArgumentException when this is a datagram queue pair, or is not in state RESET
+     * @throws IllegalArgumentException when this is a datagram queue pair, or is in another state than RESET or INIT
      * @throws VerbsException when a verb fails, for example because the peer's address cannot be resolved
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -338,11 +368,7 @@ public final class QueuePair extends ContextObject {
         PortAttributes port = requireUp(options.port());
         DeviceAttributes device = context.queryDevice();
 
-        modify(new QueuePairAttributes()
-                .state(QueuePairState.INIT)
-                .pkeyIndex(options.pkeyIndex())
-                .port(options.port())
-                .accessFlags(remoteAccess(options, device)));
+        initializeIfReset();
 
         QueuePairAttributes receiving = new QueuePairAttributes()
                 .state(QueuePairState.RTR)
@@ -407,10 +433,10 @@ public final class QueuePair extends ContextObject {
     }
 
     /**
-     * Makes a datagram queue pair ready, with what {@link #localEndpoint()} was made with: takes it from RESET through
-     * INIT and RTR to RTS.
+     * Makes a datagram queue pair ready, with what {@link #localEndpoint()} was made with: takes it from RESET or INIT
+     * through RTR to RTS.
      *
-     * @throws IllegalArgumentException when this is no datagram queue pair, or is not in state RESET
+     * @throws IllegalArgumentException when this is no datagram queue pair, or is in another state than RESET or INIT
      * @throws VerbsException when a verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -420,11 +446,7 @@ public final class QueuePair extends ContextObject {
             throw new IllegalArgumentException("a " + type + " queue pair needs a peer: connect it instead");
         }
         Endpoint local = localEndpoint();
-        modify(new QueuePairAttributes()
-                .state(QueuePairState.INIT)
-                .pkeyIndex(localOptions.pkeyIndex())
-                .port(localOptions.port())
-                .qkey(localOptions.qkey()));
+        initializeIfReset();
         modify(new QueuePairAttributes().state(QueuePairState.RTR));
         modify(new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(local.packetSequenceNumber()));
     }

@@ -67,6 +67,34 @@ class QueuePairStatesLabTest {
     }
 
     @Test
+    void shouldFindReceivesThatWerePostedBeforeConnecting() throws InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first());
+            CompletionQueue queue = context.createCompletionQueue(16);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            QueuePair queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.UC, queue));
+            Endpoint itself = queuePair.localEndpoint(LabDevices.connectOptions());
+            MemoryRegion region = domain.register(arena.allocate(128), AccessFlag.LOCAL_WRITE);
+            region.memory().setString(0, "early");
+
+            queuePair.initialize();
+            assertEquals(QueuePairState.INIT, queuePair.state());
+            queuePair.postReceive(ReceiveWorkRequest.allocate(arena, 1).id(1).add(region, 64, 64));
+            queuePair.connect(itself);
+            queuePair.postSend(SendWorkRequest.allocate(arena, 1).id(2).add(region, 0, 64));
+
+            WorkCompletions completions = new WorkCompletions(arena, 1);
+            long start = System.nanoTime();
+            while (queue.poll(completions) == 0) {
+                assertTrue(System.nanoTime() - start < 10_000_000_000L, "nothing arrives");
+                Thread.sleep(1);
+            }
+            assertEquals(1, completions.id(0));
+            assertEquals("early", region.memory().getString(64));
+        }
+    }
+
+    @Test
     void shouldTakeAReliableQueuePairToReadyByHand() {
         withQueuePair(QueuePairType.RC, queuePair -> {
             queuePair.modify(initial());
@@ -228,7 +256,7 @@ class QueuePairStatesLabTest {
             Endpoint peer = pair.b.queuePair.localEndpoint();
             IllegalArgumentException exception =
                     assertThrows(IllegalArgumentException.class, () -> pair.a.queuePair.connect(peer));
-            assertTrue(exception.getMessage().contains("RTS -> INIT"), exception::getMessage);
+            assertTrue(exception.getMessage().contains("RTS -> RTR"), exception::getMessage);
         }
     }
 

@@ -13,7 +13,6 @@ import org.rdmapanama.Endpoint;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttribute;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -88,7 +87,8 @@ final class PingPong {
                 .send()
                 .add(region, header, size)
                 .signaled(true)
-                .inline(size <= maxInline());
+                // The device may grant more than the nothing that was asked for.
+                .inline(size <= queuePair.capabilities().maxInlineData());
         completions = new WorkCompletions(arena, BATCH);
     }
 
@@ -103,11 +103,6 @@ final class PingPong {
      * @param timeout how long nothing may happen
      */
     record Settings(long size, int warmUp, int iterations, int receiveDepth, boolean events, Duration timeout) {}
-
-    /** What the device granted, which may be more than the nothing that was asked for. */
-    private int maxInline() {
-        return queuePair.query(QueuePairAttribute.CAP).capabilities().maxInlineData();
-    }
 
     Endpoint localEndpoint(ConnectOptions options) {
         return queuePair.localEndpoint(options);
