@@ -71,6 +71,20 @@ public final class Context extends VerbsObject {
         return open(arena, DeviceList.query().preferred());
     }
 
+    /**
+     * Opens the device of a name.
+     *
+     * @param arena who owns the open device and everything made on it
+     * @param deviceName kernel name, such as {@code mlx5_0}
+     * @return the open device
+     * @throws VerbsException when there is none of that name, listing those there are, or it cannot be opened
+     * @throws IllegalStateException when the arena is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static Context open(VerbsArena arena, String deviceName) {
+        return open(arena, DeviceList.query().byName(deviceName));
+    }
+
     static Context open(VerbsArena arena, Device device, Supplier<ProviderContext> opener) {
         arena.lock().lock();
         try {

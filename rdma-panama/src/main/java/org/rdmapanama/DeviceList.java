@@ -55,7 +55,7 @@ public final class DeviceList extends AbstractList<Device> {
             }
         }
         throw new VerbsException(
-                "ibv_get_device_list",
+                "ibv_open_device",
                 ENODEV,
                 "device " + name,
                 devices.isEmpty() ? noDevices() : "the devices present are " + names());
@@ -74,7 +74,7 @@ public final class DeviceList extends AbstractList<Device> {
             return byName(name);
         }
         if (devices.isEmpty()) {
-            throw new VerbsException("ibv_get_device_list", ENODEV, "", noDevices());
+            throw new VerbsException("ibv_open_device", ENODEV, "", noDevices());
         }
         return devices.get(0);
     }

@@ -523,14 +523,18 @@ public final class QueuePair extends ContextObject {
     }
 
     private int refused(String verb, int result) {
-        throw new VerbsException(
-                verb,
-                -result,
-                this + " in state " + QueuePairState.of(ibv_qp.state(struct)),
-                result == -Errno.EINVAL.number
-                        ? "the state, the opcode, the number of segments, the inline size or an atomic's alignment"
-                                + " does not fit this queue pair"
-                        : null);
+        QueuePairState state = QueuePairState.of(ibv_qp.state(struct));
+        throw new VerbsException(verb, -result, this + " in state " + state, cureOfPost(state, -result));
+    }
+
+    private static String cureOfPost(QueuePairState state, int errno) {
+        if (errno != Errno.EINVAL.number) {
+            return null;
+        }
+        if (state == QueuePairState.RESET || state == QueuePairState.INIT) {
+            return "connect or activate the queue pair first";
+        }
+        return "the opcode or an atomic's alignment does not fit this queue pair";
     }
 
     /**

@@ -9,6 +9,11 @@ import org.rdmapanama.ffm.verbs.ibv_recv_wr;
  * A work request for a receive queue, {@code struct ibv_recv_wr}: encoded once in native memory, posted as often as
  * wanted, and changed in place in between; see ibv_post_recv(3).
  *
+ * <p>{@snippet :
+ * ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 1).id(3).add(region, 0, 4096);
+ * qp.postReceive(receive);
+ * }
+ *
  * <p>The request itself may be changed or posted again as soon as posting returns. The memory that it points to belongs
  * to the device until it has completed. A datagram needs {@link AddressHandle#GRH_BYTES} bytes more than its data.
  *
