@@ -34,6 +34,7 @@ public final class Context extends VerbsObject {
 
     private final NodeType nodeType;
     private final TransportType transportType;
+    private int physicalPorts;
 
     private Context(VerbsArena arena, ProviderContext provider, Device device) {
         super(arena, provider.address());
@@ -174,8 +175,17 @@ public final class Context extends VerbsObject {
         }
     }
 
+    /** Asked once: a device has the same ports as long as it is open. */
+    private int physicalPorts() {
+        checkOpen();
+        if (physicalPorts == 0) {
+            physicalPorts = queryDevice().physicalPorts();
+        }
+        return physicalPorts;
+    }
+
     private void checkPort(int port) {
-        int ports = queryDevice().physicalPorts();
+        int ports = physicalPorts();
         if (port < 1 || port > ports) {
             throw new IllegalArgumentException(
                     this + " has no port " + port + ": it has " + ports + ", counted from 1");
@@ -192,7 +202,7 @@ public final class Context extends VerbsObject {
      */
     public List<GidEntry> gidTable() {
         int capacity = 0;
-        int ports = queryDevice().physicalPorts();
+        int ports = physicalPorts();
         for (int port = 1; port <= ports; port++) {
             capacity += queryPort(port).gidTableLength();
         }

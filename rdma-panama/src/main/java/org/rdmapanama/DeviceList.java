@@ -1,7 +1,6 @@
 package org.rdmapanama;
 
 import java.util.AbstractList;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
@@ -13,8 +12,6 @@ import org.rdmapanama.internal.provider.ProviderException;
  * thread, that owns nothing native.
  */
 public final class DeviceList extends AbstractList<Device> {
-    private static final int ENODEV = 19;
-
     private final List<Device> devices;
 
     private DeviceList(List<Device> devices) {
@@ -34,8 +31,7 @@ public final class DeviceList extends AbstractList<Device> {
 
     static DeviceList query(Provider provider) {
         try {
-            return new DeviceList(
-                    new ArrayList<>(provider.devices().stream().map(Device::new).toList()));
+            return new DeviceList(provider.devices().stream().map(Device::new).toList());
         } catch (ProviderException e) {
             throw new VerbsException(e.verb(), e.errno(), "", e.getMessage());
         }
@@ -56,7 +52,7 @@ public final class DeviceList extends AbstractList<Device> {
         }
         throw new VerbsException(
                 "ibv_open_device",
-                ENODEV,
+                Errno.ENODEV.number,
                 "device " + name,
                 devices.isEmpty() ? noDevices() : "the devices present are " + names());
     }
@@ -74,7 +70,7 @@ public final class DeviceList extends AbstractList<Device> {
             return byName(name);
         }
         if (devices.isEmpty()) {
-            throw new VerbsException("ibv_open_device", ENODEV, "", noDevices());
+            throw new VerbsException("ibv_open_device", Errno.ENODEV.number, "", noDevices());
         }
         return devices.get(0);
     }

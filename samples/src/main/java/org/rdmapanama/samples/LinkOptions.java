@@ -1,10 +1,12 @@
 package org.rdmapanama.samples;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.DeviceList;
+import org.rdmapanama.Endpoint;
 import org.rdmapanama.Mtu;
 import org.rdmapanama.VerbsArena;
 import picocli.CommandLine.Model.CommandSpec;
@@ -96,8 +98,26 @@ final class LinkOptions {
         return timeoutSeconds == 0 ? Duration.ofDays(36_500) : Duration.ofSeconds(timeoutSeconds);
     }
 
+    /** Waits, when accepting, for a client on the TCP port, and says so. */
+    EndpointExchange.Listener listen(PrintWriter out) throws IOException {
+        EndpointExchange.Listener listener = new EndpointExchange.Listener(tcpPort);
+        out.println("  waiting for a client on TCP port " + tcpPort);
+        out.flush();
+        return listener;
+    }
+
+    /** Reaches a server on the TCP port. */
+    EndpointExchange reach(String host) throws IOException, InterruptedException {
+        return EndpointExchange.connect(host, tcpPort, timeout(), () -> tellRefused(host));
+    }
+
+    static void print(PrintWriter out, String title, Endpoint endpoint) {
+        out.printf("  %-15s %s%n", title + ":", EndpointText.of(endpoint));
+        out.flush();
+    }
+
     /** Says that no server is there yet, so that nobody takes the wait for work. */
-    void tellRefused(String host) {
+    private void tellRefused(String host) {
         PrintWriter err = spec.commandLine().getErr();
         err.println(spec.qualifiedName() + ": nobody listens on " + host + ":" + tcpPort + " yet, trying on");
         err.flush();

@@ -116,7 +116,7 @@ final class PingPongCommand implements Callable<Integer> {
                     transport,
                     new PingPong.Settings(bytes, warmUp, iterations, receiveDepth, events, link.timeout()));
             Endpoint local = pingPong.localEndpoint(link.connectOptions(pathMtu));
-            print(out, "  local address:  ", local);
+            LinkOptions.print(out, "local address", local);
 
             if (host == null) {
                 serve(pingPong, local, out);
@@ -152,33 +152,25 @@ final class PingPongCommand implements Callable<Integer> {
     }
 
     private void serve(PingPong pingPong, Endpoint local, PrintWriter out) throws IOException {
-        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(link.tcpPort())) {
-            out.println("  waiting for a client on TCP port " + link.tcpPort());
-            out.flush();
+        try (EndpointExchange.Listener listener = link.listen(out)) {
             try (EndpointExchange exchange = listener.accept(link.timeout())) {
                 Endpoint remote = exchange.receive();
                 pingPong.connect(remote);
                 exchange.send(local);
                 exchange.receiveDone();
-                print(out, "  remote address: ", remote);
+                LinkOptions.print(out, "remote address", remote);
             }
         }
     }
 
     private void connect(PingPong pingPong, Endpoint local, PrintWriter out) throws IOException, InterruptedException {
-        try (EndpointExchange exchange =
-                EndpointExchange.connect(host, link.tcpPort(), link.timeout(), () -> link.tellRefused(host))) {
+        try (EndpointExchange exchange = link.reach(host)) {
             exchange.send(local);
             Endpoint remote = exchange.receive();
-            print(out, "  remote address: ", remote);
+            LinkOptions.print(out, "remote address", remote);
             pingPong.connect(remote);
             exchange.sendDone();
         }
-    }
-
-    private static void print(PrintWriter out, String title, Endpoint endpoint) {
-        out.println(title + EndpointText.of(endpoint));
-        out.flush();
     }
 
     private void report(PrintWriter out, PingPong pingPong, long bytes, long nanos) {

@@ -85,7 +85,7 @@ final class TransferCommand implements Callable<Integer> {
             checkChunk(context);
             TransferLink transfer = new TransferLink(arena, context, chunk.bytes(), depth, link.timeout());
             Endpoint local = transfer.localEndpoint(link.connectOptions(null));
-            print(out, "local address:  ", local);
+            LinkOptions.print(out, "local address", local);
             if (serve) {
                 serve(transfer, local, out);
             } else {
@@ -122,12 +122,10 @@ final class TransferCommand implements Callable<Integer> {
 
     private void serve(TransferLink transfer, Endpoint local, PrintWriter out)
             throws IOException, InterruptedException {
-        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(link.tcpPort())) {
-            out.println("  waiting for a client on TCP port " + link.tcpPort());
-            out.flush();
+        try (EndpointExchange.Listener listener = link.listen(out)) {
             try (EndpointExchange exchange = listener.accept(link.timeout())) {
                 Endpoint remote = exchange.receive();
-                print(out, "remote address: ", remote);
+                LinkOptions.print(out, "remote address", remote);
                 transfer.connect(remote);
                 exchange.send(local);
                 exchange.receiveDone();
@@ -140,20 +138,14 @@ final class TransferCommand implements Callable<Integer> {
     private void move(TransferLink transfer, Endpoint local, PrintWriter out) throws IOException, InterruptedException {
         // Registered before there is a peer that would have to wait for it.
         MemoryRegion region = transfer.register(size.bytes(), AccessFlag.LOCAL_WRITE);
-        try (EndpointExchange exchange =
-                EndpointExchange.connect(host, link.tcpPort(), link.timeout(), () -> link.tellRefused(host))) {
+        try (EndpointExchange exchange = link.reach(host)) {
             exchange.send(local);
             Endpoint remote = exchange.receive();
-            print(out, "remote address: ", remote);
+            LinkOptions.print(out, "remote address", remote);
             transfer.connect(remote);
             exchange.sendDone();
             transfer.watch(new Heartbeat(exchange.channel(), link.timeout()));
             new TransferClient(transfer, out, spec.commandLine().getErr()).run(region);
         }
-    }
-
-    private static void print(PrintWriter out, String title, Endpoint endpoint) {
-        out.println("  " + title + EndpointText.of(endpoint));
-        out.flush();
     }
 }

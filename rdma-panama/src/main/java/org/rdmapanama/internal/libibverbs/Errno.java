@@ -9,9 +9,13 @@ import java.lang.invoke.VarHandle;
 
 /** Turns what C functions return, and the errno they leave, into the results of the provider line. */
 final class Errno {
+    static final int EPERM = 1;
+    static final int ENOENT = 2;
+    static final int EINTR = 4;
     static final int EIO = 5;
     static final int EAGAIN = 11;
-    static final int EINTR = 4;
+    static final int EACCES = 13;
+    static final int ENODEV = 19;
     static final int EINVAL = 22;
     static final int ENOSYS = 38;
     static final int EOPNOTSUPP = 95;

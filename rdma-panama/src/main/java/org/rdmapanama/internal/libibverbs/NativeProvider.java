@@ -19,11 +19,6 @@ import org.rdmapanama.internal.provider.ProviderException;
 
 /** The devices of libibverbs. */
 public final class NativeProvider extends Provider {
-    private static final int ENODEV = 19;
-    private static final int ENOSYS = 38;
-    private static final int EACCES = 13;
-    private static final int EPERM = 1;
-    private static final int ENOENT = 2;
 
     /** Whether libibverbs is installed; without it {@link #devices()} fails. */
     public static boolean isAvailable() {
@@ -54,19 +49,19 @@ public final class NativeProvider extends Provider {
                 }
             }
         }
-        throw new ProviderException("ibv_open_device", ENODEV, "the device " + device.name() + " is gone");
+        throw new ProviderException("ibv_open_device", Errno.ENODEV, "the device " + device.name() + " is gone");
     }
 
     private static ProviderException cannotOpen(ProviderDevice device, int reported) {
         Path file = Path.of("/dev/infiniband", device.deviceFile());
         // When libibverbs may not open the file it looks below /dev/char, and reports what it did not find there.
         boolean denied = Files.exists(file) && !(Files.isReadable(file) && Files.isWritable(file));
-        int errno = reported == ENOENT && denied ? EACCES : reported;
+        int errno = reported == Errno.ENOENT && denied ? Errno.EACCES : reported;
         String cure = switch (errno) {
-            case EACCES, EPERM ->
+            case Errno.EACCES, Errno.EPERM ->
                 "this user may not open " + file
                         + ": give read and write permission to it (the rdma-core package brings udev rules)";
-            case ENOENT ->
+            case Errno.ENOENT ->
                 file + " does not exist: load the kernel module ib_uverbs, or, in a container,"
                         + " pass the device file in";
             default -> null;
@@ -109,7 +104,7 @@ public final class NativeProvider extends Provider {
                 addresses = Structs.at(list, count.get(JAVA_INT, 0) * JAVA_LONG.byteSize())
                         .toArray(JAVA_LONG);
             } catch (UnsatisfiedLinkError e) {
-                throw new ProviderException("ibv_get_device_list", ENOSYS, e.getMessage());
+                throw new ProviderException("ibv_get_device_list", Errno.ENOSYS, e.getMessage());
             }
         }
 
@@ -117,7 +112,7 @@ public final class NativeProvider extends Provider {
             return new ProviderException(
                     "ibv_get_device_list",
                     errno,
-                    errno == ENOSYS ? "the kernel has no RDMA subsystem: load the module ib_uverbs" : null);
+                    errno == Errno.ENOSYS ? "the kernel has no RDMA subsystem: load the module ib_uverbs" : null);
         }
 
         @Override
