@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
@@ -15,6 +16,7 @@ import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
+import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderException;
@@ -84,6 +86,31 @@ public final class Context extends VerbsObject {
      */
     public static Context open(VerbsArena arena, String deviceName) {
         return open(arena, DeviceList.query().byName(deviceName));
+    }
+
+    /**
+     * Makes a context for a device that other code of this process has opened.
+     *
+     * @param arena who owns everything made on it through this object
+     * @param nativeAddress address of the {@code struct ibv_context}
+     * @param ownership whether closing this object, or the arena, closes the device
+     * @return the open device
+     * @throws IllegalArgumentException when the address is 0
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the arena is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static Context ofNativeAddress(VerbsArena arena, long nativeAddress, Ownership ownership) {
+        if (nativeAddress == 0) {
+            throw new IllegalArgumentException("address 0 is no object");
+        }
+        Objects.requireNonNull(ownership, "ownership");
+        String name = NativeProvider.deviceNameOf(nativeAddress);
+        Context context = open(arena, DeviceList.query().byName(name), () -> NativeProvider.at(nativeAddress));
+        if (ownership == Ownership.BORROWED) {
+            context.borrow();
+        }
+        return context;
     }
 
     static Context open(VerbsArena arena, Device device, Supplier<ProviderContext> opener) {
@@ -402,20 +429,81 @@ public final class Context extends VerbsObject {
     /** Makes an object of this context: a failed verb throws, and the object is found in events by its address. */
     <T extends VerbsObject> T create(
             String verb, String arguments, Cures cures, LongSupplier nativeCreate, LongMapper<T> wrapper) {
+        return create(verb, arguments, cures, null, nativeCreate, wrapper);
+    }
+
+    /**
+     * Makes an object of this context.
+     *
+     * @param capability where to see whether a device has this verb, or null when every device has it
+     * @throws UnsupportedVerbException when the device does not have it
+     */
+    <T extends VerbsObject> T create(
+            String verb,
+            String arguments,
+            Cures cures,
+            String capability,
+            LongSupplier nativeCreate,
+            LongMapper<T> wrapper) {
         arena.lock().lock();
         try {
             checkOpen();
             long result = nativeCreate.getAsLong();
             if (result < 0) {
-                int errno = (int) -result;
-                throw new VerbsException(verb, errno, describe(arguments), cures == null ? null : cures.of(errno));
+                throw failure(verb, (int) -result, arguments, cures, capability);
             }
-            T object = wrapper.apply(result);
-            objects.put(result, object);
-            return object;
+            return adopt(wrapper.apply(result));
         } finally {
             arena.lock().unlock();
         }
+    }
+
+    /** Makes a Java object for a native one that exists already. */
+    <T extends VerbsObject> T wrap(long nativeAddress, Ownership ownership, LongMapper<T> wrapper) {
+        if (nativeAddress == 0) {
+            throw new IllegalArgumentException("address 0 is no object");
+        }
+        Objects.requireNonNull(ownership, "ownership");
+        arena.lock().lock();
+        try {
+            checkOpen();
+            VerbsObject known = objects.get(nativeAddress);
+            if (known != null) {
+                throw new IllegalArgumentException("there is an object for this address already: " + known);
+            }
+            T object = wrapper.apply(nativeAddress);
+            if (ownership == Ownership.BORROWED) {
+                object.borrow();
+            }
+            return adopt(object);
+        } finally {
+            arena.lock().unlock();
+        }
+    }
+
+    private <T extends VerbsObject> T adopt(T object) {
+        objects.put(object.address, object);
+        return object;
+    }
+
+    /**
+     * What to throw for a verb that failed.
+     *
+     * @param capability where to see whether a device has this verb, or null when every device has it
+     */
+    RuntimeException failure(String verb, int errno, String arguments, Cures cures, String capability) {
+        if (capability != null && (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number)) {
+            return new UnsupportedVerbException(verb, errno, name, arguments, capability);
+        }
+        return new VerbsException(verb, errno, describe(arguments), cures == null ? null : cures.of(errno));
+    }
+
+    /** Throws when a verb failed. */
+    long check(String verb, long result, String arguments, String capability) {
+        if (result < 0) {
+            throw failure(verb, (int) -result, arguments, null, capability);
+        }
+        return result;
     }
 
     void forget(VerbsObject object) {
@@ -469,11 +557,22 @@ public final class Context extends VerbsObject {
         return super.closeTree(failure);
     }
 
-    /** All queue pairs that are open. */
+    @Override
+    void prepareToClose() {
+        objects.values().forEach(VerbsObject::prepareToClose);
+    }
+
+    @Override
+    void stayOpen() {
+        objects.values().forEach(VerbsObject::stayOpen);
+    }
+
+    /** All queue pairs that are open and end here. */
     List<QueuePair> queuePairs() {
         return objects.values().stream()
                 .filter(QueuePair.class::isInstance)
                 .map(QueuePair.class::cast)
+                .filter(queuePair -> !queuePair.isBorrowed())
                 .toList();
     }
 

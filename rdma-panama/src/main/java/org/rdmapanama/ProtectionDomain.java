@@ -19,6 +19,22 @@ public final class ProtectionDomain extends ContextObject {
     }
 
     /**
+     * Makes a protection domain for one that other code of this process has made.
+     *
+     * @param context the open device that it was made on
+     * @param nativeAddress address of the {@code struct ibv_pd}
+     * @param ownership whether closing this object ends the native one
+     * @return the protection domain
+     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the context is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static ProtectionDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
+        return context.wrap(nativeAddress, ownership, pd -> new ProtectionDomain(context, pd));
+    }
+
+    /**
      * Registers memory, so that the device may use it; see ibv_reg_mr(3).
      *
      * <p>The memory must live as long as the device may use it. Therefore it comes from the {@link VerbsArena} of this

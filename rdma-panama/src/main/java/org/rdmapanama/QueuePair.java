@@ -78,7 +78,8 @@ public final class QueuePair extends ContextObject {
             return protectionDomain.context.create(
                     "ibv_create_qp",
                     options.toString(),
-                    errno -> cureOfCreate(protectionDomain.context, options, errno),
+                    errno -> cureOfCreate(protectionDomain.context, errno),
+                    options.type().capability(),
                     () -> {
                         protectionDomain.checkOpen();
                         options.sendQueue().checkOpen();
@@ -94,14 +95,11 @@ public final class QueuePair extends ContextObject {
         }
     }
 
-    private static String cureOfCreate(Context context, QueuePairOptions options, int errno) {
+    private static String cureOfCreate(Context context, int errno) {
         if (errno == Errno.EINVAL.number) {
             DeviceAttributes device = context.queryDevice();
             return "the device allows " + device.maxWorkRequests() + " work requests and " + device.maxSegments()
                     + " segments at most, and may allow less inline data";
-        }
-        if (errno == Errno.EOPNOTSUPP.number) {
-            return context + " has no " + options.type() + " queue pairs";
         }
         if (errno == Errno.ENOMEM.number) {
             return "the device is out of queue pairs, or the limit of locked memory (RLIMIT_MEMLOCK), "

@@ -36,6 +36,16 @@ public enum QueuePairType {
         return code;
     }
 
+    /** Where to see whether a device has queue pairs of this type. */
+    String capability() {
+        return switch (this) {
+            case RC, UC, UD -> "the node and transport type of the device: " + this + " is part of InfiniBand and RoCE";
+            case RAW_PACKET -> "DeviceAttributes.maxRawEthernetQueuePairs and DeviceAttributes.rawPacketCapabilities";
+            case XRC_SEND, XRC_RECV -> "DeviceCapability.XRC in DeviceAttributes.capabilities";
+            case DRIVER -> "the documentation of the driver";
+        };
+    }
+
     /**
      * The constant of a value in C.
      *

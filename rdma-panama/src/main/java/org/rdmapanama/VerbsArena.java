@@ -123,7 +123,9 @@ public final class VerbsArena implements Arena {
      * reported in the log.
      *
      * @throws IllegalStateException when another thread is using memory of this arena in a call of its own, such as
-     *     writing it to a channel: everything else is closed then, and closing again frees the memory
+     *     writing it to a channel: everything else is closed then, and closing again frees the memory; or when another
+     *     thread is in the middle of a batch on an extended queue and does not end it within two seconds: nothing is
+     *     closed then
      * @throws VerbsException when a verb failed; further failures are suppressed exceptions of the first
      * @throws WrongThreadException when this arena is confined to another thread
      */
@@ -135,6 +137,7 @@ public final class VerbsArena implements Arena {
             if (freed) {
                 return;
             }
+            prepare();
             closed = true;
             VerbsException failure = null;
             for (Context context : List.copyOf(contexts)) {
@@ -146,6 +149,15 @@ public final class VerbsArena implements Arena {
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void prepare() {
+        try {
+            contexts.forEach(Context::prepareToClose);
+        } catch (IllegalStateException notReady) {
+            contexts.forEach(Context::stayOpen);
+            throw notReady;
         }
     }
 

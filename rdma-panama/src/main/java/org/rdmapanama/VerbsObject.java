@@ -41,6 +41,9 @@ abstract class VerbsObject implements AutoCloseable {
     /** Guarded by the arena's lock. */
     private boolean destroyed;
 
+    /** Whether somebody else ends the native object. Guarded by the arena's lock. */
+    private boolean borrowed;
+
     /**
      * To be called with the arena's lock held.
      *
@@ -68,6 +71,34 @@ abstract class VerbsObject implements AutoCloseable {
     /** What this is, for messages: "queue pair 17 of rxe0". */
     @Override
     public abstract String toString();
+
+    /** From now on somebody else ends the native object. */
+    final void borrow() {
+        borrowed = true;
+    }
+
+    final boolean isBorrowed() {
+        return borrowed;
+    }
+
+    /**
+     * Called before anything of the tree that this belongs to is closed, with the arena's lock held: what another
+     * thread is in the middle of must be over, or the whole tree stays open.
+     *
+     * @throws IllegalStateException when something is not over in time
+     */
+    void prepareToClose() {
+        for (VerbsObject child : children) {
+            child.prepareToClose();
+        }
+    }
+
+    /** Takes back {@link #prepareToClose}, because something else in the tree was not ready. */
+    void stayOpen() {
+        for (VerbsObject child : children) {
+            child.stayOpen();
+        }
+    }
 
     /** Called once this is closed, whether or not the verb worked. */
     void closed(@SuppressWarnings("unused") boolean destroyed) {}
@@ -99,6 +130,8 @@ abstract class VerbsObject implements AutoCloseable {
      *
      * @throws VerbsException when a verb failed; the object counts as closed all the same, and further failures are
      *     suppressed exceptions of the first
+     * @throws IllegalStateException when another thread is in the middle of a batch on an extended queue and does not
+     *     end it within two seconds; nothing is closed then
      * @throws WrongThreadException when the arena is confined to another thread
      */
     @Override
@@ -107,12 +140,25 @@ abstract class VerbsObject implements AutoCloseable {
         VerbsException failure;
         arena.lock().lock();
         try {
+            if (!destroyed) {
+                prepare();
+            }
             failure = closeTree(null);
         } finally {
             arena.lock().unlock();
         }
         if (failure != null) {
             throw failure;
+        }
+    }
+
+    /** Makes the whole tree ready, or leaves it open. */
+    final void prepare() {
+        try {
+            prepareToClose();
+        } catch (IllegalStateException notReady) {
+            stayOpen();
+            throw notReady;
         }
     }
 
@@ -127,7 +173,7 @@ abstract class VerbsObject implements AutoCloseable {
             failure = child.closeTree(failure);
         }
         shut();
-        int result = destroy();
+        int result = borrowed ? 0 : destroy();
         if (result < 0) {
             VerbsException mine = new VerbsException(destroyVerb(), -result, toString(), null);
             if (failure == null) {

@@ -11,7 +11,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
+import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.SendVerbs;
 
 /**
  * Passes every call on to the real device, and remembers those that begin, use up or end something. A test can make a
@@ -28,6 +30,8 @@ class RecordingProvider extends ProviderContext {
     private final AtomicInteger flushed = new AtomicInteger();
     private final Map<String, Integer> failures = new HashMap<>();
     private final Map<String, Runnable> observers = new HashMap<>();
+    private final Map<String, Long> sizes = new HashMap<>();
+    private final Map<String, byte[]> structures = new HashMap<>();
 
     RecordingProvider(ProviderContext real) {
         this.real = real;
@@ -70,6 +74,23 @@ class RecordingProvider extends ProviderContext {
         return flushed.get();
     }
 
+    /** Keeps so many bytes of the structure that the next calls of a method pass. */
+    void keepBytes(String method, long size) {
+        sizes.put(method, size);
+    }
+
+    /** What the last call of a method passed. */
+    byte[] bytesOf(String method) {
+        return structures.get(method);
+    }
+
+    private void remember(String method, long structure) {
+        Long size = sizes.get(method);
+        if (size != null) {
+            structures.put(method, at(structure, size).toArray(ValueLayout.JAVA_BYTE));
+        }
+    }
+
     private int record(String verb, long object) {
         calls.add(new Call(verb, object));
         Runnable observer = observers.get(verb);
@@ -108,6 +129,16 @@ class RecordingProvider extends ProviderContext {
     }
 
     @Override
+    public SendVerbs sendVerbs() {
+        return real.sendVerbs();
+    }
+
+    @Override
+    public CompletionVerbs completionVerbs() {
+        return real.completionVerbs();
+    }
+
+    @Override
     public int close() {
         int failure = record("close_device", address());
         return failure < 0 ? failure : real.close();
@@ -115,11 +146,13 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public int queryDevice(long attributes) {
+        remember("queryDevice", attributes);
         return real.queryDevice(attributes);
     }
 
     @Override
     public int queryPort(int port, long attributes) {
+        remember("queryPort", attributes);
         return real.queryPort(port, attributes);
     }
 
@@ -213,17 +246,20 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public long createQueuePair(long protectionDomain, long initialAttributes) {
+        remember("createQueuePair", initialAttributes);
         return real.createQueuePair(protectionDomain, initialAttributes);
     }
 
     @Override
     public int modifyQueuePair(long queuePair, long attributes, int mask) {
+        remember("modifyQueuePair", attributes);
         int failure = record("modify_qp", queuePair);
         return failure < 0 ? failure : real.modifyQueuePair(queuePair, attributes, mask);
     }
 
     @Override
     public int queryQueuePair(long queuePair, long attributes, int mask, long initialAttributes) {
+        remember("queryQueuePair", attributes);
         return real.queryQueuePair(queuePair, attributes, mask, initialAttributes);
     }
 
@@ -253,6 +289,7 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public long createAddressHandle(long protectionDomain, long attributes) {
+        remember("createAddressHandle", attributes);
         return real.createAddressHandle(protectionDomain, attributes);
     }
 
@@ -260,5 +297,378 @@ class RecordingProvider extends ProviderContext {
     public int destroyAddressHandle(long addressHandle) {
         int failure = record("destroy_ah", addressHandle);
         return failure < 0 ? failure : real.destroyAddressHandle(addressHandle);
+    }
+
+    @Override
+    public int queryGid(int port, int index, long gid) {
+        return real.queryGid(port, index, gid);
+    }
+
+    @Override
+    public int queryGidEx(int port, int index, long entry) {
+        return real.queryGidEx(port, index, entry);
+    }
+
+    @Override
+    public int pkeyIndex(int port, int pkey) {
+        return real.pkeyIndex(port, pkey);
+    }
+
+    @Override
+    public int queryRealTime(long values) {
+        remember("queryRealTime", values);
+        return real.queryRealTime(values);
+    }
+
+    @Override
+    public int resolveEthernetAddress(long attributes, long mac, long vlan) {
+        remember("resolveEthernetAddress", attributes);
+        return real.resolveEthernetAddress(attributes, mac, vlan);
+    }
+
+    @Override
+    public long importProtectionDomain(int handle) {
+        return real.importProtectionDomain(handle);
+    }
+
+    @Override
+    public void unimportProtectionDomain(long protectionDomain) {
+        record("unimport_pd", protectionDomain);
+        real.unimportProtectionDomain(protectionDomain);
+    }
+
+    @Override
+    public long importMemoryRegion(long protectionDomain, int handle) {
+        return real.importMemoryRegion(protectionDomain, handle);
+    }
+
+    @Override
+    public void unimportMemoryRegion(long memoryRegion) {
+        record("unimport_mr", memoryRegion);
+        real.unimportMemoryRegion(memoryRegion);
+    }
+
+    @Override
+    public long importDeviceMemory(int handle) {
+        return real.importDeviceMemory(handle);
+    }
+
+    @Override
+    public void unimportDeviceMemory(long deviceMemory) {
+        record("unimport_dm", deviceMemory);
+        real.unimportDeviceMemory(deviceMemory);
+    }
+
+    @Override
+    public long allocateThreadDomain(long attributes) {
+        remember("allocateThreadDomain", attributes);
+        return real.allocateThreadDomain(attributes);
+    }
+
+    @Override
+    public int deallocateThreadDomain(long threadDomain) {
+        int failure = record("dealloc_td", threadDomain);
+        return failure < 0 ? failure : real.deallocateThreadDomain(threadDomain);
+    }
+
+    @Override
+    public long allocateParentDomain(long attributes) {
+        remember("allocateParentDomain", attributes);
+        return real.allocateParentDomain(attributes);
+    }
+
+    @Override
+    public long openXrcDomain(long attributes) {
+        remember("openXrcDomain", attributes);
+        return real.openXrcDomain(attributes);
+    }
+
+    @Override
+    public int closeXrcDomain(long xrcDomain) {
+        int failure = record("close_xrcd", xrcDomain);
+        return failure < 0 ? failure : real.closeXrcDomain(xrcDomain);
+    }
+
+    @Override
+    public int reregisterMemory(
+            long memoryRegion, int flags, long protectionDomain, long address, long length, int access, long code) {
+        int failure = record("rereg_mr", memoryRegion);
+        return failure < 0
+                ? failure
+                : real.reregisterMemory(memoryRegion, flags, protectionDomain, address, length, access, code);
+    }
+
+    @Override
+    public long registerDmaBuffer(long protectionDomain, long offset, long length, long iova, int fd, int access) {
+        return real.registerDmaBuffer(protectionDomain, offset, length, iova, fd, access);
+    }
+
+    @Override
+    public long allocateNullRegion(long protectionDomain) {
+        return real.allocateNullRegion(protectionDomain);
+    }
+
+    @Override
+    public int advise(long protectionDomain, int advice, int flags, long list, int count) {
+        remember("advise", list);
+        return real.advise(protectionDomain, advice, flags, list, count);
+    }
+
+    @Override
+    public long allocateDeviceMemory(long attributes) {
+        remember("allocateDeviceMemory", attributes);
+        return real.allocateDeviceMemory(attributes);
+    }
+
+    @Override
+    public int freeDeviceMemory(long deviceMemory) {
+        int failure = record("free_dm", deviceMemory);
+        return failure < 0 ? failure : real.freeDeviceMemory(deviceMemory);
+    }
+
+    @Override
+    public int copyToDeviceMemory(long deviceMemory, long offset, long host, long length) {
+        return real.copyToDeviceMemory(deviceMemory, offset, host, length);
+    }
+
+    @Override
+    public int copyFromDeviceMemory(long host, long deviceMemory, long offset, long length) {
+        return real.copyFromDeviceMemory(host, deviceMemory, offset, length);
+    }
+
+    @Override
+    public long registerDeviceMemory(long protectionDomain, long deviceMemory, long offset, long length, int access) {
+        return real.registerDeviceMemory(protectionDomain, deviceMemory, offset, length, access);
+    }
+
+    @Override
+    public long allocateMemoryWindow(long protectionDomain, int type) {
+        return real.allocateMemoryWindow(protectionDomain, type);
+    }
+
+    @Override
+    public int deallocateMemoryWindow(long memoryWindow) {
+        int failure = record("dealloc_mw", memoryWindow);
+        return failure < 0 ? failure : real.deallocateMemoryWindow(memoryWindow);
+    }
+
+    @Override
+    public int bindMemoryWindow(long queuePair, long memoryWindow, long bind) {
+        remember("bindMemoryWindow", bind);
+        return real.bindMemoryWindow(queuePair, memoryWindow, bind);
+    }
+
+    @Override
+    public long createExtendedCompletionQueue(long attributes) {
+        remember("createExtendedCompletionQueue", attributes);
+        return real.createExtendedCompletionQueue(attributes);
+    }
+
+    @Override
+    public int resizeCompletionQueue(long completionQueue, int entries) {
+        return real.resizeCompletionQueue(completionQueue, entries);
+    }
+
+    @Override
+    public int modifyCompletionQueue(long completionQueue, long attributes) {
+        remember("modifyCompletionQueue", attributes);
+        return real.modifyCompletionQueue(completionQueue, attributes);
+    }
+
+    @Override
+    public long createSharedReceiveQueue(long protectionDomain, long initialAttributes) {
+        remember("createSharedReceiveQueue", initialAttributes);
+        return real.createSharedReceiveQueue(protectionDomain, initialAttributes);
+    }
+
+    @Override
+    public long createExtendedSharedReceiveQueue(long initialAttributes) {
+        remember("createExtendedSharedReceiveQueue", initialAttributes);
+        return real.createExtendedSharedReceiveQueue(initialAttributes);
+    }
+
+    @Override
+    public int modifySharedReceiveQueue(long sharedReceiveQueue, long attributes, int mask) {
+        remember("modifySharedReceiveQueue", attributes);
+        return real.modifySharedReceiveQueue(sharedReceiveQueue, attributes, mask);
+    }
+
+    @Override
+    public int querySharedReceiveQueue(long sharedReceiveQueue, long attributes) {
+        remember("querySharedReceiveQueue", attributes);
+        return real.querySharedReceiveQueue(sharedReceiveQueue, attributes);
+    }
+
+    @Override
+    public int sharedReceiveQueueNumber(long sharedReceiveQueue, long number) {
+        return real.sharedReceiveQueueNumber(sharedReceiveQueue, number);
+    }
+
+    @Override
+    public int destroySharedReceiveQueue(long sharedReceiveQueue) {
+        int failure = record("destroy_srq", sharedReceiveQueue);
+        return failure < 0 ? failure : real.destroySharedReceiveQueue(sharedReceiveQueue);
+    }
+
+    @Override
+    public int postSharedReceive(long sharedReceiveQueue, long workRequest, long bad) {
+        int failure = record("post_srq_recv", sharedReceiveQueue);
+        return failure < 0 ? failure : real.postSharedReceive(sharedReceiveQueue, workRequest, bad);
+    }
+
+    @Override
+    public int postSharedOperations(long sharedReceiveQueue, long operation, long bad) {
+        remember("postSharedOperations", operation);
+        return real.postSharedOperations(sharedReceiveQueue, operation, bad);
+    }
+
+    @Override
+    public long createExtendedQueuePair(long initialAttributes) {
+        remember("createExtendedQueuePair", initialAttributes);
+        return real.createExtendedQueuePair(initialAttributes);
+    }
+
+    @Override
+    public long openQueuePair(long attributes) {
+        remember("openQueuePair", attributes);
+        return real.openQueuePair(attributes);
+    }
+
+    @Override
+    public long extended(long queuePair) {
+        return real.extended(queuePair);
+    }
+
+    @Override
+    public int modifyRateLimit(long queuePair, long attributes) {
+        remember("modifyRateLimit", attributes);
+        return real.modifyRateLimit(queuePair, attributes);
+    }
+
+    @Override
+    public int queryDataInOrder(long queuePair, int opcode, int flags) {
+        return real.queryDataInOrder(queuePair, opcode, flags);
+    }
+
+    @Override
+    public int setEce(long queuePair, long ece) {
+        remember("setEce", ece);
+        return real.setEce(queuePair, ece);
+    }
+
+    @Override
+    public int queryEce(long queuePair, long ece) {
+        remember("queryEce", ece);
+        return real.queryEce(queuePair, ece);
+    }
+
+    @Override
+    public int attachMulticast(long queuePair, long gid, int lid) {
+        return real.attachMulticast(queuePair, gid, lid);
+    }
+
+    @Override
+    public int detachMulticast(long queuePair, long gid, int lid) {
+        return real.detachMulticast(queuePair, gid, lid);
+    }
+
+    @Override
+    public int initAddressFromCompletion(int port, long completion, long grh, long attributes) {
+        remember("initAddressFromCompletion", attributes);
+        return real.initAddressFromCompletion(port, completion, grh, attributes);
+    }
+
+    @Override
+    public long createAddressHandleFromCompletion(long protectionDomain, long completion, long grh, int port) {
+        return real.createAddressHandleFromCompletion(protectionDomain, completion, grh, port);
+    }
+
+    @Override
+    public long createWorkQueue(long initialAttributes) {
+        remember("createWorkQueue", initialAttributes);
+        return real.createWorkQueue(initialAttributes);
+    }
+
+    @Override
+    public int modifyWorkQueue(long workQueue, long attributes) {
+        remember("modifyWorkQueue", attributes);
+        return real.modifyWorkQueue(workQueue, attributes);
+    }
+
+    @Override
+    public int destroyWorkQueue(long workQueue) {
+        int failure = record("destroy_wq", workQueue);
+        return failure < 0 ? failure : real.destroyWorkQueue(workQueue);
+    }
+
+    @Override
+    public int postWorkQueueReceive(long workQueue, long workRequest, long bad) {
+        return real.postWorkQueueReceive(workQueue, workRequest, bad);
+    }
+
+    @Override
+    public long createIndirectionTable(long initialAttributes) {
+        remember("createIndirectionTable", initialAttributes);
+        return real.createIndirectionTable(initialAttributes);
+    }
+
+    @Override
+    public int destroyIndirectionTable(long table) {
+        int failure = record("destroy_rwq_ind_table", table);
+        return failure < 0 ? failure : real.destroyIndirectionTable(table);
+    }
+
+    @Override
+    public long createFlow(long queuePair, long attributes) {
+        remember("createFlow", attributes);
+        return real.createFlow(queuePair, attributes);
+    }
+
+    @Override
+    public int destroyFlow(long flow) {
+        int failure = record("destroy_flow", flow);
+        return failure < 0 ? failure : real.destroyFlow(flow);
+    }
+
+    @Override
+    public long createFlowActionEsp(long attributes) {
+        remember("createFlowActionEsp", attributes);
+        return real.createFlowActionEsp(attributes);
+    }
+
+    @Override
+    public int modifyFlowActionEsp(long action, long attributes) {
+        remember("modifyFlowActionEsp", attributes);
+        return real.modifyFlowActionEsp(action, attributes);
+    }
+
+    @Override
+    public int destroyFlowAction(long action) {
+        int failure = record("destroy_flow_action", action);
+        return failure < 0 ? failure : real.destroyFlowAction(action);
+    }
+
+    @Override
+    public long createCounters(long attributes) {
+        remember("createCounters", attributes);
+        return real.createCounters(attributes);
+    }
+
+    @Override
+    public int destroyCounters(long counters) {
+        int failure = record("destroy_counters", counters);
+        return failure < 0 ? failure : real.destroyCounters(counters);
+    }
+
+    @Override
+    public int attachCountersToFlow(long counters, long attributes, long flow) {
+        remember("attachCountersToFlow", attributes);
+        return real.attachCountersToFlow(counters, attributes, flow);
+    }
+
+    @Override
+    public int readCounters(long counters, long values, int count, int flags) {
+        remember("readCounters", values);
+        return real.readCounters(counters, values, count, flags);
     }
 }

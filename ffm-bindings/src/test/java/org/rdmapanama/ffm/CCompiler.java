@@ -11,7 +11,7 @@ import java.util.List;
  * This machine's C compiler with the installed headers of rdma-core, or with those in the folder that the environment
  * variable RDMA_CORE_INCLUDE names.
  */
-final class CCompiler {
+public final class CCompiler {
     private static final String INCLUDES = """
             #include <stddef.h>
             #include <stdio.h>
@@ -26,7 +26,7 @@ final class CCompiler {
     private final Path folder;
 
     /** Fails with what to install unless the compiler and all headers are there. */
-    CCompiler(final Path folder) throws IOException {
+    public CCompiler(final Path folder) throws IOException {
         this.folder = folder;
         try {
             checkIncludeFolder();
@@ -39,7 +39,8 @@ final class CCompiler {
         }
     }
 
-    boolean accepts(final String expression) {
+    /** Whether an expression compiles. */
+    public boolean accepts(final String expression) {
         try {
             compile("long value(void) { return " + expression + "; }\n", "-fsyntax-only");
             return true;
@@ -49,7 +50,7 @@ final class CCompiler {
     }
 
     /** Returns what the program prints. */
-    String run(final String source) throws IOException {
+    public String run(final String source) throws IOException {
         final String program = folder.resolve("program").toString();
         compile(source, "-o", program);
         return execute(List.of(program));

@@ -32,20 +32,55 @@ final class Errno {
         return arena.allocate(STATE);
     }
 
+    /** A call that returns a pointer, given the segment for its errno. */
+    @FunctionalInterface
+    interface PointerCall {
+        long call(MemorySegment state) throws Throwable;
+    }
+
+    /** A call that returns an int, given the segment for its errno. */
+    @FunctionalInterface
+    interface IntCall {
+        int call(MemorySegment state) throws Throwable;
+    }
+
     /** For functions that return a pointer, NULL for failure with errno set. */
-    static long pointer(long result, MemorySegment state) {
-        return result != 0 ? result : -captured(state);
+    static long pointer(PointerCall function) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment state = allocate(arena);
+            long result = function.call(state);
+            return result != 0 ? result : -captured(state);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
     }
 
     /**
      * For functions that return zero for success. Failure is an errno in most of libibverbs, -1 with errno set in the
      * older parts of it, and a negated errno in some drivers.
      */
-    static int status(int result, MemorySegment state) {
-        return result == -1 ? -captured(state) : status(result);
+    static int status(IntCall function) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment state = allocate(arena);
+            int result = function.call(state);
+            return result == -1 ? -captured(state) : status(result);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
     }
 
-    /** The same for functions of the driver, whose errno is not captured: -1 then says nothing of the reason. */
+    /** For functions that return an index from zero, -1 for failure with errno set. */
+    static int index(IntCall function) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment state = allocate(arena);
+            int result = function.call(state);
+            return result >= 0 ? result : -captured(state);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    /** As {@link #status(IntCall)}, for functions of the driver whose errno is not captured: -1 then says nothing of the reason. */
     static int status(int result) {
         if (result == -1) {
             return -EIO;

@@ -9,12 +9,18 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_context_ops;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
-import org.rdmapanama.ffm.verbs.posix_mutex;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_wq;
+import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.ffm.verbs.verbs_context;
 
 /**
@@ -39,6 +45,20 @@ final class InlineVerbs {
     private static final MethodHandle POLL_CQ = pointer(POLL_CQ_TYPE);
     private static final MethodHandle POLL_CQ_CRITICAL = pointer(POLL_CQ_TYPE, Linker.Option.critical(false));
     private static final MethodHandle REQ_NOTIFY_CQ = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle ALLOC_MW =
+            pointer(FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+    private static final MethodHandle DEALLOC_MW = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG), Errno.CAPTURE);
+    private static final MethodHandle BIND_MW = pointer(INT_OF_3_ADDRESSES, Errno.CAPTURE);
+    private static final MethodHandle MEMCPY_TO_DM =
+            pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
+    private static final MethodHandle MEMCPY_FROM_DM =
+            pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
+    private static final MethodHandle ADVISE_MR =
+            pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+    private static final MethodHandle REG_DM_MR = pointer(
+            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+    private static final MethodHandle READ_COUNTERS =
+            pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT), Errno.CAPTURE);
     private static final MethodHandle QUERY_PORT =
             pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_BYTE, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle QUERY_DEVICE_EX =
@@ -47,19 +67,12 @@ final class InlineVerbs {
     /** __VERBS_ABI_IS_EXTENDED. */
     private static final long ABI_IS_EXTENDED = -1L;
 
-    /**
-     * The bindings are generated on x86-64, where glibc's mutex has 40 bytes; on AArch64 it has 48. What lies behind
-     * the mutex of an {@code ibv_context} moves by the difference.
-     */
-    private static final long MUTEX_GROWTH =
-            System.getProperty("os.arch").equals("aarch64") ? 48 - posix_mutex.sizeof() : 0;
-
-    private static final long ABI_COMPAT = ibv_context.abi_compat$offset() + MUTEX_GROWTH;
-    private static final long SIZE_OF_VERBS_CONTEXT = verbs_context.sizeof() + MUTEX_GROWTH;
+    private static final long ABI_COMPAT = ibv_context.abi_compat$offset() + Pthread.MUTEX_GROWTH;
+    private static final long SIZE_OF_VERBS_CONTEXT = verbs_context.sizeof() + Pthread.MUTEX_GROWTH;
 
     /** All of memory: the pointers followed here come from libibverbs, which says how far they reach. */
     @SuppressWarnings("restricted")
-    private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private InlineVerbs() {}
 
@@ -76,6 +89,16 @@ final class InlineVerbs {
     /** {@code context->ops.post_recv}, which {@link #post} takes. */
     static MemorySegment postRecvOf(long context) {
         return op(context, ibv_context_ops.post_recv$offset());
+    }
+
+    /** {@code context->ops.post_srq_recv}, which {@link #post} takes. */
+    static MemorySegment postSrqRecvOf(long context) {
+        return op(context, ibv_context_ops.post_srq_recv$offset());
+    }
+
+    /** {@code wq->post_recv}, which {@link #post} takes. */
+    static MemorySegment postWqRecvOf(long wq) {
+        return MEMORY.get(ADDRESS, wq + ibv_wq.post_recv$offset());
     }
 
     /** {@code context->ops.poll_cq}, which {@link #pollCq} takes. */
@@ -184,11 +207,104 @@ final class InlineVerbs {
         return Libibverbs.regMrIova2(pd, address, length, iova, access);
     }
 
+    /** ibv_alloc_mw: NULL and errno. */
+    static long allocMw(long context, long pd, int type) {
+        MemorySegment function = op(context, ibv_context_ops.alloc_mw$offset());
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : Errno.pointer(errno -> (long) ALLOC_MW.invokeExact(function, errno, pd, type));
+    }
+
+    /** ibv_dealloc_mw: an errno. */
+    static int deallocMw(long context, long mw) {
+        MemorySegment function = op(context, ibv_context_ops.dealloc_mw$offset());
+        return Errno.status(errno -> (int) DEALLOC_MW.invokeExact(function, errno, mw));
+    }
+
+    /** ibv_bind_mw without its checks: an errno. */
+    static int bindMw(long context, long qp, long mw, long bind) {
+        MemorySegment function = op(context, ibv_context_ops.bind_mw$offset());
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : Errno.status(errno -> (int) BIND_MW.invokeExact(function, errno, qp, mw, bind));
+    }
+
+    /** ibv_memcpy_to_dm: an errno. */
+    static int memcpyToDm(long dm, long offset, long host, long length) {
+        MemorySegment function = MEMORY.get(ADDRESS, dm + ibv_dm.memcpy_to_dm$offset());
+        return Errno.status(errno -> (int) MEMCPY_TO_DM.invokeExact(function, errno, dm, offset, host, length));
+    }
+
+    /** ibv_memcpy_from_dm: an errno. */
+    static int memcpyFromDm(long host, long dm, long offset, long length) {
+        MemorySegment function = MEMORY.get(ADDRESS, dm + ibv_dm.memcpy_from_dm$offset());
+        return Errno.status(errno -> (int) MEMCPY_FROM_DM.invokeExact(function, errno, host, dm, offset, length));
+    }
+
+    /** ibv_advise_mr: an errno. */
+    static int adviseMr(long context, long pd, int advice, int flags, long list, int count) {
+        MemorySegment function = verbsGetCtxOp(context, verbs_context.advise_mr$offset());
+        return function == null
+                ? -Errno.EOPNOTSUPP
+                : Errno.status(errno -> (int) ADVISE_MR.invokeExact(function, errno, pd, advice, flags, list, count));
+    }
+
+    /** ibv_reg_dm_mr: NULL and errno. */
+    static long regDmMr(long context, long pd, long dm, long offset, long length, int access) {
+        MemorySegment function = verbsGetCtxOp(context, verbs_context.reg_dm_mr$offset());
+        return function == null
+                ? -Errno.EOPNOTSUPP
+                : Errno.pointer(errno -> (long) REG_DM_MR.invokeExact(function, errno, pd, dm, offset, length, access));
+    }
+
+    /** ibv_read_counters: an errno. */
+    static int readCounters(long context, long counters, long values, int count, int flags) {
+        MemorySegment function = verbsGetCtxOp(context, verbs_context.read_counters$offset());
+        return function == null
+                ? -Errno.EOPNOTSUPP
+                : Errno.status(
+                        errno -> (int) READ_COUNTERS.invokeExact(function, errno, counters, values, count, flags));
+    }
+
+    /** ibv_create_qp_ex: NULL and errno. */
+    static long createQpEx(long context, long attributes) {
+        MemorySegment struct = Structs.at(attributes, ibv_qp_init_attr_ex.layout());
+        if (ibv_qp_init_attr_ex.comp_mask(struct) == rdma_h.IBV_QP_INIT_ATTR_PD()) {
+            return Libibverbs.createQp(ibv_qp_init_attr_ex.pd(struct).address(), attributes);
+        }
+        return ContextOp.CREATE_QP_EX.pointer(context, context, attributes);
+    }
+
+    /** ibv_create_srq_ex: NULL and errno. */
+    static long createSrqEx(long context, long attributes) {
+        MemorySegment struct = Structs.at(attributes, ibv_srq_init_attr_ex.layout());
+        int mask = ibv_srq_init_attr_ex.comp_mask(struct);
+        int simple = rdma_h.IBV_SRQ_INIT_ATTR_PD() | rdma_h.IBV_SRQ_INIT_ATTR_TYPE();
+        boolean basic = (mask & rdma_h.IBV_SRQ_INIT_ATTR_TYPE()) == 0
+                || ibv_srq_init_attr_ex.srq_type(struct) == rdma_h.IBV_SRQT_BASIC();
+        if ((mask & ~simple) == 0 && (mask & rdma_h.IBV_SRQ_INIT_ATTR_PD()) != 0 && basic) {
+            return Libibverbs.createSrq(ibv_srq_init_attr_ex.pd(struct).address(), attributes);
+        }
+        return ContextOp.CREATE_SRQ_EX.pointer(context, context, attributes);
+    }
+
+    /** ibv_create_wq: NULL and errno. The mutex and the condition are the inline function's to set up. */
+    static long createWq(long context, long attributes) {
+        long wq = ContextOp.CREATE_WQ.pointer(context, context, attributes);
+        if (wq > 0) {
+            MemorySegment struct = Structs.at(wq, ibv_wq.sizeof() + Pthread.MUTEX_GROWTH);
+            ibv_wq.wq_context(struct, ibv_wq_init_attr.wq_context(Structs.at(attributes, ibv_wq_init_attr.layout())));
+            struct.set(JAVA_INT, ibv_wq.events_completed$offset() + Pthread.MUTEX_GROWTH, 0);
+            Libc.initialize(wq + ibv_wq.mutex$offset(), wq + ibv_wq.cond$offset() + Pthread.MUTEX_GROWTH);
+        }
+        return wq;
+    }
+
     /**
      * verbs_get_ctx_op: a function of {@code struct verbs_context}, or null when the library is too old to have it or
      * the driver leaves it out. The struct grows at its front, so its end, and what is measured from there, is fixed.
      */
-    private static MemorySegment verbsGetCtxOp(long context, long offset) {
+    static MemorySegment verbsGetCtxOp(long context, long offset) {
         if (MEMORY.get(JAVA_LONG, context + ABI_COMPAT) != ABI_IS_EXTENDED) {
             return null;
         }

@@ -10,7 +10,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** poll(2) and fcntl(2), so that waiting for an event has a bound. */
+/** poll(2) and fcntl(2), so that waiting for an event has a bound, and what inline functions call. */
 final class Libc {
     private static final int F_GETFL = 3;
     private static final int F_SETFL = 4;
@@ -24,6 +24,11 @@ final class Libc {
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
             Errno.CAPTURE,
             Linker.Option.firstVariadicArg(2));
+
+    private static final MethodHandle PTHREAD_MUTEX_INIT =
+            downcall("pthread_mutex_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle PTHREAD_COND_INIT =
+            downcall("pthread_cond_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
 
     private Libc() {}
 
@@ -64,6 +69,16 @@ final class Libc {
                 flags = (int) FCNTL.invokeExact(errno, fd, F_SETFL, flags | O_NONBLOCK);
             }
             return flags >= 0 ? 0 : -Errno.captured(errno);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** pthread_mutex_init and pthread_cond_init with default attributes, which never fail. */
+    static void initialize(long mutex, long condition) {
+        try {
+            int ignored = (int) PTHREAD_MUTEX_INIT.invokeExact(mutex, 0L);
+            ignored = (int) PTHREAD_COND_INIT.invokeExact(condition, 0L);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }

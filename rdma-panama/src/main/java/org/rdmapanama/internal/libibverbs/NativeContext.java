@@ -14,7 +14,10 @@ import java.util.regex.Pattern;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_context;
+import org.rdmapanama.ffm.verbs.ibv_gid_entry;
+import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.SendVerbs;
 
 /** The verbs of one device that libibverbs opened. */
 final class NativeContext extends ProviderContext {
@@ -33,10 +36,14 @@ final class NativeContext extends ProviderContext {
 
     private static final Pattern DRIVER_FILE = Pattern.compile("lib(\\w+)-rdmav\\d+\\.so$");
 
+    private static final SendVerbs SEND_VERBS = new NativeSendVerbs();
+    private static final CompletionVerbs COMPLETION_VERBS = new NativeCompletionVerbs();
+
     private final long context;
     private final String driver;
     private final MemorySegment postSend;
     private final MemorySegment postRecv;
+    private final MemorySegment postSrqRecv;
     private final MemorySegment pollCq;
     private final MemorySegment reqNotifyCq;
     private final boolean criticalPost;
@@ -47,6 +54,7 @@ final class NativeContext extends ProviderContext {
         this.context = context;
         postSend = InlineVerbs.postSendOf(context);
         postRecv = InlineVerbs.postRecvOf(context);
+        postSrqRecv = InlineVerbs.postSrqRecvOf(context);
         pollCq = InlineVerbs.pollCqOf(context);
         reqNotifyCq = InlineVerbs.reqNotifyCqOf(context);
         driver = driverOf(postSend);
@@ -81,6 +89,16 @@ final class NativeContext extends ProviderContext {
     @Override
     public String driver() {
         return driver;
+    }
+
+    @Override
+    public SendVerbs sendVerbs() {
+        return SEND_VERBS;
+    }
+
+    @Override
+    public CompletionVerbs completionVerbs() {
+        return COMPLETION_VERBS;
     }
 
     @Override
@@ -257,5 +275,338 @@ final class NativeContext extends ProviderContext {
     @Override
     public int destroyAddressHandle(long addressHandle) {
         return Libibverbs.destroyAh(addressHandle);
+    }
+
+    @Override
+    public int queryGid(int port, int index, long gid) {
+        return Libibverbs.queryGid(context, (byte) port, index, gid);
+    }
+
+    @Override
+    public int queryGidEx(int port, int index, long entry) {
+        return Libibverbs.queryGidEx(context, port, index, entry, 0, ibv_gid_entry.sizeof());
+    }
+
+    @Override
+    public int pkeyIndex(int port, int pkey) {
+        return Libibverbs.getPkeyIndex(context, (byte) port, toNetworkOrder((short) pkey));
+    }
+
+    @Override
+    public int queryRealTime(long values) {
+        return ContextOp.QUERY_RT_VALUES.status(context, context, values);
+    }
+
+    @Override
+    public int resolveEthernetAddress(long attributes, long mac, long vlan) {
+        return Libibverbs.resolveEthL2FromGid(context, attributes, mac, vlan);
+    }
+
+    @Override
+    public long importProtectionDomain(int handle) {
+        return Libibverbs.importPd(context, handle);
+    }
+
+    @Override
+    public void unimportProtectionDomain(long protectionDomain) {
+        Libibverbs.unimportPd(protectionDomain);
+    }
+
+    @Override
+    public long importMemoryRegion(long protectionDomain, int handle) {
+        return Libibverbs.importMr(protectionDomain, handle);
+    }
+
+    @Override
+    public void unimportMemoryRegion(long memoryRegion) {
+        Libibverbs.unimportMr(memoryRegion);
+    }
+
+    @Override
+    public long importDeviceMemory(int handle) {
+        return Libibverbs.importDm(context, handle);
+    }
+
+    @Override
+    public void unimportDeviceMemory(long deviceMemory) {
+        Libibverbs.unimportDm(deviceMemory);
+    }
+
+    @Override
+    public long allocateThreadDomain(long attributes) {
+        return ContextOp.ALLOC_TD.pointer(context, context, attributes);
+    }
+
+    @Override
+    public int deallocateThreadDomain(long threadDomain) {
+        return ContextOp.DEALLOC_TD.status(context, threadDomain);
+    }
+
+    @Override
+    public long allocateParentDomain(long attributes) {
+        return ContextOp.ALLOC_PARENT_DOMAIN.pointer(context, context, attributes);
+    }
+
+    @Override
+    public long openXrcDomain(long attributes) {
+        return ContextOp.OPEN_XRCD.pointer(context, context, attributes);
+    }
+
+    @Override
+    public int closeXrcDomain(long xrcDomain) {
+        return ContextOp.CLOSE_XRCD.status(context, xrcDomain);
+    }
+
+    @Override
+    public int reregisterMemory(
+            long memoryRegion, int flags, long protectionDomain, long address, long length, int access, long code) {
+        return Libibverbs.reregMr(memoryRegion, flags, protectionDomain, address, length, access, code);
+    }
+
+    @Override
+    public long registerDmaBuffer(long protectionDomain, long offset, long length, long iova, int fd, int access) {
+        return Libibverbs.regDmabufMr(protectionDomain, offset, length, iova, fd, access);
+    }
+
+    @Override
+    public long allocateNullRegion(long protectionDomain) {
+        return ContextOp.ALLOC_NULL_MR.pointer(context, protectionDomain);
+    }
+
+    @Override
+    public int advise(long protectionDomain, int advice, int flags, long list, int count) {
+        return InlineVerbs.adviseMr(context, protectionDomain, advice, flags, list, count);
+    }
+
+    @Override
+    public long allocateDeviceMemory(long attributes) {
+        return ContextOp.ALLOC_DM.pointer(context, context, attributes);
+    }
+
+    @Override
+    public int freeDeviceMemory(long deviceMemory) {
+        return ContextOp.FREE_DM.status(context, deviceMemory);
+    }
+
+    @Override
+    public int copyToDeviceMemory(long deviceMemory, long offset, long host, long length) {
+        return InlineVerbs.memcpyToDm(deviceMemory, offset, host, length);
+    }
+
+    @Override
+    public int copyFromDeviceMemory(long host, long deviceMemory, long offset, long length) {
+        return InlineVerbs.memcpyFromDm(host, deviceMemory, offset, length);
+    }
+
+    @Override
+    public long registerDeviceMemory(long protectionDomain, long deviceMemory, long offset, long length, int access) {
+        return InlineVerbs.regDmMr(context, protectionDomain, deviceMemory, offset, length, access);
+    }
+
+    @Override
+    public long allocateMemoryWindow(long protectionDomain, int type) {
+        return InlineVerbs.allocMw(context, protectionDomain, type);
+    }
+
+    @Override
+    public int deallocateMemoryWindow(long memoryWindow) {
+        return InlineVerbs.deallocMw(context, memoryWindow);
+    }
+
+    @Override
+    public int bindMemoryWindow(long queuePair, long memoryWindow, long bind) {
+        return InlineVerbs.bindMw(context, queuePair, memoryWindow, bind);
+    }
+
+    @Override
+    public long createExtendedCompletionQueue(long attributes) {
+        return ContextOp.CREATE_CQ_EX.pointer(context, context, attributes);
+    }
+
+    @Override
+    public int resizeCompletionQueue(long completionQueue, int entries) {
+        return Libibverbs.resizeCq(completionQueue, entries);
+    }
+
+    @Override
+    public int modifyCompletionQueue(long completionQueue, long attributes) {
+        return ContextOp.MODIFY_CQ.status(context, completionQueue, attributes);
+    }
+
+    @Override
+    public long createSharedReceiveQueue(long protectionDomain, long initialAttributes) {
+        return Libibverbs.createSrq(protectionDomain, initialAttributes);
+    }
+
+    @Override
+    public long createExtendedSharedReceiveQueue(long initialAttributes) {
+        return InlineVerbs.createSrqEx(context, initialAttributes);
+    }
+
+    @Override
+    public int modifySharedReceiveQueue(long sharedReceiveQueue, long attributes, int mask) {
+        return Libibverbs.modifySrq(sharedReceiveQueue, attributes, mask);
+    }
+
+    @Override
+    public int querySharedReceiveQueue(long sharedReceiveQueue, long attributes) {
+        return Libibverbs.querySrq(sharedReceiveQueue, attributes);
+    }
+
+    @Override
+    public int sharedReceiveQueueNumber(long sharedReceiveQueue, long number) {
+        return ContextOp.GET_SRQ_NUM.status(context, sharedReceiveQueue, number);
+    }
+
+    @Override
+    public int destroySharedReceiveQueue(long sharedReceiveQueue) {
+        return Libibverbs.destroySrq(sharedReceiveQueue);
+    }
+
+    @Override
+    public int postSharedReceive(long sharedReceiveQueue, long workRequest, long bad) {
+        int result = criticalPost
+                ? InlineVerbs.postCritical(postSrqRecv, sharedReceiveQueue, workRequest, bad)
+                : InlineVerbs.post(postSrqRecv, sharedReceiveQueue, workRequest, bad);
+        return result == 0 ? 0 : Errno.status(result);
+    }
+
+    @Override
+    public int postSharedOperations(long sharedReceiveQueue, long operation, long bad) {
+        return ContextOp.POST_SRQ_OPS.status(context, sharedReceiveQueue, operation, bad);
+    }
+
+    @Override
+    public long createExtendedQueuePair(long initialAttributes) {
+        return InlineVerbs.createQpEx(context, initialAttributes);
+    }
+
+    @Override
+    public long openQueuePair(long attributes) {
+        return ContextOp.OPEN_QP.pointer(context, context, attributes);
+    }
+
+    @Override
+    public long extended(long queuePair) {
+        return Libibverbs.qpToQpEx(queuePair);
+    }
+
+    @Override
+    public int modifyRateLimit(long queuePair, long attributes) {
+        return ContextOp.MODIFY_QP_RATE_LIMIT.status(context, queuePair, attributes);
+    }
+
+    @Override
+    public int queryDataInOrder(long queuePair, int opcode, int flags) {
+        return Libibverbs.queryQpDataInOrder(queuePair, opcode, flags);
+    }
+
+    @Override
+    public int setEce(long queuePair, long ece) {
+        return Libibverbs.setEce(queuePair, ece);
+    }
+
+    @Override
+    public int queryEce(long queuePair, long ece) {
+        return Libibverbs.queryEce(queuePair, ece);
+    }
+
+    @Override
+    public int attachMulticast(long queuePair, long gid, int lid) {
+        return Libibverbs.attachMcast(queuePair, gid, (short) lid);
+    }
+
+    @Override
+    public int detachMulticast(long queuePair, long gid, int lid) {
+        return Libibverbs.detachMcast(queuePair, gid, (short) lid);
+    }
+
+    @Override
+    public int initAddressFromCompletion(int port, long completion, long grh, long attributes) {
+        return Libibverbs.initAhFromWc(context, (byte) port, completion, grh, attributes);
+    }
+
+    @Override
+    public long createAddressHandleFromCompletion(long protectionDomain, long completion, long grh, int port) {
+        return Libibverbs.createAhFromWc(protectionDomain, completion, grh, (byte) port);
+    }
+
+    @Override
+    public long createWorkQueue(long initialAttributes) {
+        return InlineVerbs.createWq(context, initialAttributes);
+    }
+
+    @Override
+    public int modifyWorkQueue(long workQueue, long attributes) {
+        return ContextOp.MODIFY_WQ.status(context, workQueue, attributes);
+    }
+
+    @Override
+    public int destroyWorkQueue(long workQueue) {
+        return ContextOp.DESTROY_WQ.status(context, workQueue);
+    }
+
+    @Override
+    public int postWorkQueueReceive(long workQueue, long workRequest, long bad) {
+        return Errno.status(InlineVerbs.post(InlineVerbs.postWqRecvOf(workQueue), workQueue, workRequest, bad));
+    }
+
+    @Override
+    public long createIndirectionTable(long initialAttributes) {
+        return ContextOp.CREATE_RWQ_IND_TABLE.pointer(context, context, initialAttributes);
+    }
+
+    @Override
+    public int destroyIndirectionTable(long table) {
+        return ContextOp.DESTROY_RWQ_IND_TABLE.status(context, table);
+    }
+
+    @Override
+    public long createFlow(long queuePair, long attributes) {
+        return ContextOp.IBV_CREATE_FLOW.pointer(context, queuePair, attributes);
+    }
+
+    @Override
+    public int destroyFlow(long flow) {
+        return ContextOp.IBV_DESTROY_FLOW.status(context, flow);
+    }
+
+    @Override
+    public long createFlowActionEsp(long attributes) {
+        return ContextOp.CREATE_FLOW_ACTION_ESP.pointer(context, context, attributes);
+    }
+
+    @Override
+    public int modifyFlowActionEsp(long action, long attributes) {
+        return ContextOp.MODIFY_FLOW_ACTION_ESP.status(context, action, attributes);
+    }
+
+    @Override
+    public int destroyFlowAction(long action) {
+        return ContextOp.DESTROY_FLOW_ACTION.status(context, action);
+    }
+
+    @Override
+    public long createCounters(long attributes) {
+        return ContextOp.CREATE_COUNTERS.pointer(context, context, attributes);
+    }
+
+    @Override
+    public int destroyCounters(long counters) {
+        return ContextOp.DESTROY_COUNTERS.status(context, counters);
+    }
+
+    @Override
+    public int attachCountersToFlow(long counters, long attributes, long flow) {
+        return ContextOp.ATTACH_COUNTERS_POINT_FLOW.status(context, counters, attributes, flow);
+    }
+
+    @Override
+    public int readCounters(long counters, long values, int count, int flags) {
+        return InlineVerbs.readCounters(context, counters, values, count, flags);
+    }
+
+    private static short toNetworkOrder(short value) {
+        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Short.reverseBytes(value);
     }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -50,6 +51,54 @@ public final class NativeProvider extends Provider {
             }
         }
         throw new ProviderException("ibv_open_device", Errno.ENODEV, "the device " + device.name() + " is gone");
+    }
+
+    /**
+     * ibv_import_device.
+     *
+     * @param commandFd a descriptor of this process for the command channel of a context that another one opened
+     * @return the open device
+     * @throws ProviderException when it cannot be imported
+     */
+    public static ProviderContext importDevice(int commandFd) {
+        long context = Libibverbs.importDevice(commandFd);
+        if (context < 0) {
+            throw new ProviderException("ibv_import_device", (int) -context, null);
+        }
+        return new NativeContext(context);
+    }
+
+    /**
+     * An open device that other code of this process opened.
+     *
+     * @param context address of the struct ibv_context
+     * @return the same
+     */
+    public static ProviderContext at(long context) {
+        return new NativeContext(context);
+    }
+
+    /**
+     * The name of the device that a context belongs to.
+     *
+     * @param context address of the struct ibv_context
+     * @return its kernel name
+     */
+    public static String deviceNameOf(long context) {
+        MemorySegment device = ibv_context.device(Structs.at(context, ibv_context.layout()));
+        return ibv_device
+                .name(Structs.at(device.address(), ibv_device.layout()))
+                .getString(0);
+    }
+
+    /** ibv_fork_init: zero or a negated errno. */
+    public static int initializeFork() {
+        return Libibverbs.forkInit();
+    }
+
+    /** ibv_is_fork_initialized: an enum ibv_fork_status. */
+    public static int forkStatus() {
+        return Libibverbs.isForkInitialized();
     }
 
     private static ProviderException cannotOpen(ProviderDevice device, int reported) {

@@ -18,20 +18,33 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.verbs.ibv_context_ops;
+import org.rdmapanama.ffm.verbs.ibv_cq_ex;
+import org.rdmapanama.ffm.verbs.ibv_dm;
+import org.rdmapanama.ffm.verbs.ibv_qp_ex;
+import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.ffm.verbs.verbs_context;
 
 /** The signatures written by hand, where an address is a long, against those that jextract read off the header. */
 class DescriptorsTest {
-    private static final Map<String, FunctionDescriptor> POINTERS = Map.of(
-            "POLL_CQ", ibv_context_ops.poll_cq.descriptor(),
-            "POLL_CQ_CRITICAL", ibv_context_ops.poll_cq.descriptor(),
-            "REQ_NOTIFY_CQ", ibv_context_ops.req_notify_cq.descriptor(),
-            "QUERY_PORT", verbs_context.query_port.descriptor(),
-            "QUERY_DEVICE_EX", verbs_context.query_device_ex.descriptor());
+    private static final Map<String, FunctionDescriptor> POINTERS = Map.ofEntries(
+            Map.entry("POLL_CQ", ibv_context_ops.poll_cq.descriptor()),
+            Map.entry("POLL_CQ_CRITICAL", ibv_context_ops.poll_cq.descriptor()),
+            Map.entry("REQ_NOTIFY_CQ", ibv_context_ops.req_notify_cq.descriptor()),
+            Map.entry("ALLOC_MW", ibv_context_ops.alloc_mw.descriptor()),
+            Map.entry("DEALLOC_MW", ibv_context_ops.dealloc_mw.descriptor()),
+            Map.entry("BIND_MW", ibv_context_ops.bind_mw.descriptor()),
+            Map.entry("MEMCPY_TO_DM", ibv_dm.memcpy_to_dm.descriptor()),
+            Map.entry("MEMCPY_FROM_DM", ibv_dm.memcpy_from_dm.descriptor()),
+            Map.entry("ADVISE_MR", verbs_context.advise_mr.descriptor()),
+            Map.entry("REG_DM_MR", verbs_context.reg_dm_mr.descriptor()),
+            Map.entry("READ_COUNTERS", verbs_context.read_counters.descriptor()),
+            Map.entry("QUERY_PORT", verbs_context.query_port.descriptor()),
+            Map.entry("QUERY_DEVICE_EX", verbs_context.query_device_ex.descriptor()));
 
     @BeforeAll
     static void makeTheFunctionsVisible() {
@@ -54,6 +67,14 @@ class DescriptorsTest {
 
     private static Stream<Arguments> exportedFunctions() throws IllegalAccessException {
         return handlesOf(Libibverbs.class).stream();
+    }
+
+    private static Stream<Arguments> functionsOfExtendedQueues() throws IllegalAccessException {
+        return Stream.concat(
+                handlesOf(NativeSendVerbs.class).stream()
+                        .map(a -> Arguments.of(ibv_qp_ex.class, a.get()[0], a.get()[1])),
+                handlesOf(NativeCompletionVerbs.class).stream()
+                        .map(a -> Arguments.of(ibv_cq_ex.class, a.get()[0], a.get()[1])));
     }
 
     private static Stream<Arguments> functionPointers() throws IllegalAccessException {
@@ -100,12 +121,35 @@ class DescriptorsTest {
     @MethodSource("functionPointers")
     void shouldMatchTheFunctionPointer(String handle, MethodType type) {
         assertEquals(MemorySegment.class, type.parameterType(0), "the function pointer");
-        MethodType actual = type.dropParameterTypes(0, 1);
+        // Some take a segment for the errno behind it.
+        MethodType actual = argumentsOnly(type.dropParameterTypes(0, 1));
         if (handle.startsWith("POST")) {
             assertEquals(withLongs(ibv_context_ops.post_send.descriptor()), actual);
             assertEquals(withLongs(ibv_context_ops.post_recv.descriptor()), actual);
+            assertEquals(withLongs(ibv_context_ops.post_srq_recv.descriptor()), actual);
+            assertEquals(withLongs(ibv_wq.post_recv.descriptor()), actual);
         } else {
             assertEquals(withLongs(POINTERS.get(handle)), actual);
         }
+    }
+
+    private static MethodType generated(Class<?> struct, String member) throws ReflectiveOperationException {
+        Class<?> function = Class.forName(struct.getName() + "$" + member);
+        return withLongs((FunctionDescriptor) function.getMethod("descriptor").invoke(null));
+    }
+
+    @ParameterizedTest(name = "{1}")
+    @MethodSource("functionsOfExtendedQueues")
+    void shouldMatchTheFunctionOfAnExtendedQueue(Class<?> struct, String handle, MethodType type)
+            throws ReflectiveOperationException {
+        assertEquals(generated(struct, handle.toLowerCase(Locale.ROOT)), type.dropParameterTypes(0, 1));
+    }
+
+    @ParameterizedTest
+    @EnumSource(ContextOp.class)
+    void shouldMatchTheFunctionOfAContext(ContextOp op) throws ReflectiveOperationException {
+        assertEquals(
+                generated(verbs_context.class, op.name().toLowerCase(Locale.ROOT)),
+                op.shape().handle.type().dropParameterTypes(0, 2));
     }
 }

@@ -1,0 +1,111 @@
+package org.rdmapanama;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Who may use an extended queue now. From the start of a batch to its end a driver may hold a lock of its own: a second
+ * call into it would wait for ever if the same thread made it, and if it waited in a critical call, no safepoint would
+ * come until the first thread was through. So no second call is let in: while a batch is open, it is refused.
+ */
+final class Batch {
+    private static final int FREE = 0;
+    /** A call that begins and ends the use of the queue by itself, such as posting a chain. */
+    private static final int CALL = 1;
+
+    private static final int OPEN = 2;
+    private static final int SHUT = 3;
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final VarHandle STATE;
+
+    static {
+        try {
+            STATE = MethodHandles.lookup().findVarHandle(Batch.class, "state", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final VerbsObject queue;
+
+    @SuppressWarnings("unused") // through STATE
+    private int state;
+
+    /** Who has it open. */
+    private Thread thread;
+
+    Batch(VerbsObject queue) {
+        this.queue = queue;
+    }
+
+    /**
+     * Opens a batch.
+     *
+     * @throws IllegalStateException when one is open, or the queue is closed
+     */
+    void open() {
+        take(OPEN);
+        thread = Thread.currentThread();
+    }
+
+    /** Whether the calling thread has a batch open. */
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
+    boolean isMine() {
+        return (int) STATE.getAcquire(this) == OPEN && thread == Thread.currentThread();
+    }
+
+    /** Ends what {@link #open} or {@link #beginCall} began. */
+    void end() {
+        thread = null;
+        STATE.setRelease(this, FREE);
+    }
+
+    /**
+     * Begins a call that must not fall into a batch.
+     *
+     * @throws IllegalStateException when a batch is open, or the queue is closed
+     */
+    void beginCall() {
+        take(CALL);
+    }
+
+    private void take(int wanted) {
+        while (!STATE.compareAndSet(this, FREE, wanted)) {
+            switch ((int) STATE.getVolatile(this)) {
+                case OPEN ->
+                    throw new IllegalStateException("a batch is open on " + queue
+                            + ": end it first, and let one thread at a time use the queue");
+                case SHUT -> throw new IllegalStateException(queue + " is closed");
+                // Another thread's call, which is short.
+                default -> Thread.onSpinWait();
+            }
+        }
+    }
+
+    /**
+     * Lets no further batch begin, and waits at most two seconds for one of another thread to end. One of the calling
+     * thread is left open: the queue ends it before it goes.
+     *
+     * @throws IllegalStateException when it did not end; batches can go on then
+     */
+    void shut() {
+        long start = System.nanoTime();
+        while (!STATE.compareAndSet(this, FREE, SHUT)) {
+            int seen = (int) STATE.getVolatile(this);
+            if (seen == SHUT || isMine()) {
+                return;
+            }
+            if (System.nanoTime() - start > LIMIT_NANOS) {
+                throw new IllegalStateException(queue + " cannot be closed: another thread has a batch open on it");
+            }
+            LockSupport.parkNanos(1_000);
+        }
+    }
+
+    /** Takes back {@link #shut}, when something else cannot be closed. */
+    void reopen() {
+        STATE.compareAndSet(this, SHUT, FREE);
+    }
+}

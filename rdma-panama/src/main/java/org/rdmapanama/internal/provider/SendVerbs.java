@@ -1,0 +1,79 @@
+package org.rdmapanama.internal.provider;
+
+/**
+ * The builder of work requests of an extended queue pair: the functions of {@code struct ibv_qp_ex}. Each takes the
+ * address of that structure. The identifier and the flags of a work request are fields of the structure, which the
+ * caller writes before the call that begins it; see ibv_wr_post(3).
+ *
+ * <p>Between start and complete or abort, the driver may hold a lock: no other call may post to the queue pair then.
+ */
+public abstract class SendVerbs {
+    /** For subclasses. */
+    protected SendVerbs() {}
+
+    /** ibv_wr_start: locks the send queue until completed or aborted. */
+    public abstract void wrStart(long queuePair);
+
+    /** ibv_wr_complete: zero or a negated errno. */
+    public abstract int wrComplete(long queuePair);
+
+    /** ibv_wr_abort. */
+    public abstract void wrAbort(long queuePair);
+
+    /** ibv_wr_send. */
+    public abstract void wrSend(long queuePair);
+
+    /** ibv_wr_send_imm; the immediate data is in network byte order. */
+    public abstract void wrSendImm(long queuePair, int immediate);
+
+    /** ibv_wr_send_inv. */
+    public abstract void wrSendInv(long queuePair, int rkey);
+
+    /** ibv_wr_send_tso. */
+    public abstract void wrSendTso(long queuePair, long header, short headerSize, short mss);
+
+    /** ibv_wr_rdma_read. */
+    public abstract void wrRdmaRead(long queuePair, int rkey, long remoteAddress);
+
+    /** ibv_wr_rdma_write. */
+    public abstract void wrRdmaWrite(long queuePair, int rkey, long remoteAddress);
+
+    /** ibv_wr_rdma_write_imm; the immediate data is in network byte order. */
+    public abstract void wrRdmaWriteImm(long queuePair, int rkey, long remoteAddress, int immediate);
+
+    /** ibv_wr_atomic_cmp_swp. */
+    public abstract void wrAtomicCmpSwp(long queuePair, int rkey, long remoteAddress, long compare, long swap);
+
+    /** ibv_wr_atomic_fetch_add. */
+    public abstract void wrAtomicFetchAdd(long queuePair, int rkey, long remoteAddress, long add);
+
+    /** ibv_wr_atomic_write; the value is given by its address. */
+    public abstract void wrAtomicWrite(long queuePair, int rkey, long remoteAddress, long value);
+
+    /** ibv_wr_flush. */
+    public abstract void wrFlush(long queuePair, int rkey, long remoteAddress, long length, byte type, byte level);
+
+    /** ibv_wr_bind_mw. */
+    public abstract void wrBindMw(long queuePair, long memoryWindow, int rkey, long bindInfo);
+
+    /** ibv_wr_local_inv. */
+    public abstract void wrLocalInv(long queuePair, int rkey);
+
+    /** ibv_wr_set_ud_addr. */
+    public abstract void wrSetUdAddr(long queuePair, long addressHandle, int queuePairNumber, int qkey);
+
+    /** ibv_wr_set_xrc_srqn. */
+    public abstract void wrSetXrcSrqn(long queuePair, int number);
+
+    /** ibv_wr_set_inline_data. */
+    public abstract void wrSetInlineData(long queuePair, long address, long length);
+
+    /** ibv_wr_set_inline_data_list of an array of struct ibv_data_buf. */
+    public abstract void wrSetInlineDataList(long queuePair, long count, long list);
+
+    /** ibv_wr_set_sge. */
+    public abstract void wrSetSge(long queuePair, int lkey, long address, int length);
+
+    /** ibv_wr_set_sge_list of an array of struct ibv_sge. */
+    public abstract void wrSetSgeList(long queuePair, long count, long list);
+}

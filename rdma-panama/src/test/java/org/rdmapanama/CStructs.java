@@ -1,0 +1,48 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.stream.Stream;
+import org.rdmapanama.ffm.CCompiler;
+
+/** What a C program builds for a verb, to be compared with what this library builds for it. */
+final class CStructs {
+    private CStructs() {}
+
+    /**
+     * The bytes of a variable after some statements.
+     *
+     * @param statements C that declares and fills a zeroed variable {@code x}; the headers of rdma-core are included,
+     *     and string.h
+     */
+    static String hexOf(String statements) throws IOException {
+        Path folder = Files.createTempDirectory("cstruct");
+        try {
+            return new CCompiler(folder).run("""
+                    #include <string.h>
+                    #include <arpa/inet.h>
+                    int main(void) {
+                        %s
+                        for (size_t i = 0; i < sizeof(x); i++) printf("%%02x", ((unsigned char *) &x)[i]);
+                        return 0;
+                    }
+                    """.formatted(statements));
+        } finally {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(file);
+                }
+            }
+        }
+    }
+
+    /** Compares the bytes of a structure that crossed the provider line with what C makes of some statements. */
+    static void assertSame(String statements, byte[] crossed) throws IOException {
+        assertEquals(hexOf(statements), HexFormat.of().formatHex(crossed));
+    }
+}

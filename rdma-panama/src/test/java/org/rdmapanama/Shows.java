@@ -1,0 +1,17 @@
+package org.rdmapanama;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * The functions of {@code verbs.h} that a test shows to work on a real device. docs/VERBS.md is made of these, and of
+ * the calls of {@link Unsupported#verb}.
+ */
+@Retention(RetentionPolicy.SOURCE)
+@Target(ElementType.METHOD)
+@interface Shows {
+    /** C names. */
+    String[] value();
+}

@@ -1,0 +1,30 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.function.Executable;
+
+/** Checks how verbs fail that Soft-RoCE does not have. */
+final class Unsupported {
+    private Unsupported() {}
+
+    /**
+     * A call must really reach the driver, and say that it is not supported, by which device, and what to look for.
+     *
+     * @param verb the C function, written out: docs/VERBS.md is made of these calls
+     */
+    static UnsupportedVerbException verb(String verb, Executable call) {
+        LabDevices.assumeSoftRoce("it may have " + verb);
+        UnsupportedVerbException thrown = assertThrows(UnsupportedVerbException.class, call, verb);
+        assertEquals(verb, thrown.verb());
+        assertEquals(LabDevices.first().name(), thrown.device());
+        assertTrue(
+                thrown.errno() == Errno.EOPNOTSUPP.number || thrown.errno() == Errno.ENOSYS.number, thrown::toString);
+        assertFalse(thrown.capability().isBlank());
+        assertTrue(thrown.getMessage().contains(thrown.capability()), thrown::getMessage);
+        return thrown;
+    }
+}
