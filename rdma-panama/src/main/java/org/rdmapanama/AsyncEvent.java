@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import java.util.Objects;
+
 /**
  * Something that happened to a device, a port or an object; see ibv_get_async_event(3). It is acknowledged already.
  *
@@ -8,4 +10,13 @@ package org.rdmapanama;
  * @param queuePair the queue pair it happened to, or null
  * @param completionQueue the completion queue it happened to, or null
  */
-public record AsyncEvent(AsyncEventType type, int port, QueuePair queuePair, CompletionQueue completionQueue) {}
+public record AsyncEvent(AsyncEventType type, int port, QueuePair queuePair, CompletionQueue completionQueue) {
+    /**
+     * What happened.
+     *
+     * @throws NullPointerException when the type is null
+     */
+    public AsyncEvent {
+        Objects.requireNonNull(type, "type");
+    }
+}

@@ -85,6 +85,7 @@ public final class Context extends VerbsObject {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public static Context open(VerbsArena arena, String deviceName) {
+        Objects.requireNonNull(arena, "arena");
         return open(arena, DeviceList.query().byName(deviceName));
     }
 
@@ -104,6 +105,7 @@ public final class Context extends VerbsObject {
         if (nativeAddress == 0) {
             throw new IllegalArgumentException("address 0 is no object");
         }
+        Objects.requireNonNull(arena, "arena");
         Objects.requireNonNull(ownership, "ownership");
         String name = NativeProvider.deviceNameOf(nativeAddress);
         Context context = open(arena, DeviceList.query().byName(name), () -> NativeProvider.at(nativeAddress));

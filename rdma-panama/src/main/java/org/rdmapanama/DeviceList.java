@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.util.AbstractList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
@@ -43,8 +44,10 @@ public final class DeviceList extends AbstractList<Device> {
      * @param name kernel name, such as {@code mlx5_0}
      * @return the device
      * @throws VerbsException when there is none of that name; the message lists those there are
+     * @throws NullPointerException when the name is null
      */
     public Device byName(String name) {
+        Objects.requireNonNull(name, "name");
         for (Device device : devices) {
             if (device.name().equals(name)) {
                 return device;

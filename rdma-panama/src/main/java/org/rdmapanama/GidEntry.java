@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import java.util.Objects;
+
 /**
  * One filled place of a GID table; see ibv_query_gid_ex(3).
  *
@@ -9,4 +11,14 @@ package org.rdmapanama;
  * @param type what it belongs to
  * @param netDeviceIndex index of the network device behind it, 0 where there is none
  */
-public record GidEntry(int port, int index, Gid gid, GidType type, int netDeviceIndex) {}
+public record GidEntry(int port, int index, Gid gid, GidType type, int netDeviceIndex) {
+    /**
+     * An entry.
+     *
+     * @throws NullPointerException when the GID or its type is null
+     */
+    public GidEntry {
+        Objects.requireNonNull(gid, "gid");
+        Objects.requireNonNull(type, "type");
+    }
+}

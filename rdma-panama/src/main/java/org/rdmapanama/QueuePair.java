@@ -417,6 +417,7 @@ public final class QueuePair extends ContextObject {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public AddressVector pathTo(Endpoint remote) {
+        checkOpen();
         localEndpoint();
         return new AddressVector(
                 localOptions.port(),
@@ -546,7 +547,7 @@ public final class QueuePair extends ContextObject {
     public SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
         long bad = firstNotPosted.getAtIndex(JAVA_LONG, 0);
-        SendWorkRequest request = first;
+        SendWorkRequest request = Objects.requireNonNull(first, "first");
         while (request != null && request.address(arena) != bad) {
             request = request.next();
         }
@@ -564,7 +565,7 @@ public final class QueuePair extends ContextObject {
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         long bad = firstNotPosted.getAtIndex(JAVA_LONG, 1);
-        ReceiveWorkRequest request = first;
+        ReceiveWorkRequest request = Objects.requireNonNull(first, "first");
         while (request != null && request.address(arena) != bad) {
             request = request.next();
         }

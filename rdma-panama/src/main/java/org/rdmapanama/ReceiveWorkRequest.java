@@ -44,9 +44,9 @@ public final class ReceiveWorkRequest {
      * Makes a work request: a receive of nothing, until told otherwise.
      *
      * @param arena of the queue pairs that it will be posted to
-     * @param maxSegments how many segments it can hold, 0 or more
+     * @param maxSegments how many segments it can hold, 0 to 65535
      * @return a new one
-     * @throws IllegalArgumentException when the number is negative
+     * @throws IllegalArgumentException when the number is out of its range
      * @throws IllegalStateException when the arena is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */

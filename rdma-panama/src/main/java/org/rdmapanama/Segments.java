@@ -16,6 +16,9 @@ final class Segments {
     private static final long LKEY = ibv_sge.lkey$offset();
     private static final long MAX_LENGTH = 0xffff_ffffL;
 
+    /** More than any device takes: a wrong number should not ask for gigabytes. */
+    private static final int MOST = 0xffff;
+
     private final MemorySegment workRequest;
     private final long start;
     private final int capacity;
@@ -38,8 +41,8 @@ final class Segments {
     }
 
     static int checkCount(int maxSegments) {
-        if (maxSegments < 0) {
-            throw new IllegalArgumentException("a work request cannot have " + maxSegments + " segments");
+        if (maxSegments < 0 || maxSegments > MOST) {
+            throw new IllegalArgumentException("a work request has 0 to " + MOST + " segments, and not " + maxSegments);
         }
         return maxSegments;
     }

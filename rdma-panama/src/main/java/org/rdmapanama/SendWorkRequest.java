@@ -6,7 +6,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
-import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
@@ -84,9 +83,9 @@ public final class SendWorkRequest {
      * Makes a work request: a send of nothing, not signaled, until told otherwise.
      *
      * @param arena of the queue pairs that it will be posted to
-     * @param maxSegments how many segments it can hold, 0 or more
+     * @param maxSegments how many segments it can hold, 0 to 65535
      * @return a new one
-     * @throws IllegalArgumentException when the number is negative
+     * @throws IllegalArgumentException when the number is out of its range
      * @throws IllegalStateException when the arena is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
@@ -246,10 +245,14 @@ public final class SendWorkRequest {
      * @param queuePairNumber the peer's queue pair, 24 bits
      * @param qkey the peer's Q_Key
      * @return this
+     * @throws IllegalArgumentException when the handle belongs to another arena
      * @throws NullPointerException when the handle is null
      */
     public SendWorkRequest to(AddressHandle handle, int queuePairNumber, int qkey) {
-        addressHandle = Objects.requireNonNull(handle, "handle");
+        if (handle.arena != arena) {
+            throw new IllegalArgumentException(handle + " belongs to another arena than the work request");
+        }
+        addressHandle = handle;
         struct.set(JAVA_LONG, UD_AH, handle.address);
         struct.set(JAVA_INT, UD_REMOTE_QPN, queuePairNumber);
         struct.set(JAVA_INT, UD_REMOTE_QKEY, qkey);

@@ -40,6 +40,9 @@ public final class WorkCompletions {
     private static final int WITH_GRH = rdma_h.IBV_WC_GRH();
     private static final int WITH_IMM = rdma_h.IBV_WC_WITH_IMM();
 
+    /** A wrong number should not ask for gigabytes. */
+    private static final int MAX_CAPACITY = 1 << 20;
+
     private final VerbsArena arena;
     private final MemorySegment batch;
     private final int capacity;
@@ -49,14 +52,15 @@ public final class WorkCompletions {
      * Makes room for completions.
      *
      * @param arena of the completion queues that will be polled
-     * @param capacity how many one poll may take, at least 1
-     * @throws IllegalArgumentException when the capacity is not positive
+     * @param capacity how many one poll may take, 1 to 1048576
+     * @throws IllegalArgumentException when the capacity is out of its range
      * @throws IllegalStateException when the arena is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public WorkCompletions(VerbsArena arena, int capacity) {
-        if (capacity < 1) {
-            throw new IllegalArgumentException("a batch holds at least one completion, not " + capacity);
+        if (capacity < 1 || capacity > MAX_CAPACITY) {
+            throw new IllegalArgumentException(
+                    "a batch holds 1 to " + MAX_CAPACITY + " completions, and not " + capacity);
         }
         this.arena = arena;
         this.capacity = capacity;

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 
 /** Every way to use the objects of a side: all must refuse a closed object, and a thread that does not own them. */
@@ -21,6 +22,27 @@ final class Uses {
     }
 
     static final List<Use> ALL = all();
+
+    /** What never changes once an object is made: any thread may read it at any time, also when it is closed. */
+    static final Set<String> READ_BY_ANYBODY = Set.of(
+            "AddressHandle.path",
+            "CompletionQueue.entries",
+            "Context.deviceName",
+            "Context.driverName",
+            "Context.nodeType",
+            "Context.transportType",
+            "MemoryRegion.access",
+            "MemoryRegion.address",
+            "MemoryRegion.byteSize",
+            "MemoryRegion.lkey",
+            "MemoryRegion.memory",
+            "MemoryRegion.rkey",
+            "QueuePair.capabilities",
+            "QueuePair.number",
+            "QueuePair.protectionDomain",
+            "QueuePair.receiveQueue",
+            "QueuePair.sendQueue",
+            "QueuePair.type");
 
     private Uses() {}
 
@@ -48,7 +70,7 @@ final class Uses {
                 use("Context.allocateProtectionDomain", side -> () -> side.context.allocateProtectionDomain()),
                 use("Context.createCompletionChannel", side -> () -> side.context.createCompletionChannel()),
                 use("Context.createCompletionQueue", side -> () -> side.context.createCompletionQueue(1)),
-                use("Context.nativeAddress", side -> () -> side.context.nativeAddress()));
+                use("VerbsObject.nativeAddress", side -> () -> side.context.nativeAddress()));
     }
 
     private static List<Use> ofQueues() {
@@ -97,6 +119,16 @@ final class Uses {
                 use("QueuePair.firstNotReceiving", side -> {
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
                     return () -> side.queuePair.firstNotReceiving(request);
+                }),
+                use("QueuePair.initialize", side -> () -> side.queuePair.initialize()),
+                use("QueuePair.activate", side -> {
+                    QueuePair datagrams =
+                            side.domain.createQueuePair(new QueuePairOptions(QueuePairType.UD, side.queue));
+                    return () -> datagrams.activate();
+                }),
+                use("QueuePair.pathTo", side -> {
+                    Endpoint own = side.queuePair.localEndpoint();
+                    return () -> side.queuePair.pathTo(own);
                 }),
                 use("QueuePair.state", side -> () -> side.queuePair.state()),
                 use("QueuePair.query", side -> () -> side.queuePair.query()),

@@ -1,0 +1,203 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.fail;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import java.lang.reflect.Executable;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What every public method does when it is given null, something of another arena or context, or numbers out of range.
+ * The methods are found by reflection; what a closed object and a wrong thread get is in {@link ClosingLabTest} and
+ * {@link ThreadsLabTest}, whose list of uses is checked here for being complete.
+ */
+@Tag("lab")
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class BadInputLabTest {
+    /** Parameters that may be null, as method and place: their javadoc says so. */
+    private static final Set<String> MAY_BE_NULL = Set.of(
+            "CompletionQueueOptions.channel(CompletionChannel) 0",
+            "ConnectOptions.pathMtu(Mtu) 0",
+            "Context.createCompletionQueue(int, CompletionChannel, int) 1",
+            "ReceiveWorkRequest.next(ReceiveWorkRequest) 0",
+            "SendWorkRequest.next(SendWorkRequest) 0");
+
+    /** Of these classes every method may be called at any time, by any thread. */
+    private static final Set<String> ANYTHING_GOES = Set.of("isOpen", "close", "context");
+
+    private static World world() {
+        return new World(new Random(1), VerbsArena.ofConfined());
+    }
+
+    @TestFactory
+    Stream<DynamicTest> shouldRefuseNull() {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (Executable call : Api.calls()) {
+            for (int i = 0; i < call.getParameterCount(); i++) {
+                int place = i;
+                String name = Api.describe(call) + " " + place;
+                if (!call.getParameterTypes()[i].isPrimitive() && !mayBeNull(name)) {
+                    tests.add(dynamicTest(name, () -> refuseNull(call, place)));
+                }
+            }
+        }
+        return tests.stream();
+    }
+
+    private static boolean mayBeNull(String name) {
+        // An event is about one of several objects: the others are null.
+        return MAY_BE_NULL.contains(name) || (name.startsWith("AsyncEvent.new") && !name.endsWith(" 0"));
+    }
+
+    private static Object receiverOf(World world, Executable call) {
+        if (!Api.needsReceiver(call)) {
+            return null;
+        }
+        Object receiver = world.valid(call.getDeclaringClass(), call.getDeclaringClass());
+        assertNotNull(receiver, () -> "no " + call.getDeclaringClass() + " in the world of the tests");
+        return receiver;
+    }
+
+    private static Object[] validArguments(World world, Executable call) {
+        Object[] arguments = new Object[call.getParameterCount()];
+        for (int i = 0; i < arguments.length; i++) {
+            arguments[i] = world.valid(call.getParameterTypes()[i], call.getGenericParameterTypes()[i]);
+        }
+        return arguments;
+    }
+
+    private static void refuseNull(Executable call, int place) {
+        try (World world = world()) {
+            Object receiver = receiverOf(world, call);
+            Object[] arguments = validArguments(world, call);
+            arguments[place] = null;
+            Throwable thrown = assertThrows(
+                            InvocationTargetException.class, () -> World.invoke(call, receiver, arguments))
+                    .getCause();
+            assertInstanceOf(NullPointerException.class, thrown);
+        }
+    }
+
+    /** Whatever takes an object that belongs to an arena or a context must refuse one of another. */
+    @TestFactory
+    Stream<DynamicTest> shouldRefuseWhatBelongsElsewhere() {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (Executable call : Api.calls()) {
+            if (Api.needsReceiver(call) && belongsSomewhere(call.getDeclaringClass())) {
+                for (int i = 0; i < call.getParameterCount(); i++) {
+                    int place = i;
+                    if (belongsSomewhere(call.getParameterTypes()[i])) {
+                        tests.add(dynamicTest(Api.describe(call) + " " + place, () -> refuseForeign(call, place)));
+                    }
+                }
+            }
+        }
+        return tests.stream();
+    }
+
+    private static boolean belongsSomewhere(Class<?> type) {
+        return VerbsObject.class.isAssignableFrom(type)
+                || Set.of("SendWorkRequest", "ReceiveWorkRequest", "WorkCompletions", "TagOperation")
+                        .contains(type.getSimpleName());
+    }
+
+    private static void refuseForeign(Executable call, int place) {
+        try (World world = world();
+                World elsewhere = world()) {
+            Object receiver = receiverOf(world, call);
+            Object[] arguments = validArguments(world, call);
+            Object foreign = elsewhere.valid(call.getParameterTypes()[place], call.getParameterTypes()[place]);
+            assertNotNull(foreign, () -> "no " + call.getParameterTypes()[place] + " in the world of the tests");
+            arguments[place] = foreign;
+            Throwable thrown = assertThrows(
+                            InvocationTargetException.class, () -> World.invoke(call, receiver, arguments))
+                    .getCause();
+            assertInstanceOf(IllegalArgumentException.class, thrown);
+        }
+    }
+
+    /** Numbers far out of every range get a word, or are taken because the field has all bits; nothing else. */
+    @TestFactory
+    Stream<DynamicTest> shouldBearAnyNumber() {
+        return Api.calls().stream()
+                .filter(call -> !Fuzz.isExcluded(call))
+                .filter(call -> call.getDeclaringClass() != VerbsArena.class)
+                .filter(call -> Stream.of(call.getParameterTypes()).anyMatch(BadInputLabTest::isNumber))
+                .map(call -> dynamicTest(Api.describe(call), () -> bearNumbers(call)));
+    }
+
+    private static boolean isNumber(Class<?> type) {
+        return type == int.class || type == long.class || type == short.class;
+    }
+
+    private static void bearNumbers(Executable call) {
+        try (World world = world()) {
+            for (long number : new long[] {Long.MIN_VALUE, Integer.MIN_VALUE, -1, Integer.MAX_VALUE, Long.MAX_VALUE}) {
+                Object receiver = receiverOf(world, call);
+                Object[] arguments = validArguments(world, call);
+                for (int i = 0; i < arguments.length; i++) {
+                    Class<?> type = call.getParameterTypes()[i];
+                    if (type == int.class) {
+                        arguments[i] = (int) number;
+                    } else if (type == long.class) {
+                        arguments[i] = number;
+                    } else if (type == short.class) {
+                        arguments[i] = (short) number;
+                    }
+                }
+                try {
+                    World.invoke(call, receiver, arguments);
+                } catch (InvocationTargetException e) {
+                    assertDocumented(call, number, e.getCause());
+                }
+            }
+        }
+    }
+
+    private static void assertDocumented(Executable call, long number, Throwable thrown) {
+        boolean documented = thrown instanceof IllegalArgumentException
+                || thrown instanceof IndexOutOfBoundsException
+                || thrown instanceof IllegalStateException
+                || thrown instanceof VerbsException
+                || thrown instanceof UnsupportedVerbException;
+        if (!documented) {
+            fail(Api.describe(call) + " with " + number, thrown);
+        }
+    }
+
+    /** The tests of closed objects and wrong threads go through a list: it must have every method. */
+    @Test
+    void shouldKnowEveryUseOfANativeObject() {
+        Set<String> listed = Uses.ALL.stream().map(Uses.Use::name).collect(Collectors.toSet());
+        Set<String> missing = new TreeSet<>();
+        for (Executable call : Api.calls()) {
+            Class<?> type = call.getDeclaringClass();
+            if (VerbsObject.class.isAssignableFrom(type)
+                    && !Modifier.isStatic(call.getModifiers())
+                    && !ANYTHING_GOES.contains(call.getName())
+                    && !Uses.READ_BY_ANYBODY.contains(Api.name(call))
+                    && !listed.contains(Api.name(call))) {
+                missing.add(Api.name(call));
+            }
+        }
+        assertEquals(Collections.emptySet(), missing, "neither in Uses.ALL nor in Uses.READ_BY_ANYBODY");
+    }
+}

@@ -1,0 +1,27 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A million random calls leave the virtual machine alive and the kernel with nothing. */
+@Tag("lab")
+@Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class FuzzLabTest {
+    private static final int CALLS = Integer.getInteger("fuzz.calls", 1_000_000);
+    private static final long SEED = Long.getLong("fuzz.seed", 20261121);
+
+    @Test
+    void shouldSurviveAMillionRandomCalls() throws IOException {
+        LabDevices.assumeSoftRoce("random calls are nothing to make on a machine that others use");
+        List<String> before = Commands.resources();
+        int returned = new Fuzz(SEED).run(CALLS);
+        assertTrue(returned > CALLS / 10, () -> "only " + returned + " of " + CALLS + " calls did anything");
+        assertEquals(before, Commands.resources());
+    }
+}

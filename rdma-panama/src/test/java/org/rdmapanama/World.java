@@ -1,0 +1,291 @@
+package org.rdmapanama;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Array;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Executable;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+
+/**
+ * Objects of every type that the public API takes, to be receivers and arguments of calls that are made by reflection:
+ * a connected pair of queue pairs, whatever was made on their devices, and values of all kinds.
+ */
+final class World implements AutoCloseable {
+    private static final int MAX_OF_A_TYPE = 24;
+    private static final int MAX_DEPTH = 4;
+
+    final ConnectedPair pair;
+    private final Random random;
+    private final Map<Class<?>, List<Object>> pool = new LinkedHashMap<>();
+
+    World(Random random, VerbsArena arena) {
+        this.random = random;
+        pair = ConnectedPair.of(QueuePairType.RC).in(arena).open();
+        for (Side side : List.of(pair.a, pair.b)) {
+            add(side.arena);
+            add(side.context);
+            add(side.domain);
+            add(side.channel);
+            add(side.queue);
+            add(side.queuePair);
+            add(side.region);
+            add(side.memory);
+            add(side.memory.asSlice(64, 128));
+            add(side.request(1, 0, 64).add(side.region, 64, 64));
+            add(side.receiveRequest(1, 0, 64).add(side.region, 64, 64));
+            add(new WorkCompletions(side.arena, 8));
+        }
+        GidEntry own = pair.a.context.preferredGid(1).orElseThrow();
+        add(own);
+        add(own.gid());
+        add(AddressVector.toGid(1, own.index(), own.gid()));
+        add(pair.a.domain.createAddressHandle(AddressVector.toGid(1, own.index(), own.gid())));
+        add(DeviceList.query());
+        add(LabDevices.first());
+        add(pair.a.queuePair.localEndpoint());
+        add(new QueuePairOptions(QueuePairType.RC, pair.a.queue));
+        add(LabDevices.connectOptions());
+        add(new QueuePairAttributes().state(QueuePairState.ERR));
+    }
+
+    /** Keeps an object for later calls; of each type only so many, the rest of the verbs objects being closed. */
+    void add(Object object) {
+        List<Object> same = pool.computeIfAbsent(object.getClass(), type -> new ArrayList<>());
+        if (same.contains(object)) {
+            return;
+        }
+        same.add(object);
+        if (same.size() > MAX_OF_A_TYPE) {
+            Object old = same.remove(random.nextInt(MAX_OF_A_TYPE));
+            if (old instanceof VerbsObject verbsObject) {
+                verbsObject.close();
+            }
+        }
+    }
+
+    /** An object of a type, or null when there is none. */
+    Object existing(Class<?> type) {
+        List<Object> all = new ArrayList<>();
+        pool.forEach((actual, objects) -> {
+            if (type.isAssignableFrom(actual)) {
+                all.addAll(objects);
+            }
+        });
+        return all.isEmpty() ? null : all.get(random.nextInt(all.size()));
+    }
+
+    /** The first object of a type, which is side a's, made if need be. */
+    Object valid(Class<?> type, Type generic) {
+        for (Map.Entry<Class<?>, List<Object>> entry : pool.entrySet()) {
+            if (type.isAssignableFrom(entry.getKey()) && type != Object.class) {
+                return entry.getValue().get(0);
+            }
+        }
+        if (type == int.class || type == long.class || type == short.class || type == byte.class) {
+            return number(type, 1);
+        }
+        return type == Duration.class ? Duration.ZERO : value(type, generic, 0);
+    }
+
+    private static Object number(Class<?> type, long value) {
+        return switch (type.getName()) {
+            case "int" -> (int) value;
+            case "long" -> value;
+            case "short" -> (short) value;
+            case "byte" -> (byte) value;
+            case "char" -> (char) value;
+            case "double" -> (double) value;
+            default -> (float) value;
+        };
+    }
+
+    private long anyNumber() {
+        return switch (random.nextInt(10)) {
+            case 0 -> 0;
+            case 1, 2, 3 -> 1;
+            case 4 -> -1;
+            case 5 -> random.nextInt(16);
+            case 6 -> random.nextInt(4096);
+            case 7 -> Integer.MAX_VALUE - random.nextInt(2);
+            case 8 -> Integer.MIN_VALUE;
+            default -> random.nextLong();
+        };
+    }
+
+    /** Any value of a type, right or wrong; null only when none can be made. */
+    Object any(Class<?> type, Type generic) {
+        return value(type, generic, 0);
+    }
+
+    private Object value(Class<?> type, Type generic, int depth) {
+        if (type == boolean.class) {
+            return random.nextBoolean();
+        }
+        if (type.isPrimitive()) {
+            return number(type, anyNumber());
+        }
+        if (type.isEnum()) {
+            Object[] constants = type.getEnumConstants();
+            return constants[random.nextInt(constants.length)];
+        }
+        if (type.isArray()) {
+            return array(type.getComponentType(), depth);
+        }
+        if (Collection.class.isAssignableFrom(type) && !type.getName().startsWith("org.rdmapanama")) {
+            return collection(type, generic, depth);
+        }
+        Object simple = simple(type);
+        if (simple != null) {
+            return simple;
+        }
+        Object known = existing(type);
+        return known != null && (depth > 1 || random.nextInt(4) > 0) ? known : made(type, known, depth);
+    }
+
+    private Object array(Class<?> component, int depth) {
+        int length = component == byte.class ? List.of(0, 4, 6, 16).get(random.nextInt(4)) : random.nextInt(4);
+        Object array = Array.newInstance(component, length);
+        for (int i = 0; i < length; i++) {
+            Array.set(array, i, value(component, component, depth + 1));
+        }
+        return array;
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private Object collection(Class<?> type, Type generic, int depth) {
+        Type element = generic instanceof ParameterizedType parameterized
+                ? parameterized.getActualTypeArguments()[0]
+                : Object.class;
+        if (!(element instanceof Class<?> elementClass)) {
+            return Set.class.isAssignableFrom(type) ? Set.of() : List.of();
+        }
+        List<Object> values = new ArrayList<>();
+        for (int i = random.nextInt(4); i > 0; i--) {
+            values.add(value(elementClass, elementClass, depth + 1));
+        }
+        if (!type.isAssignableFrom(EnumSet.class) && !Set.class.isAssignableFrom(type)) {
+            return values;
+        }
+        if (elementClass.isEnum()) {
+            Set set = EnumSet.noneOf((Class) elementClass);
+            set.addAll(values);
+            return set;
+        }
+        return Set.copyOf(values);
+    }
+
+    private Object simple(Class<?> type) {
+        if (type == String.class || type == CharSequence.class) {
+            return List.of("", "rxe0", "rxe1", "10.77.0.1", "fe80::1", "0001:000011:000000:", "\u0000")
+                    .get(random.nextInt(7));
+        }
+        if (type == Duration.class) {
+            return List.of(Duration.ZERO, Duration.ofMillis(1), Duration.ofMillis(-1))
+                    .get(random.nextInt(3));
+        }
+        if (type == MemorySegment.class) {
+            return segment();
+        }
+        if (type == ByteBuffer.class) {
+            return random.nextBoolean() ? ByteBuffer.allocateDirect(random.nextInt(64)) : ByteBuffer.allocate(8);
+        }
+        if (type.isAssignableFrom(InetAddress.class) && InetAddress.class.isAssignableFrom(type)) {
+            return InetAddress.getLoopbackAddress();
+        }
+        return null;
+    }
+
+    private MemorySegment segment() {
+        MemorySegment memory = random.nextBoolean() ? pair.a.memory : pair.b.memory;
+        return switch (random.nextInt(6)) {
+            case 0 -> MemorySegment.NULL;
+            case 1 -> MemorySegment.ofArray(new byte[64]);
+            case 2 -> Arena.ofAuto().allocate(64);
+            case 3 -> memory.asReadOnly();
+            case 4 -> memory.asSlice(random.nextInt(4096), random.nextInt(4096));
+            default -> memory;
+        };
+    }
+
+    /** Made by one of the type's constructors or factories, else one that exists. */
+    private Object made(Class<?> type, Object otherwise, int depth) {
+        if (depth > MAX_DEPTH || !type.getName().startsWith("org.rdmapanama")) {
+            return otherwise;
+        }
+        List<Executable> makers = new ArrayList<>();
+        for (Class<?> candidate : concrete(type)) {
+            makers.addAll(Arrays.asList(candidate.getConstructors()));
+            Arrays.stream(candidate.getMethods())
+                    .filter(method -> Modifier.isStatic(method.getModifiers()))
+                    .filter(method -> candidate.isAssignableFrom(method.getReturnType()))
+                    .filter(method -> !Fuzz.isExcluded(method))
+                    .forEach(makers::add);
+        }
+        for (int attempt = 0; attempt < 4 && !makers.isEmpty(); attempt++) {
+            Executable maker = makers.get(random.nextInt(makers.size()));
+            try {
+                return invoke(maker, null, arguments(maker, depth + 1));
+            } catch (InvocationTargetException refused) {
+                // Wrong arguments: others may do.
+                continue;
+            }
+        }
+        return otherwise;
+    }
+
+    private static List<Class<?>> concrete(Class<?> type) {
+        return type.isSealed()
+                ? Arrays.stream(type.getPermittedSubclasses())
+                        .<Class<?>>map(permitted -> permitted)
+                        .toList()
+                : List.of(type);
+    }
+
+    Object[] arguments(Executable call, int depth) {
+        Class<?>[] types = call.getParameterTypes();
+        Type[] generics = call.getGenericParameterTypes();
+        Object[] arguments = new Object[types.length];
+        for (int i = 0; i < types.length; i++) {
+            arguments[i] = value(types[i], generics[i], depth);
+        }
+        return arguments;
+    }
+
+    /** Calls a method or a constructor. */
+    static Object invoke(Executable call, Object receiver, Object[] arguments) throws InvocationTargetException {
+        try {
+            return call instanceof Constructor<?> constructor
+                    ? constructor.newInstance(arguments)
+                    : accessible((Method) call).invoke(receiver, arguments);
+        } catch (IllegalAccessException | InstantiationException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static Method accessible(Method method) {
+        method.setAccessible(true);
+        return method;
+    }
+
+    @Override
+    public void close() {
+        pair.close();
+    }
+}
