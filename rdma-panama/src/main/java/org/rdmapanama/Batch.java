@@ -56,7 +56,13 @@ final class Batch {
         return (int) STATE.getAcquire(this) == OPEN && thread == Thread.currentThread();
     }
 
-    /** Ends what {@link #open} or {@link #beginCall} began. */
+    /** Whether a thread that has ended left a batch open. */
+    boolean isAbandoned() {
+        Thread opener = thread;
+        return (int) STATE.getAcquire(this) == OPEN && opener != null && !opener.isAlive();
+    }
+
+    /** Ends what {@link #open}, {@link #beginCall} or {@link #awaitCall} began. */
     void end() {
         thread = null;
         STATE.setRelease(this, FREE);
@@ -69,6 +75,24 @@ final class Batch {
      */
     void beginCall() {
         take(CALL);
+    }
+
+    /**
+     * As {@link #beginCall}, but waits at most two seconds for a batch of another thread to end.
+     *
+     * @throws IllegalStateException when it did not end, or the queue is closed
+     */
+    void awaitCall() {
+        long start = System.nanoTime();
+        while (!STATE.compareAndSet(this, FREE, CALL)) {
+            if ((int) STATE.getVolatile(this) == SHUT) {
+                throw new IllegalStateException(queue + " is about to close");
+            }
+            if (System.nanoTime() - start > LIMIT_NANOS) {
+                throw new IllegalStateException("another thread has a batch open on " + queue + ": end it first");
+            }
+            LockSupport.parkNanos(1_000);
+        }
     }
 
     private void take(int wanted) {

@@ -1,8 +1,6 @@
 package org.rdmapanama;
 
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 
 /**
@@ -15,12 +13,6 @@ import org.rdmapanama.ffm.verbs.ibv_comp_channel;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class CompletionChannel extends ContextObject {
-    /**
-     * Queues by the number that their events carry, from 1. Changed with the arena's lock held, and read without it:
-     * who waits here must not wait for that as well.
-     */
-    private final List<CompletionQueue> queues = new CopyOnWriteArrayList<>();
-
     private final int fileDescriptor;
 
     CompletionChannel(Context context, long address) {
@@ -28,24 +20,33 @@ public final class CompletionChannel extends ContextObject {
         fileDescriptor = ibv_comp_channel.fd(Native.struct(address, ibv_comp_channel.layout()));
     }
 
-    /** A number for the events of a queue that will tell here, from 1. */
-    long freeEventNumber() {
-        int free = queues.indexOf(null);
-        if (free < 0) {
-            free = queues.size();
-            queues.add(null);
-        }
-        return free + 1L;
-    }
-
-    /** Says whose events carry a number; null gives the number back. */
-    void bind(long eventNumber, CompletionQueue queue) {
-        queues.set((int) eventNumber - 1, queue);
+    /**
+     * Makes a completion channel for one that other code of this process has made. Its file descriptor does not block
+     * from now on. Make this object before those of its queues.
+     *
+     * <p>Events go to whoever reads them first, and {@link #await} passes over those of queues that have no object
+     * here: only one of this object and the other code should wait for events.
+     *
+     * @param context the open device that it was made on
+     * @param nativeAddress address of the {@code struct ibv_comp_channel}
+     * @param ownership whether closing this object ends the native one
+     * @return the completion channel
+     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the context is closed
+     * @throws VerbsException when its file descriptor cannot be made not to block
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static CompletionChannel ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
+        return context.wrap(nativeAddress, ownership, channel -> {
+            context.check("fcntl", context.provider().adoptCompletionChannel(channel), "", null);
+            return new CompletionChannel(context, channel);
+        });
     }
 
     /**
      * Waits for a completion queue to tell that something completed; see ibv_get_cq_event(3). The event is
-     * acknowledged already.
+     * acknowledged already, with ibv_ack_cq_events.
      *
      * @param timeout how long to wait at most; zero looks once
      * @return the queue, which may be closed by now, or null when none told in time
@@ -54,23 +55,25 @@ public final class CompletionChannel extends ContextObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed, also while waiting
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_get_cq_event
+     * @verb ibv_ack_cq_events
      */
     public CompletionQueue await(Duration timeout) throws InterruptedException {
         return Waiting.await(timeout, this::awaitSlice);
     }
 
     private CompletionQueue awaitSlice(int millis) {
-        long number;
+        long queue;
         enter();
         try {
-            number = provider.getCompletionEvent(address, millis);
+            queue = provider.getCompletionEvent(address, millis);
         } finally {
             exit();
         }
-        if (number < 0) {
-            throw new VerbsException("ibv_get_cq_event", (int) -number, toString(), null);
+        if (queue < 0) {
+            throw new VerbsException("ibv_get_cq_event", (int) -queue, toString(), null);
         }
-        return number == 0 ? null : queues.get((int) number - 1);
+        return context.find(queue) instanceof CompletionQueue known ? known : null;
     }
 
     /**

@@ -1,6 +1,14 @@
 package org.rdmapanama;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.function.IntSupplier;
 import org.rdmapanama.ffm.verbs.ibv_cq;
+import org.rdmapanama.ffm.verbs.ibv_moderate_cq;
+import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
+import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * A completion queue, {@code struct ibv_cq}: where work requests report how they ended.
@@ -15,57 +23,108 @@ import org.rdmapanama.ffm.verbs.ibv_cq;
  * }
  * }
  *
+ * <p>An {@link ExtendedCompletionQueue} can do all this too, and more.
+ *
  * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may poll one queue, each into
  * {@link WorkCompletions} of its own; each completion goes to one of them.
  */
-public final class CompletionQueue extends ContextObject {
-    private final int entries;
+public sealed class CompletionQueue extends ContextObject permits ExtendedCompletionQueue {
+    /** Of the two numbers that moderation takes. */
+    private static final int MAX_16_BITS = 0xffff;
 
-    private final CompletionChannel channel;
-    private final long eventNumber;
+    private volatile int entries;
 
-    private CompletionQueue(Context context, long address, CompletionChannel channel, long eventNumber) {
-        super(context, address, channel == null ? context : channel);
-        this.channel = channel;
-        this.eventNumber = eventNumber;
-        if (channel != null) {
-            channel.bind(eventNumber, this);
-        }
-        entries = ibv_cq.cqe(Native.struct(address, ibv_cq.layout()));
+    /** To be called with the arena's lock held. */
+    CompletionQueue(Context context, long address, VerbsObject... parents) {
+        super(context, address, parents);
+        entries = entriesInDevice();
+    }
+
+    /** To be called with the arena's lock held. */
+    private static CompletionQueue of(Context context, long address) {
+        return new CompletionQueue(context, address, channelOrContext(context, address));
     }
 
     static CompletionQueue create(Context context, int entries, CompletionChannel channel, int completionVector) {
-        if (channel != null && channel.context != context) {
-            throw new IllegalArgumentException(channel + " belongs to another context than " + context);
+        checkedEntries(entries);
+        checkedVector(completionVector);
+        if (channel != null) {
+            requireSameContext(context, channel);
         }
-        context.arena.lock().lock();
-        try {
-            if (channel != null) {
-                channel.checkOpen();
-            }
-            // Without a channel there are no events, and the number is never read.
-            long number = channel == null ? 0 : channel.freeEventNumber();
-            long channelAddress = channel == null ? 0 : channel.address;
-            return context.create(
-                    "ibv_create_cq",
-                    entries + " entries, completion vector " + completionVector,
-                    errno -> errno == Errno.EINVAL.number
-                            ? "the device allows " + context.queryDevice().maxCompletionQueueEntries()
-                                    + " entries at most"
-                            : null,
-                    () -> context.provider().createCompletionQueue(entries, number, channelAddress, completionVector),
-                    cq -> new CompletionQueue(context, cq, channel, number));
-        } finally {
-            context.arena.lock().unlock();
+        return context.create(
+                "ibv_create_cq",
+                entries + " entries, completion vector " + completionVector,
+                errno -> cureOfCreate(context, errno),
+                () -> {
+                    if (channel != null) {
+                        channel.checkOpen();
+                    }
+                    long channelAddress = channel == null ? 0 : channel.address;
+                    return context.provider().createCompletionQueue(entries, 0, channelAddress, completionVector);
+                },
+                cq -> of(context, cq));
+    }
+
+    /**
+     * Makes a completion queue for one that other code of this process has made. It tells through the object of its
+     * channel, if the channel has one by now: see {@link CompletionChannel#ofNativeAddress}.
+     *
+     * @param context the open device that it was made on
+     * @param nativeAddress address of the {@code struct ibv_cq}
+     * @param ownership whether closing this object ends the native one
+     * @return the completion queue
+     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the context is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static CompletionQueue ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
+        return context.wrap(nativeAddress, ownership, cq -> of(context, cq));
+    }
+
+    /** What a queue stands below: the object of its channel, or where there is none, the open device. */
+    static VerbsObject channelOrContext(Context context, long address) {
+        long channel = ibv_cq.channel(Native.struct(address, ibv_cq.layout())).address();
+        return context.find(channel) instanceof CompletionChannel known ? known : context;
+    }
+
+    static void requireSameContext(Context context, ContextObject other) {
+        if (other.context != context) {
+            throw new IllegalArgumentException(other + " belongs to another context than " + context);
         }
+    }
+
+    static int checkedEntries(int entries) {
+        if (entries < 1) {
+            throw new IllegalArgumentException("a completion queue has at least one entry, not " + entries);
+        }
+        return entries;
+    }
+
+    static int checkedVector(int completionVector) {
+        if (completionVector < 0) {
+            throw new IllegalArgumentException("completion vectors count from 0: " + completionVector);
+        }
+        return completionVector;
+    }
+
+    static String cureOfCreate(Context context, int errno) {
+        return errno == Errno.EINVAL.number
+                ? "the device allows " + context.queryDevice().maxCompletionQueueEntries()
+                        + " entries at most, and may have fewer completion vectors"
+                : null;
+    }
+
+    private int entriesInDevice() {
+        return ibv_cq.cqe(Native.struct(address, ibv_cq.layout()));
     }
 
     /**
      * How many completions fit.
      *
-     * @return at least what was asked for
+     * @return at least what was asked for, when this was made or last {@link #resize resized}
      */
-    public int entries() {
+    public final int entries() {
         return entries;
     }
 
@@ -75,17 +134,23 @@ public final class CompletionQueue extends ContextObject {
      * @param completions where they go; what was in there is overwritten
      * @return how many there were, 0 when the queue is empty
      * @throws IllegalArgumentException when {@code completions} belongs to another arena
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed, or a batch is open on it
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the queue is broken, for example overrun
+     * @verb ibv_poll_cq
      */
-    public int poll(WorkCompletions completions) {
+    public final int poll(WorkCompletions completions) {
         enter();
         try {
-            int count = provider.pollCompletionQueue(address, completions.capacity(), completions.address(arena));
+            beginCall();
+            int count;
+            try {
+                count = provider.pollCompletionQueue(address, completions.capacity(), completions.address(arena));
+            } finally {
+                endCall();
+            }
             if (count < 0) {
-                throw new VerbsException(
-                        "ibv_poll_cq", -count, toString(), "the queue may have overrun: make it larger");
+                throw broken("ibv_poll_cq", -count);
             }
             completions.polled(count);
             return count;
@@ -94,34 +159,135 @@ public final class CompletionQueue extends ContextObject {
         }
     }
 
+    final VerbsException broken(String verb, int errno) {
+        return new VerbsException(verb, errno, toString(), "the queue may have overrun: make it larger");
+    }
+
     /**
      * Asks to be told, once, through the channel, of the next completion that comes; see ibv_req_notify_cq(3). What
      * is in the queue already is not told: poll after asking, and then wait.
      *
      * @param solicitedOnly whether only completions count whose sender asked for it, or that failed
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed, or a batch is open on it
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the verb fails
+     * @verb ibv_req_notify_cq
      */
-    public void requestNotification(boolean solicitedOnly) {
+    public final void requestNotification(boolean solicitedOnly) {
+        int result = call(() -> provider.requestNotification(address, solicitedOnly));
+        if (result < 0) {
+            throw new VerbsException("ibv_req_notify_cq", -result, toString(), null);
+        }
+    }
+
+    /**
+     * Makes room for more completions, or for fewer; see ibv_resize_cq(3). What is in the queue stays in it, and other
+     * threads may go on polling. {@link #entries} tells the new size.
+     *
+     * @param newEntries how many completions it must hold at least; the device may round up
+     * @throws IllegalArgumentException when the number is not positive
+     * @throws IllegalStateException when this is closed, or a batch is open on it
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws UnsupportedVerbException when the driver cannot do this
+     * @throws VerbsException when the verb fails, for example because more completions than that are in the queue; it
+     *     keeps its size then
+     * @verb ibv_resize_cq
+     */
+    public final void resize(int newEntries) {
+        checkedEntries(newEntries);
+        int result = call(() -> {
+            int resized = provider.resizeCompletionQueue(address, newEntries);
+            entries = entriesInDevice();
+            return resized;
+        });
+        if (result < 0) {
+            throw context.failure(
+                    "ibv_resize_cq",
+                    -result,
+                    "from " + entries + " to " + newEntries + " entries",
+                    errno -> errno == Errno.EINVAL.number
+                            ? "the queue may hold more completions than that: poll them first; the device allows "
+                                    + context.queryDevice().maxCompletionQueueEntries() + " entries at most"
+                            : null,
+                    "a driver with ibv_resize_cq, which no attribute of the device tells");
+        }
+    }
+
+    /**
+     * Lets the device gather completions before it tells the channel: so many, or for so long, whichever comes first;
+     * see ibv_modify_cq(3). Both zero tells of each at once.
+     *
+     * @param completions 0 to 65535
+     * @param period 0 to 65535 microseconds; a fraction is rounded up
+     * @throws IllegalArgumentException when one is out of range
+     * @throws IllegalStateException when this is closed, or a batch is open on it
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws UnsupportedVerbException when the device cannot do this
+     * @throws VerbsException when the verb fails, for example because the device allows less
+     * @verb ibv_modify_cq
+     */
+    public final void moderate(int completions, Duration period) {
+        if (completions < 0 || completions > MAX_16_BITS) {
+            throw new IllegalArgumentException("a device gathers 0 to " + MAX_16_BITS + " completions: " + completions);
+        }
+        if (period.isNegative() || period.compareTo(Duration.of(MAX_16_BITS, ChronoUnit.MICROS)) > 0) {
+            throw new IllegalArgumentException("a device gathers for 0 to " + MAX_16_BITS + " microseconds: " + period);
+        }
+        int micros = (int) Math.ceilDiv(period.toNanos(), 1_000);
+        int result;
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_modify_cq_attr.layout());
+            ibv_modify_cq_attr.attr_mask(attributes, rdma_h.IBV_CQ_ATTR_MODERATE());
+            MemorySegment moderation = ibv_modify_cq_attr.moderate(attributes);
+            ibv_moderate_cq.cq_count(moderation, (short) completions);
+            ibv_moderate_cq.cq_period(moderation, (short) micros);
+            result = call(() -> provider.modifyCompletionQueue(address, attributes.address()));
+        }
+        context.check(
+                "ibv_modify_cq",
+                result,
+                completions + " completions, " + micros + " microseconds",
+                "DeviceAttributes.completionQueueModeration");
+    }
+
+    private int call(IntSupplier verb) {
         enter();
         try {
-            int result = provider.requestNotification(address, solicitedOnly);
-            if (result < 0) {
-                throw new VerbsException("ibv_req_notify_cq", -result, toString(), null);
+            beginCall();
+            try {
+                return verb.getAsInt();
+            } finally {
+                endCall();
             }
         } finally {
             exit();
         }
     }
 
-    @Override
-    void closed(boolean destroyed) {
-        super.closed(destroyed);
-        if (channel != null) {
-            channel.bind(eventNumber, null);
-        }
+    /** Begins a call that must not fall into a batch of an extended queue; {@link #endCall} must follow. */
+    void beginCall() {}
+
+    void endCall() {}
+
+    /**
+     * Begins a call about something that reports here, in which the driver may lock this queue to clear it: whether
+     * {@link #endCall} must follow. A batch of the calling thread stays open, but its completion is over.
+     *
+     * @throws IllegalStateException when another thread has a batch open for too long, or this is about to close
+     */
+    boolean beginClearing() {
+        return false;
     }
+
+    /**
+     * As {@link #beginClearing}, for something that is about to be closed: until {@link #endClosing} no batch begins.
+     * With the arena's lock held.
+     *
+     * @throws IllegalStateException when another thread has a batch open for too long
+     */
+    void beginClosing() {}
+
+    void endClosing() {}
 
     @Override
     int destroy() {

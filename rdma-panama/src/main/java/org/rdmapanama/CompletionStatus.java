@@ -71,6 +71,41 @@ public enum CompletionStatus {
     }
 
     /**
+     * What went wrong, in a few words.
+     *
+     * @return such as "local protection error"
+     * @verb ibv_wc_status_str
+     */
+    public String describe() {
+        return switch (this) {
+            case SUCCESS -> "success";
+            case LOC_LEN_ERR -> "local length error";
+            case LOC_QP_OP_ERR -> "local queue pair operation error";
+            case LOC_EEC_OP_ERR -> "local end-to-end context operation error";
+            case LOC_PROT_ERR -> "local protection error";
+            case WR_FLUSH_ERR -> "flushed, because the queue pair is in the error state";
+            case MW_BIND_ERR -> "memory window bind error";
+            case BAD_RESP_ERR -> "bad response of the peer";
+            case LOC_ACCESS_ERR -> "local access error";
+            case REM_INV_REQ_ERR -> "the peer found the request invalid";
+            case REM_ACCESS_ERR -> "the peer does not allow the access";
+            case REM_OP_ERR -> "the peer could not complete the operation";
+            case RETRY_EXC_ERR -> "transport retries exceeded: the peer does not answer";
+            case RNR_RETRY_EXC_ERR -> "receiver-not-ready retries exceeded: the peer posted no receive";
+            case LOC_RDD_VIOL_ERR -> "local reliable datagram domain violation";
+            case REM_INV_RD_REQ_ERR -> "the peer found the reliable datagram request invalid";
+            case REM_ABORT_ERR -> "the peer aborted the operation";
+            case INV_EECN_ERR -> "invalid end-to-end context number";
+            case INV_EEC_STATE_ERR -> "invalid end-to-end context state";
+            case FATAL_ERR -> "fatal error of the device";
+            case RESP_TIMEOUT_ERR -> "no response in time";
+            case GENERAL_ERR -> "general error";
+            case TM_ERR -> "tag matching error";
+            case TM_RNDV_INCOMPLETE -> "tag matching: the rendezvous is left to software";
+        };
+    }
+
+    /**
      * The constant of a value in C.
      *
      * @param code its number in {@code verbs.h}

@@ -356,7 +356,7 @@ public final class Context extends VerbsObject {
      * Takes no lock: who closes an object holds the arena's, and waits until its events are acknowledged, which comes
      * after this.
      */
-    private VerbsObject find(long nativeAddress) {
+    VerbsObject find(long nativeAddress) {
         return objects.get(nativeAddress);
     }
 
@@ -381,6 +381,8 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_create_comp_channel
+     * @verb ibv_destroy_comp_channel
      */
     public CompletionChannel createCompletionChannel() {
         return create(
@@ -400,6 +402,8 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_create_cq
+     * @verb ibv_destroy_cq
      */
     public CompletionQueue createCompletionQueue(int entries) {
         return createCompletionQueue(entries, null, 0);
@@ -417,15 +421,28 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this or the channel is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_create_cq
+     * @verb ibv_destroy_cq
      */
     public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel, int completionVector) {
-        if (entries < 1) {
-            throw new IllegalArgumentException("a completion queue has at least one entry, not " + entries);
-        }
-        if (completionVector < 0) {
-            throw new IllegalArgumentException("completion vectors count from 0: " + completionVector);
-        }
         return CompletionQueue.create(this, entries, channel, completionVector);
+    }
+
+    /**
+     * Makes a completion queue whose completions are read in place, and of which more can be read; see
+     * ibv_create_cq_ex(3).
+     *
+     * @param options size, fields and channel
+     * @return a new one
+     * @throws IllegalArgumentException when the channel or the parent domain belongs to another context
+     * @throws UnsupportedVerbException when the device has no such queues, or not with these fields
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this, the channel or the parent domain is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_create_cq_ex
+     */
+    public ExtendedCompletionQueue createCompletionQueue(CompletionQueueOptions options) {
+        return ExtendedCompletionQueue.create(this, options);
     }
 
     /** Makes an object of this context: a failed verb throws, and the object is found in events by its address. */

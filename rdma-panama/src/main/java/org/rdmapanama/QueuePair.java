@@ -40,6 +40,7 @@ public final class QueuePair extends ContextObject {
     private final QueuePairType type;
     private final CompletionQueue sendQueue;
     private final CompletionQueue receiveQueue;
+    private final ClearedQueues clearedQueues;
     private final QueuePairCapabilities capabilities;
     private final int number;
     private final MemorySegment struct;
@@ -61,6 +62,7 @@ public final class QueuePair extends ContextObject {
         type = options.type();
         sendQueue = options.sendQueue();
         receiveQueue = options.receiveQueue();
+        clearedQueues = new ClearedQueues(sendQueue, receiveQueue);
         capabilities = granted;
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
@@ -215,7 +217,8 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalArgumentException when the transition is not legal, an attribute that it needs is missing, or one
      *     is given that it does not take; the message names them
      * @throws VerbsException when the verb fails
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed; or when the new state is RESET or ERR and another thread has a
+     *     batch open on a completion queue of this and does not end it within two seconds
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public void modify(QueuePairAttributes attributes) {
@@ -228,8 +231,7 @@ public final class QueuePair extends ContextObject {
             attributes.write(encoded);
             enter();
             try {
-                int result = provider.modifyQueuePair(
-                        address, encoded.address(), QueuePairAttribute.mask(attributes.given()));
+                int result = modifyNow(encoded.address(), attributes);
                 if (result < 0) {
                     throw new VerbsException("ibv_modify_qp", -result, this + ", " + attributes, cureOfModify(-result));
                 }
@@ -237,6 +239,17 @@ public final class QueuePair extends ContextObject {
                 exit();
             }
         }
+    }
+
+    /** On the way to RESET or ERR some drivers clear the completion queues, with their locks held. */
+    private int modifyNow(long encoded, QueuePairAttributes attributes) {
+        Set<QueuePairAttribute> given = attributes.given();
+        int mask = QueuePairAttribute.mask(given);
+        boolean clears = given.contains(QueuePairAttribute.STATE)
+                && (attributes.state() == QueuePairState.RESET || attributes.state() == QueuePairState.ERR);
+        return clears
+                ? clearedQueues.call(() -> provider.modifyQueuePair(address, encoded, mask))
+                : provider.modifyQueuePair(address, encoded, mask);
     }
 
     private static String cureOfModify(int errno) {
@@ -598,6 +611,24 @@ public final class QueuePair extends ContextObject {
             fail();
         }
         return provider.destroyQueuePair(address);
+    }
+
+    @Override
+    void prepareToClose() {
+        super.prepareToClose();
+        clearedQueues.prepareToClose();
+    }
+
+    @Override
+    void stayOpen() {
+        super.stayOpen();
+        clearedQueues.release();
+    }
+
+    @Override
+    void closed(boolean destroyed) {
+        super.closed(destroyed);
+        clearedQueues.release();
     }
 
     @Override

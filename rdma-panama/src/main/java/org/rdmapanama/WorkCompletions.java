@@ -10,7 +10,6 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_wc;
-import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * A batch of work completions, an array of {@code struct ibv_wc}, that {@link CompletionQueue#poll} fills again and
@@ -37,8 +36,7 @@ public final class WorkCompletions {
     private static final long SLID = ibv_wc.slid$offset();
     private static final long SL = ibv_wc.sl$offset();
     private static final long DLID_PATH_BITS = ibv_wc.dlid_path_bits$offset();
-    private static final int WITH_GRH = rdma_h.IBV_WC_GRH();
-    private static final int WITH_IMM = rdma_h.IBV_WC_WITH_IMM();
+    private static final long INVALIDATED_RKEY = ibv_wc.invalidated_rkey$offset();
 
     /** A wrong number should not ask for gigabytes. */
     private static final int MAX_CAPACITY = 1 << 20;
@@ -185,7 +183,52 @@ public final class WorkCompletions {
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean hasImmediate(int index) {
-        return (flags(index) & WITH_IMM) != 0;
+        return has(index, CompletionFlag.WITH_IMM);
+    }
+
+    /**
+     * The remote key of this side that a send with invalidation made invalid.
+     *
+     * @param index which completion
+     * @return the key; without meaning unless {@link #hasInvalidatedRkey}
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int invalidatedRkey(int index) {
+        return batch.get(JAVA_INT, at(index, INVALIDATED_RKEY));
+    }
+
+    /**
+     * Whether a send with invalidation came.
+     *
+     * @param index which completion
+     * @return true when {@link #invalidatedRkey} has a meaning
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public boolean hasInvalidatedRkey(int index) {
+        return has(index, CompletionFlag.WITH_INV);
+    }
+
+    /**
+     * Whether the device found the checksums of a received IPv4 packet right, of its header and of TCP or UDP.
+     *
+     * @param index which completion
+     * @return true when they are right; a device that does not look never says so
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public boolean checksumOk(int index) {
+        return has(index, CompletionFlag.IP_CSUM_OK);
+    }
+
+    /**
+     * Whether something is said of a completion. Valid on success.
+     *
+     * @param index which completion
+     * @param flag what
+     * @return true when it is
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public boolean has(int index, CompletionFlag flag) {
+        return (flags(index) & flag.code()) != 0;
     }
 
     /**
@@ -197,7 +240,7 @@ public final class WorkCompletions {
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean hasGlobalRoutingHeader(int index) {
-        return (flags(index) & WITH_GRH) != 0;
+        return has(index, CompletionFlag.GRH);
     }
 
     /**

@@ -204,6 +204,11 @@ class RecordingProvider extends ProviderContext {
     }
 
     @Override
+    public int adoptCompletionChannel(long channel) {
+        return real.adoptCompletionChannel(channel);
+    }
+
+    @Override
     public int destroyCompletionChannel(long channel) {
         int failure = record("destroy_comp_channel", channel);
         return failure < 0 ? failure : real.destroyCompletionChannel(channel);

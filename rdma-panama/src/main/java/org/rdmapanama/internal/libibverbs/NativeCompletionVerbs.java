@@ -10,12 +10,14 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.util.Optional;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 
 /** Reading completions one by one, through the function pointers of {@code struct ibv_cq_ex}. */
-final class NativeCompletionVerbs extends CompletionVerbs {
+class NativeCompletionVerbs extends CompletionVerbs {
     private static final MethodHandle START_POLL = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle NEXT_POLL = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
     private static final MethodHandle END_POLL = pointer(FunctionDescriptor.ofVoid(JAVA_LONG));
@@ -36,7 +38,20 @@ final class NativeCompletionVerbs extends CompletionVerbs {
     private static final MethodHandle READ_FLOW_TAG = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
     private static final MethodHandle READ_TM_INFO = pointer(FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_LONG));
 
+    private static final NativeCompletionVerbs AS_IN_THE_MANUAL = new NativeCompletionVerbs();
+
     NativeCompletionVerbs() {}
+
+    /**
+     * Those that suit a driver.
+     *
+     * @param driver its short name
+     * @param version the major version of rdma-core that it came with, where that is known
+     */
+    static NativeCompletionVerbs of(String driver, Optional<String> version) {
+        boolean faulty = driver.equals("rxe") && RxeCompletionVerbs.mayBeNeeded(version);
+        return faulty ? RxeCompletionVerbs.INSTANCE : AS_IN_THE_MANUAL;
+    }
 
     @SuppressWarnings("restricted")
     private static MethodHandle pointer(FunctionDescriptor type) {
@@ -60,16 +75,26 @@ final class NativeCompletionVerbs extends CompletionVerbs {
 
     @Override
     public int nextPoll(long completionQueue) {
+        int result;
         try {
-            return Errno.status((int)
-                    NEXT_POLL.invokeExact(function(completionQueue, ibv_cq_ex.next_poll$offset()), completionQueue));
+            result = (int)
+                    NEXT_POLL.invokeExact(function(completionQueue, ibv_cq_ex.next_poll$offset()), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
+        if (result == 0) {
+            return 0;
+        }
+        end(completionQueue);
+        return Errno.status(result);
     }
 
     @Override
     public void endPoll(long completionQueue) {
+        end(completionQueue);
+    }
+
+    private static void end(long completionQueue) {
         try {
             END_POLL.invokeExact(function(completionQueue, ibv_cq_ex.end_poll$offset()), completionQueue);
         } catch (Throwable e) {
@@ -223,5 +248,31 @@ final class NativeCompletionVerbs extends CompletionVerbs {
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
+    }
+
+    @Override
+    public int readable(long completionQueue) {
+        return bit(completionQueue, ibv_cq_ex.read_byte_len$offset(), rdma_h.IBV_WC_EX_WITH_BYTE_LEN())
+                | bit(completionQueue, ibv_cq_ex.read_imm_data$offset(), rdma_h.IBV_WC_EX_WITH_IMM())
+                | bit(completionQueue, ibv_cq_ex.read_qp_num$offset(), rdma_h.IBV_WC_EX_WITH_QP_NUM())
+                | bit(completionQueue, ibv_cq_ex.read_src_qp$offset(), rdma_h.IBV_WC_EX_WITH_SRC_QP())
+                | bit(completionQueue, ibv_cq_ex.read_slid$offset(), rdma_h.IBV_WC_EX_WITH_SLID())
+                | bit(completionQueue, ibv_cq_ex.read_sl$offset(), rdma_h.IBV_WC_EX_WITH_SL())
+                | bit(completionQueue, ibv_cq_ex.read_dlid_path_bits$offset(), rdma_h.IBV_WC_EX_WITH_DLID_PATH_BITS())
+                | bit(
+                        completionQueue,
+                        ibv_cq_ex.read_completion_ts$offset(),
+                        rdma_h.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP())
+                | bit(completionQueue, ibv_cq_ex.read_cvlan$offset(), rdma_h.IBV_WC_EX_WITH_CVLAN())
+                | bit(completionQueue, ibv_cq_ex.read_flow_tag$offset(), rdma_h.IBV_WC_EX_WITH_FLOW_TAG())
+                | bit(completionQueue, ibv_cq_ex.read_tm_info$offset(), rdma_h.IBV_WC_EX_WITH_TM_INFO())
+                | bit(
+                        completionQueue,
+                        ibv_cq_ex.read_completion_wallclock_ns$offset(),
+                        rdma_h.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK());
+    }
+
+    private static int bit(long completionQueue, long offset, int bit) {
+        return function(completionQueue, offset).address() == 0 ? 0 : bit;
     }
 }

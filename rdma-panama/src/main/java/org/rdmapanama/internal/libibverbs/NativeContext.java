@@ -37,10 +37,10 @@ final class NativeContext extends ProviderContext {
     private static final Pattern DRIVER_FILE = Pattern.compile("lib(\\w+)-rdmav\\d+\\.so$");
 
     private static final SendVerbs SEND_VERBS = new NativeSendVerbs();
-    private static final CompletionVerbs COMPLETION_VERBS = new NativeCompletionVerbs();
 
     private final long context;
     private final String driver;
+    private final CompletionVerbs completionVerbs;
     private final MemorySegment postSend;
     private final MemorySegment postRecv;
     private final MemorySegment postSrqRecv;
@@ -58,6 +58,7 @@ final class NativeContext extends ProviderContext {
         pollCq = InlineVerbs.pollCqOf(context);
         reqNotifyCq = InlineVerbs.reqNotifyCqOf(context);
         driver = driverOf(postSend);
+        completionVerbs = NativeCompletionVerbs.of(driver, NativeLibrary.IBVERBS.version());
         criticalPost = POSTS_WITHOUT_KERNEL.contains(driver);
         criticalPoll = criticalPost || ALSO_POLLS_WITHOUT_KERNEL.contains(driver);
         asyncFd = ibv_context.async_fd(Structs.at(context, ibv_context.layout()));
@@ -98,7 +99,7 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public CompletionVerbs completionVerbs() {
-        return COMPLETION_VERBS;
+        return completionVerbs;
     }
 
     @Override
@@ -172,9 +173,15 @@ final class NativeContext extends ProviderContext {
     public long createCompletionChannel() {
         long channel = Libibverbs.createCompChannel(context);
         if (channel > 0) {
-            Libc.setNonBlocking(fdOf(channel));
+            adoptCompletionChannel(channel);
         }
         return channel;
+    }
+
+    @Override
+    public int adoptCompletionChannel(long channel) {
+        // Reading an event after poll(2) must never wait: another reader may have been faster.
+        return Libc.setNonBlocking(fdOf(channel));
     }
 
     @Override
@@ -198,8 +205,9 @@ final class NativeContext extends ProviderContext {
             if (result < 0) {
                 return result;
             }
-            Libibverbs.ackCqEvents(queueAndContext.getAtIndex(JAVA_LONG, 0), 1);
-            return queueAndContext.getAtIndex(JAVA_LONG, 1);
+            long queue = queueAndContext.getAtIndex(JAVA_LONG, 0);
+            Libibverbs.ackCqEvents(queue, 1);
+            return queue;
         }
     }
 

@@ -5,7 +5,8 @@ package org.rdmapanama.internal.provider;
  * takes the address of that structure. Status and identifier of the current completion are fields of the structure; see
  * ibv_create_cq_ex(3).
  *
- * <p>Between a start that succeeded and the end, the driver may hold a lock: no other call may poll the queue then.
+ * <p>From a start that succeeded to the end the driver may hold a lock: no other call may poll or resize the queue
+ * then, nor destroy or reset a queue pair that reports to it.
  */
 public abstract class CompletionVerbs {
     /** For subclasses. */
@@ -14,11 +15,17 @@ public abstract class CompletionVerbs {
     /** ibv_start_poll: zero, or a negated errno, ENOENT for an empty queue. Locks the queue until {@link #endPoll}, if zero. */
     public abstract int startPoll(long completionQueue, long attributes);
 
-    /** ibv_next_poll: zero, or a negated errno, ENOENT when there is no more. */
+    /**
+     * ibv_next_poll: zero, or a negated errno, ENOENT when there is no more. If not zero, ibv_end_poll has been called
+     * as well, and {@link #startPoll} may be next.
+     */
     public abstract int nextPoll(long completionQueue);
 
-    /** ibv_end_poll. */
+    /** ibv_end_poll: the current completion counts as read. For use after a start or a next that gave zero. */
     public abstract void endPoll(long completionQueue);
+
+    /** Which fields can be read: bits of enum ibv_create_cq_wc_flags. */
+    public abstract int readable(long completionQueue);
 
     /** ibv_wc_read_opcode. */
     public abstract int readOpcode(long completionQueue);

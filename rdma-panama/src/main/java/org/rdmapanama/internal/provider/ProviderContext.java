@@ -73,12 +73,17 @@ public abstract class ProviderContext {
     /** ibv_create_comp_channel: a struct ibv_comp_channel. */
     public abstract long createCompletionChannel();
 
+    /** Makes a struct ibv_comp_channel that other code made fit for {@link #getCompletionEvent}: zero. */
+    public int adoptCompletionChannel(long channel) {
+        return 0;
+    }
+
     /** ibv_destroy_comp_channel. */
     public abstract int destroyCompletionChannel(long channel);
 
     /**
-     * ibv_get_cq_event after waiting at most so long: the {@code cq_context} of the completion queue that has an
-     * event, which must be positive, or 0 when nothing came. The event is acknowledged already.
+     * ibv_get_cq_event after waiting at most so long: the address of the completion queue that has an event, or 0
+     * when nothing came. The event is acknowledged already, so the queue may be gone by now.
      */
     public abstract long getCompletionEvent(long channel, int timeoutMillis);
 
