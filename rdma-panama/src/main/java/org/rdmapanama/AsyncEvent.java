@@ -9,8 +9,16 @@ import java.util.Objects;
  * @param port the port it happened to, from 1, or 0 when it is not about a port
  * @param queuePair the queue pair it happened to, or null
  * @param completionQueue the completion queue it happened to, or null
+ * @param sharedReceiveQueue the shared receive queue it happened to, or null
+ * @param workQueue the work queue it happened to, or null
  */
-public record AsyncEvent(AsyncEventType type, int port, QueuePair queuePair, CompletionQueue completionQueue) {
+public record AsyncEvent(
+        AsyncEventType type,
+        int port,
+        QueuePair queuePair,
+        CompletionQueue completionQueue,
+        SharedReceiveQueue sharedReceiveQueue,
+        WorkQueue workQueue) {
     /**
      * What happened.
      *

@@ -4,10 +4,13 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -349,7 +352,9 @@ public final class Context extends VerbsObject {
                 type,
                 port,
                 source instanceof QueuePair queuePair ? queuePair : null,
-                source instanceof CompletionQueue completionQueue ? completionQueue : null);
+                source instanceof CompletionQueue completionQueue ? completionQueue : null,
+                source instanceof SharedReceiveQueue sharedReceiveQueue ? sharedReceiveQueue : null,
+                source instanceof WorkQueue workQueue ? workQueue : null);
     }
 
     /**
@@ -443,6 +448,62 @@ public final class Context extends VerbsObject {
      */
     public ExtendedCompletionQueue createCompletionQueue(CompletionQueueOptions options) {
         return ExtendedCompletionQueue.create(this, options);
+    }
+
+    /**
+     * Opens an XRC domain that no file stands for, so that only this process can use it; see ibv_open_xrcd(3).
+     *
+     * @return a new one
+     * @throws UnsupportedVerbException when the device has no extended reliable connections
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_open_xrcd
+     */
+    public XrcDomain openXrcDomain() {
+        return XrcDomain.open(this, -1, Set.of(OpenFlag.CREAT));
+    }
+
+    /**
+     * Opens the XRC domain that a file stands for, which processes share that open it for the same file; see
+     * ibv_open_xrcd(3).
+     *
+     * @param fileDescriptor of any file, as open(2) gave it; it may be closed afterwards
+     * @param flags {@link OpenFlag#CREAT} to make the domain when there is none yet
+     * @return the domain
+     * @throws IllegalArgumentException when the file descriptor is negative
+     * @throws UnsupportedVerbException when the device has no extended reliable connections
+     * @throws VerbsException when the verb fails: with ENOENT when there is no such domain, with EEXIST when there is
+     *     one that EXCL refuses
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_open_xrcd
+     */
+    public XrcDomain openXrcDomain(int fileDescriptor, OpenFlag... flags) {
+        if (fileDescriptor < 0) {
+            throw new IllegalArgumentException("no file descriptor is negative: " + fileDescriptor);
+        }
+        Set<OpenFlag> set = EnumSet.noneOf(OpenFlag.class);
+        set.addAll(Arrays.asList(flags));
+        return XrcDomain.open(this, fileDescriptor, set);
+    }
+
+    /**
+     * Makes a table of work queues, among which a queue pair spreads what it receives; see ibv_create_rwq_ind_table(3).
+     *
+     * @param workQueues 1, 2, 4 or another power of two; one may be named several times
+     * @return a new one
+     * @throws IllegalArgumentException when the number of work queues is no power of two, or one belongs to another
+     *     context
+     * @throws NullPointerException when one is null
+     * @throws UnsupportedVerbException when the device has no such tables
+     * @throws VerbsException when the verb fails, for example because the table is too large
+     * @throws IllegalStateException when this or a work queue is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_create_rwq_ind_table
+     */
+    public ReceiveIndirectionTable createReceiveIndirectionTable(List<WorkQueue> workQueues) {
+        return ReceiveIndirectionTable.create(this, workQueues);
     }
 
     /** Makes an object of this context: a failed verb throws, and the object is found in events by its address. */

@@ -101,6 +101,40 @@ public final class ProtectionDomain extends ContextObject {
     }
 
     /**
+     * Makes a shared receive queue, from which several queue pairs take their receives; see ibv_create_srq(3) and
+     * ibv_create_srq_ex(3).
+     *
+     * @param options type and sizes
+     * @return a new one
+     * @throws IllegalArgumentException when what the options name belongs to another context
+     * @throws UnsupportedVerbException when the device has no shared receive queues of this type
+     * @throws VerbsException when the verb fails, for example because a size exceeds the device
+     * @throws IllegalStateException when this, or what the options name, is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_create_srq
+     * @verb ibv_create_srq_ex
+     */
+    public SharedReceiveQueue createSharedReceiveQueue(SharedReceiveQueueOptions options) {
+        return SharedReceiveQueue.create(this, options);
+    }
+
+    /**
+     * Makes a work queue, for a {@link ReceiveIndirectionTable}; see ibv_create_wq(3).
+     *
+     * @param options completion queue, sizes and flags
+     * @return a new one, in state RESET
+     * @throws IllegalArgumentException when the completion queue belongs to another context
+     * @throws UnsupportedVerbException when the device has no work queues
+     * @throws VerbsException when the verb fails, for example because a size exceeds the device
+     * @throws IllegalStateException when this or the completion queue is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_create_wq
+     */
+    public WorkQueue createWorkQueue(WorkQueueOptions options) {
+        return WorkQueue.create(this, options);
+    }
+
+    /**
      * Makes an address handle, which says where a datagram goes; see ibv_create_ah(3).
      *
      * @param path the way to the peer

@@ -4,14 +4,17 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 
 /**
  * A queue pair, {@code struct ibv_qp}: a send queue and a receive queue to which work requests are posted.
@@ -41,6 +44,8 @@ public final class QueuePair extends ContextObject {
     private final CompletionQueue sendQueue;
     private final CompletionQueue receiveQueue;
     private final ClearedQueues clearedQueues;
+    private final SharedReceiveQueue sharedReceiveQueue;
+    private final boolean hasReceiveQueue;
     private final QueuePairCapabilities capabilities;
     private final int number;
     private final MemorySegment struct;
@@ -57,12 +62,14 @@ public final class QueuePair extends ContextObject {
 
     private QueuePair(
             ProtectionDomain protectionDomain, QueuePairOptions options, long address, QueuePairCapabilities granted) {
-        super(protectionDomain.context, address, protectionDomain, options.sendQueue(), options.receiveQueue());
+        super(protectionDomain.context, address, parents(protectionDomain, options));
         this.protectionDomain = protectionDomain;
         type = options.type();
         sendQueue = options.sendQueue();
         receiveQueue = options.receiveQueue();
         clearedQueues = new ClearedQueues(sendQueue, receiveQueue);
+        sharedReceiveQueue = options.sharedReceiveQueue();
+        hasReceiveQueue = options.hasReceiveQueue();
         capabilities = granted;
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
@@ -71,23 +78,29 @@ public final class QueuePair extends ContextObject {
         notReceived = notSent + JAVA_LONG.byteSize();
     }
 
+    private static VerbsObject[] parents(ProtectionDomain protectionDomain, QueuePairOptions options) {
+        List<VerbsObject> parents = new ArrayList<>(options.uses());
+        parents.add(protectionDomain);
+        return parents.toArray(new VerbsObject[0]);
+    }
+
     static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options) {
-        protectionDomain.requireSameContext(options.sendQueue());
-        protectionDomain.requireSameContext(options.receiveQueue());
+        options.uses().forEach(protectionDomain::requireSameContext);
         try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_qp_init_attr.layout());
+            MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes);
             return protectionDomain.context.create(
-                    "ibv_create_qp",
+                    options.isExtended() ? "ibv_create_qp_ex" : "ibv_create_qp",
                     options.toString(),
                     errno -> cureOfCreate(protectionDomain.context, errno),
                     options.type().capability(),
                     () -> {
                         protectionDomain.checkOpen();
-                        options.sendQueue().checkOpen();
-                        options.receiveQueue().checkOpen();
-                        return protectionDomain.provider.createQueuePair(
-                                protectionDomain.address, attributes.address());
+                        options.uses().forEach(VerbsObject::checkOpen);
+                        return options.isExtended()
+                                ? protectionDomain.provider.createExtendedQueuePair(attributes.address())
+                                : protectionDomain.provider.createQueuePair(
+                                        protectionDomain.address, attributes.address());
                     },
                     qp -> new QueuePair(
                             protectionDomain,
@@ -162,6 +175,15 @@ public final class QueuePair extends ContextObject {
      */
     public CompletionQueue receiveQueue() {
         return receiveQueue;
+    }
+
+    /**
+     * Where receives come from, when this has no receive queue of its own.
+     *
+     * @return the shared receive queue, or null
+     */
+    public SharedReceiveQueue sharedReceiveQueue() {
+        return sharedReceiveQueue;
     }
 
     /**
@@ -520,18 +542,32 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
      *     queue pair takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed, or takes its receives from a shared receive queue
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public int postReceive(ReceiveWorkRequest first) {
         enter();
         try {
+            if (!hasReceiveQueue) {
+                throw noReceiveQueue();
+            }
             first.checkFits(capabilities);
             int result = provider.postReceive(address, first.address(arena), notReceived);
             return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_recv", result);
         } finally {
             exit();
         }
+    }
+
+    /** Drivers follow a null pointer when a receive is posted where there is no queue for it. */
+    private IllegalStateException noReceiveQueue() {
+        return new IllegalStateException(this + " has no receive queue of its own: post to the shared receive queue,"
+                + " with SharedReceiveQueue.postReceive");
+    }
+
+    /** Whether receives are posted to this itself. */
+    boolean hasReceiveQueue() {
+        return hasReceiveQueue;
     }
 
     private int refused(String verb, int result) {

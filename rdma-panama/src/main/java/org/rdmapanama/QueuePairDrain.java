@@ -70,7 +70,9 @@ final class QueuePairDrain {
         queues.add(queuePair.receiveQueue());
         Marker receive = receiveMarker(queuePair);
         // Before the error state: drivers that share the receive queue with the kernel flush it once.
-        boolean settled = queuePair.capabilities().maxReceiveWorkRequests() == 0 || post(receive);
+        // What is posted to a shared receive queue stays there, for other queue pairs.
+        boolean settled =
+                !queuePair.hasReceiveQueue() || queuePair.capabilities().maxReceiveWorkRequests() == 0 || post(receive);
         if (!queuePair.fail()) {
             // The device is gone, or so broken that nothing will complete: there is nothing to wait for.
             posted.remove(receive.workRequest().address());

@@ -1,8 +1,12 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * What a queue pair is to be, {@code struct ibv_qp_init_attr}; see ibv_create_qp(3).
@@ -23,6 +27,8 @@ public final class QueuePairOptions {
     private QueuePairCapabilities sizes =
             new QueuePairCapabilities(DEFAULT_WORK_REQUESTS, DEFAULT_WORK_REQUESTS, 1, 1, 0);
     private boolean signalAll;
+    private SharedReceiveQueue sharedReceiveQueue;
+    private XrcDomain xrcDomain;
 
     /**
      * A queue pair that reports sends and receives to one completion queue.
@@ -152,12 +158,79 @@ public final class QueuePairOptions {
         return this;
     }
 
+    /**
+     * Takes receives from a shared receive queue instead of a receive queue of this queue pair's own, whose sizes do
+     * not matter then. It is posted to through {@link SharedReceiveQueue#postReceive}.
+     *
+     * @param queue where to take them from, or null for a receive queue of its own
+     * @return this
+     * @throws IllegalArgumentException when this is of a type whose messages name their queue, or that receives none:
+     *     XRC_RECV and XRC_SEND
+     */
+    public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
+        if (queue != null && (type == QueuePairType.XRC_SEND || type == QueuePairType.XRC_RECV)) {
+            throw new IllegalArgumentException(
+                    "a " + type + " queue pair has no receives: a message names the shared receive queue it goes to");
+        }
+        sharedReceiveQueue = queue;
+        return this;
+    }
+
+    /**
+     * Sets the domain of an XRC_RECV queue pair, which such a one needs. Neither the protection domain nor the
+     * completion queues matter to it: those of the shared receive queues do.
+     *
+     * @param domain what it shares with the shared receive queues that messages may name
+     * @return this
+     * @throws IllegalArgumentException when this is of another type
+     */
+    public QueuePairOptions xrcDomain(XrcDomain domain) {
+        if (type != QueuePairType.XRC_RECV) {
+            throw new IllegalArgumentException("a " + type + " queue pair has no XRC domain: only XRC_RECV has");
+        }
+        xrcDomain = domain;
+        return this;
+    }
+
+    SharedReceiveQueue sharedReceiveQueue() {
+        return sharedReceiveQueue;
+    }
+
+    /** Whether ibv_create_qp cannot make it. */
+    boolean isExtended() {
+        return xrcDomain != null;
+    }
+
+    /** Whether receives are posted to such a queue pair itself. */
+    boolean hasReceiveQueue() {
+        return sharedReceiveQueue == null && type != QueuePairType.XRC_SEND && type != QueuePairType.XRC_RECV;
+    }
+
+    /** What such a queue pair uses beyond its protection domain. */
+    List<ContextObject> uses() {
+        return Stream.of(sendQueue, receiveQueue, sharedReceiveQueue, xrcDomain)
+                .filter(Objects::nonNull)
+                .toList();
+    }
+
+    /** Into a zeroed {@code struct ibv_qp_init_attr_ex}, which begins as a {@code struct ibv_qp_init_attr} does. */
     void write(MemorySegment attributes) {
         ibv_qp_init_attr.send_cq(attributes, MemorySegment.ofAddress(sendQueue.address));
         ibv_qp_init_attr.recv_cq(attributes, MemorySegment.ofAddress(receiveQueue.address));
         ibv_qp_init_attr.qp_type(attributes, type.code());
         ibv_qp_init_attr.sq_sig_all(attributes, signalAll ? 1 : 0);
-        sizes.write(ibv_qp_init_attr.cap(attributes));
+        QueuePairCapabilities wanted = hasReceiveQueue()
+                ? sizes
+                : new QueuePairCapabilities(
+                        sizes.maxSendWorkRequests(), 0, sizes.maxSendSegments(), 0, sizes.maxInlineData());
+        wanted.write(ibv_qp_init_attr.cap(attributes));
+        if (sharedReceiveQueue != null) {
+            ibv_qp_init_attr.srq(attributes, MemorySegment.ofAddress(sharedReceiveQueue.address));
+        }
+        if (xrcDomain != null) {
+            ibv_qp_init_attr_ex.comp_mask(attributes, rdma_h.IBV_QP_INIT_ATTR_XRCD());
+            ibv_qp_init_attr_ex.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
+        }
     }
 
     /** Type and sizes. */

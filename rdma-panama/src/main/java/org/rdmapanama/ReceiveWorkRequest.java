@@ -69,6 +69,26 @@ public final class ReceiveWorkRequest {
     }
 
     /**
+     * Checks this and all that is chained behind against the size of a queue.
+     *
+     * @param option where the size was given
+     */
+    void checkFits(int maxSegments, String option) {
+        for (ReceiveWorkRequest request = this; request != null; request = request.next) {
+            request.segments.checkFits(maxSegments, option);
+        }
+    }
+
+    /** The one of this chain that is at an address, or null. */
+    ReceiveWorkRequest find(long wanted) {
+        ReceiveWorkRequest request = this;
+        while (request != null && request.address != wanted) {
+            request = request.next;
+        }
+        return request;
+    }
+
+    /**
      * Sets the identifier that the completion will carry.
      *
      * @param id any 64 bits

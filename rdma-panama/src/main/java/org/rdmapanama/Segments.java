@@ -103,9 +103,18 @@ final class Segments {
     }
 
     void checkFits(int maxSegments) {
+        checkFits(maxSegments, "QueuePairOptions.maxSegments");
+    }
+
+    /**
+     * Checks this against the size of a queue.
+     *
+     * @param option where to say, or see, how many a queue takes
+     */
+    void checkFits(int maxSegments, String option) {
         if (count > maxSegments) {
-            throw new IllegalArgumentException("a work request has " + count + " segments, and the queue pair takes "
-                    + maxSegments + ": see QueuePairOptions.maxSegments");
+            throw new IllegalArgumentException("a work request has " + count + " segments, and the queue takes "
+                    + maxSegments + ": see " + option);
         }
     }
 

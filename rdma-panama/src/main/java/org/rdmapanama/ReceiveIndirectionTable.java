@@ -1,0 +1,135 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
+import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table_init_attr;
+
+/**
+ * A table of work queues, {@code struct ibv_rwq_ind_table}: a queue pair spreads what it receives among them, by a
+ * hash of each packet's header (receive side scaling).
+ *
+ * <p>It is closed after the queue pairs that use it and before its work queues.
+ *
+ * <p>Threads: as its {@link VerbsArena} says.
+ */
+public final class ReceiveIndirectionTable extends ContextObject {
+    private final List<WorkQueue> workQueues;
+    private final int number;
+
+    private ReceiveIndirectionTable(Context context, List<WorkQueue> workQueues, long address) {
+        super(context, address, parents(context, workQueues));
+        this.workQueues = workQueues;
+        number = ibv_rwq_ind_table.ind_tbl_num(Native.struct(address, ibv_rwq_ind_table.layout()));
+    }
+
+    private static VerbsObject[] parents(Context context, List<WorkQueue> workQueues) {
+        Set<VerbsObject> parents = new LinkedHashSet<>(workQueues);
+        parents.add(context);
+        return parents.toArray(new VerbsObject[0]);
+    }
+
+    private static List<WorkQueue> checked(Context context, List<WorkQueue> workQueues) {
+        List<WorkQueue> copy = List.copyOf(workQueues);
+        if (Integer.bitCount(copy.size()) != 1) {
+            throw new IllegalArgumentException("an indirection table has 1, 2, 4 or another power of two work queues,"
+                    + " not " + copy.size() + ": one may be named several times");
+        }
+        for (WorkQueue workQueue : copy) {
+            if (workQueue.context != context) {
+                throw new IllegalArgumentException(workQueue + " belongs to another context than " + context);
+            }
+        }
+        return copy;
+    }
+
+    static ReceiveIndirectionTable create(Context context, List<WorkQueue> workQueues) {
+        List<WorkQueue> queues = checked(context, workQueues);
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment list = temporary.allocate(JAVA_LONG, queues.size());
+            for (int i = 0; i < queues.size(); i++) {
+                list.setAtIndex(JAVA_LONG, i, queues.get(i).address);
+            }
+            MemorySegment attributes = temporary.allocate(ibv_rwq_ind_table_init_attr.layout());
+            ibv_rwq_ind_table_init_attr.log_ind_tbl_size(attributes, Integer.numberOfTrailingZeros(queues.size()));
+            ibv_rwq_ind_table_init_attr.ind_tbl(attributes, list);
+            return context.create(
+                    "ibv_create_rwq_ind_table",
+                    queues.size() + " work queues",
+                    null,
+                    "DeviceAttributes.rssCapabilities",
+                    () -> {
+                        queues.forEach(WorkQueue::checkOpen);
+                        return context.provider().createIndirectionTable(attributes.address());
+                    },
+                    table -> new ReceiveIndirectionTable(context, queues, table));
+        }
+    }
+
+    /**
+     * Makes a table for one that other code of this process has made.
+     *
+     * @param context the open device that it was made on
+     * @param workQueues what it names, in its order
+     * @param nativeAddress address of the {@code struct ibv_rwq_ind_table}
+     * @param ownership whether closing this object ends the native one
+     * @return the table
+     * @throws IllegalArgumentException when the address is 0 or has an object already, the number of work queues is no
+     *     power of two, or one belongs to another context
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the context or a work queue is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static ReceiveIndirectionTable ofNativeAddress(
+            Context context, List<WorkQueue> workQueues, long nativeAddress, Ownership ownership) {
+        List<WorkQueue> queues = checked(context, workQueues);
+        return context.wrap(nativeAddress, ownership, table -> {
+            queues.forEach(WorkQueue::checkOpen);
+            return new ReceiveIndirectionTable(context, queues, table);
+        });
+    }
+
+    /**
+     * What it names.
+     *
+     * @return the work queues, in the order in which the hash counts them
+     */
+    public List<WorkQueue> workQueues() {
+        return workQueues;
+    }
+
+    /**
+     * Its number on the device.
+     *
+     * @return the number
+     */
+    public int number() {
+        return number;
+    }
+
+    @Override
+    int destroy() {
+        return provider.destroyIndirectionTable(address);
+    }
+
+    @Override
+    String destroyVerb() {
+        return "ibv_destroy_rwq_ind_table";
+    }
+
+    @Override
+    int closingOrder() {
+        return 1;
+    }
+
+    /** Number, size and device. */
+    @Override
+    public String toString() {
+        return "indirection table " + number + " of " + workQueues.size() + " work queues of " + context;
+    }
+}

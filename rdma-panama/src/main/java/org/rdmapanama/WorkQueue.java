@@ -1,0 +1,261 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.verbs.ibv_wq;
+import org.rdmapanama.ffm.verbs.ibv_wq_attr;
+import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
+
+/**
+ * A work queue, {@code struct ibv_wq}: a receive queue outside of a queue pair. A {@link ReceiveIndirectionTable} names
+ * several, among which a queue pair spreads what it receives.
+ *
+ * <p>It starts in state RESET; {@link #modify} makes it ready. It is closed after the tables that name it, and before
+ * the regions that its receives point to.
+ *
+ * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may post.
+ */
+public final class WorkQueue extends ContextObject {
+    static final String CAPABILITY = "DeviceAttributes.maxWorkQueues";
+    private static final String SEGMENTS_OPTION = "WorkQueueOptions.maxSegments";
+
+    private final ProtectionDomain protectionDomain;
+    private final CompletionQueue completionQueue;
+    private final MemorySegment struct;
+    private final int number;
+    private final int maxWorkRequests;
+    private final int maxSegments;
+
+    /** Where the driver writes the address of the first receive that it did not post. */
+    private final MemorySegment firstNotPosted;
+
+    private final long notReceived;
+
+    private WorkQueue(
+            ProtectionDomain protectionDomain,
+            WorkQueueOptions options,
+            long address,
+            int maxWorkRequests,
+            int maxSegments) {
+        super(protectionDomain.context, address, protectionDomain, options.completionQueue());
+        this.protectionDomain = protectionDomain;
+        this.maxWorkRequests = maxWorkRequests;
+        this.maxSegments = maxSegments;
+        completionQueue = options.completionQueue();
+        struct = Native.struct(address, ibv_wq.layout());
+        number = ibv_wq.wq_num(struct);
+        firstNotPosted = arena.allocate(JAVA_LONG);
+        notReceived = firstNotPosted.address();
+    }
+
+    static WorkQueue create(ProtectionDomain protectionDomain, WorkQueueOptions options) {
+        protectionDomain.requireSameContext(options.completionQueue());
+        Context context = protectionDomain.context;
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_wq_init_attr.layout());
+            options.write(attributes, protectionDomain);
+            return context.create(
+                    "ibv_create_wq",
+                    options.toString(),
+                    null,
+                    CAPABILITY,
+                    () -> {
+                        protectionDomain.checkOpen();
+                        options.completionQueue().checkOpen();
+                        return context.provider().createWorkQueue(attributes.address());
+                    },
+                    wq -> new WorkQueue(
+                            protectionDomain,
+                            options,
+                            wq,
+                            ibv_wq_init_attr.max_wr(attributes),
+                            ibv_wq_init_attr.max_sge(attributes)));
+        }
+    }
+
+    /**
+     * Makes a work queue for one that other code of this process has made.
+     *
+     * @param protectionDomain what it was made in
+     * @param options what it was made with; the device cannot be asked for its sizes, so these count
+     * @param nativeAddress address of the {@code struct ibv_wq}
+     * @param ownership whether closing this object ends the native one
+     * @return the queue
+     * @throws IllegalArgumentException when the address is 0 or has an object already, or the completion queue belongs
+     *     to another context
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the protection domain or the completion queue is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static WorkQueue ofNativeAddress(
+            ProtectionDomain protectionDomain, WorkQueueOptions options, long nativeAddress, Ownership ownership) {
+        protectionDomain.requireSameContext(options.completionQueue());
+        return protectionDomain.context.wrap(nativeAddress, ownership, wq -> {
+            protectionDomain.checkOpen();
+            options.completionQueue().checkOpen();
+            return new WorkQueue(protectionDomain, options, wq, options.maxWorkRequests(), options.maxSegments());
+        });
+    }
+
+    /**
+     * The protection domain that this, and the regions of its receives, belong to.
+     *
+     * @return the protection domain
+     */
+    public ProtectionDomain protectionDomain() {
+        return protectionDomain;
+    }
+
+    /**
+     * Where its receives complete.
+     *
+     * @return the completion queue
+     */
+    public CompletionQueue completionQueue() {
+        return completionQueue;
+    }
+
+    /**
+     * Kind of queue.
+     *
+     * @return RQ: there is no other
+     */
+    public WorkQueueType type() {
+        return WorkQueueType.RQ;
+    }
+
+    /**
+     * Its number on the device.
+     *
+     * @return 24 bits
+     */
+    public int number() {
+        return number;
+    }
+
+    /**
+     * How many receives may be outstanding.
+     *
+     * @return at least what was asked for
+     */
+    public int maxWorkRequests() {
+        return maxWorkRequests;
+    }
+
+    /**
+     * How many segments one receive may have.
+     *
+     * @return at least what was asked for
+     */
+    public int maxSegments() {
+        return maxSegments;
+    }
+
+    /**
+     * The state that this side last put the queue into. An error that the device finds is told by
+     * {@link AsyncEventType#WQ_FATAL}.
+     *
+     * @return the state
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public WorkQueueState state() {
+        enter();
+        try {
+            return WorkQueueState.of(ibv_wq.state(struct));
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Changes state and flags; see ibv_modify_wq(3).
+     *
+     * @param attributes what to change
+     * @throws UnsupportedVerbException when the device has no work queues
+     * @throws VerbsException when the verb fails, for example because there is no such transition
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_modify_wq
+     */
+    public void modify(WorkQueueAttributes attributes) {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment encoded = temporary.allocate(ibv_wq_attr.layout());
+            attributes.write(encoded);
+            enter();
+            try {
+                context.check(
+                        "ibv_modify_wq",
+                        provider.modifyWorkQueue(address, encoded.address()),
+                        this + ", " + attributes,
+                        CAPABILITY);
+            } finally {
+                exit();
+            }
+        }
+    }
+
+    /**
+     * Posts a receive, or a chain of them: {@code ibv_post_wq_recv}, which has no manual page. Allocates nothing.
+     *
+     * @param first the work request, with whatever is {@link ReceiveWorkRequest#next chained} behind it
+     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when some or all of the chain did not fit;
+     *     {@link #firstNotReceiving} tells from where
+     * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
+     *     queue takes
+     * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_post_wq_recv
+     */
+    public int postReceive(ReceiveWorkRequest first) {
+        enter();
+        try {
+            first.checkFits(maxSegments, SEGMENTS_OPTION);
+            int result = provider.postWorkQueueReceive(address, first.address(arena), notReceived);
+            return result == 0 || result == QueuePair.QUEUE_FULL ? result : refused(result);
+        } finally {
+            exit();
+        }
+    }
+
+    private int refused(int result) {
+        throw new VerbsException("ibv_post_wq_recv", -result, this + " in state " + state(), null);
+    }
+
+    /**
+     * Where posting a chain stopped, right after {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw.
+     *
+     * @param first the chain that was posted
+     * @return the first work request of it that was not posted, or null when it is not in this chain
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
+        checkOpen();
+        return first.find(firstNotPosted.get(JAVA_LONG, 0));
+    }
+
+    @Override
+    int destroy() {
+        return provider.destroyWorkQueue(address);
+    }
+
+    @Override
+    String destroyVerb() {
+        return "ibv_destroy_wq";
+    }
+
+    @Override
+    int closingOrder() {
+        return 2;
+    }
+
+    /** Number and device. */
+    @Override
+    public String toString() {
+        return "work queue " + number + " of " + context;
+    }
+}

@@ -1,0 +1,87 @@
+package org.rdmapanama;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/**
+ * A domain of extended reliable connections, {@code struct ibv_xrcd}: what XRC_RECV queue pairs and the shared receive
+ * queues that their peers may name have in common.
+ *
+ * <p>Processes share one by opening it for the same file. Closing this object ends this process's part of it.
+ *
+ * <p>Threads: as its {@link VerbsArena} says.
+ */
+public final class XrcDomain extends ContextObject {
+    static final String CAPABILITY = "DeviceCapability.XRC in DeviceAttributes.capabilities";
+
+    private XrcDomain(Context context, long address) {
+        super(context, address, context);
+    }
+
+    static XrcDomain open(Context context, int fileDescriptor, Set<OpenFlag> flags) {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_xrcd_init_attr.layout());
+            ibv_xrcd_init_attr.comp_mask(
+                    attributes, rdma_h.IBV_XRCD_INIT_ATTR_FD() | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS());
+            ibv_xrcd_init_attr.fd(attributes, fileDescriptor);
+            ibv_xrcd_init_attr.oflags(attributes, OpenFlag.mask(flags));
+            return context.create(
+                    "ibv_open_xrcd",
+                    (fileDescriptor < 0 ? "no file" : "file descriptor " + fileDescriptor) + ", " + flags,
+                    XrcDomain::cure,
+                    CAPABILITY,
+                    () -> context.provider().openXrcDomain(attributes.address()),
+                    xrcd -> new XrcDomain(context, xrcd));
+        }
+    }
+
+    private static String cure(int errno) {
+        if (errno == Errno.ENOENT.number) {
+            return "no process has opened a domain for this file: OpenFlag.CREAT makes one";
+        }
+        if (errno == Errno.EEXIST.number) {
+            return "there is a domain for this file already, which OpenFlag.EXCL refuses";
+        }
+        return null;
+    }
+
+    /**
+     * Makes an XRC domain for one that other code of this process has opened.
+     *
+     * @param context the open device that it was opened on
+     * @param nativeAddress address of the {@code struct ibv_xrcd}
+     * @param ownership whether closing this object closes the native one
+     * @return the domain
+     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the context is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static XrcDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
+        return context.wrap(nativeAddress, ownership, xrcd -> new XrcDomain(context, xrcd));
+    }
+
+    @Override
+    int destroy() {
+        return provider.closeXrcDomain(address);
+    }
+
+    @Override
+    String destroyVerb() {
+        return "ibv_close_xrcd";
+    }
+
+    @Override
+    int closingOrder() {
+        return 5;
+    }
+
+    /** Which device it is on. */
+    @Override
+    public String toString() {
+        return "XRC domain of " + context;
+    }
+}
