@@ -38,6 +38,7 @@ public final class WorkCompletions {
     private static final long SL = ibv_wc.sl$offset();
     private static final long DLID_PATH_BITS = ibv_wc.dlid_path_bits$offset();
     private static final int WITH_GRH = rdma_h.IBV_WC_GRH();
+    private static final int WITH_INV = rdma_h.IBV_WC_WITH_INV();
     private static final int WITH_IMM = rdma_h.IBV_WC_WITH_IMM();
 
     private final VerbsArena arena;
@@ -182,6 +183,28 @@ public final class WorkCompletions {
      */
     public boolean hasImmediate(int index) {
         return (flags(index) & WITH_IMM) != 0;
+    }
+
+    /**
+     * The remote key of this side that a send of the peer made invalid.
+     *
+     * @param index which completion
+     * @return 32 bits; without meaning unless {@link #hasInvalidatedRkey}
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public int invalidatedRkey(int index) {
+        return batch.get(JAVA_INT, at(index, IMM_DATA));
+    }
+
+    /**
+     * Whether a key was made invalid.
+     *
+     * @param index which completion
+     * @return true when {@link #invalidatedRkey} has a meaning
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public boolean hasInvalidatedRkey(int index) {
+        return (flags(index) & WITH_INV) != 0;
     }
 
     /**
