@@ -1,7 +1,10 @@
 package org.rdmapanama;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,6 +19,7 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
+import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
@@ -31,6 +35,10 @@ import org.rdmapanama.internal.provider.ProviderException;
  * see {@link VerbsArena#close()}.
  */
 public final class Context extends VerbsObject {
+    /** Where to see whether a device can share objects with other processes: nowhere but by trying. */
+    static final String IMPORT_CAPABILITY =
+            "a driver that imports objects, such as mlx5; there is no capability for it";
+
     private final ProviderContext provider;
     private final String name;
 
@@ -116,6 +124,121 @@ public final class Context extends VerbsObject {
             context.borrow();
         }
         return context;
+    }
+
+    /**
+     * Makes a context of one that another process has open, through the descriptor of its command channel; see
+     * ibv_import_device(3). Both then have the same objects, which {@link #importProtectionDomain},
+     * {@link ProtectionDomain#importMemoryRegion} and {@link #importDeviceMemory} find by their handles.
+     *
+     * @param arena who owns everything made on it through this object
+     * @param fileDescriptor a duplicate, such as one that came through a Unix domain socket, of what
+     *     {@link #commandFileDescriptor} says there. It belongs to the context from then on, which closes it
+     * @return the open device
+     * @throws IllegalArgumentException when it is no descriptor of a device's command channel; it stays open then
+     * @throws IllegalStateException when the arena is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws UnsupportedVerbException when the driver cannot do it; the descriptor stays open then
+     * @throws VerbsException when the verb fails
+     * @verb ibv_import_device
+     */
+    public static Context importFrom(VerbsArena arena, int fileDescriptor) {
+        Device device = deviceOf(fileDescriptor);
+        try {
+            return open(arena, device, () -> NativeProvider.importDevice(fileDescriptor));
+        } catch (VerbsException e) {
+            if (e.errno() == Errno.EOPNOTSUPP.number || e.errno() == Errno.ENOSYS.number) {
+                throw new UnsupportedVerbException(
+                        e.verb(), e.errno(), device.name(), "descriptor " + fileDescriptor, IMPORT_CAPABILITY);
+            }
+            throw e;
+        }
+    }
+
+    /** The device whose command channel a descriptor is. */
+    private static Device deviceOf(int fileDescriptor) {
+        String file;
+        try {
+            file = Files.readSymbolicLink(Path.of("/proc/self/fd/" + fileDescriptor))
+                    .getFileName()
+                    .toString();
+        } catch (IOException notOpen) {
+            throw new IllegalArgumentException(fileDescriptor + " is no open descriptor", notOpen);
+        }
+        return DeviceList.query().stream()
+                .filter(device -> file.equals(device.providerDevice().deviceFile()))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("descriptor " + fileDescriptor + " is " + file
+                        + ", which is the command channel of no RDMA device"));
+    }
+
+    /**
+     * The descriptor of the command channel, {@code cmd_fd}: a duplicate of it, handed to another process, lets that one
+     * {@link #importFrom import} this context. It stays this one's own.
+     *
+     * @return a file descriptor
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public int commandFileDescriptor() {
+        return (int) call(() -> ibv_context.cmd_fd(Native.struct(address, ibv_context.layout())));
+    }
+
+    /**
+     * Makes a protection domain of one that another process made on the same {@link #importFrom imported} device; see
+     * ibv_import_pd(3). Closing it gives it up here and leaves it to the other process, which is to keep it until
+     * everybody has given it up.
+     *
+     * @param handle what {@link ProtectionDomain#handle()} says there
+     * @return the protection domain
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws UnsupportedVerbException when the device does not have it
+     * @throws VerbsException when the verb fails
+     * @verb ibv_import_pd
+     * @verb ibv_unimport_pd
+     */
+    public ProtectionDomain importProtectionDomain(int handle) {
+        return ProtectionDomain.importFrom(this, handle);
+    }
+
+    /**
+     * Makes a device memory of one that another process made on the same {@link #importFrom imported} device; see
+     * ibv_import_dm(3). Closing it gives it up here and leaves it to the other process, which is to keep it until
+     * everybody has given it up.
+     *
+     * @param handle what {@link DeviceMemory#handle()} says there
+     * @param byteSize what {@link DeviceMemory#byteSize()} says there
+     * @return the device memory
+     * @throws IllegalArgumentException when the size is not positive
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws UnsupportedVerbException when the device does not have it
+     * @throws VerbsException when the verb fails
+     * @verb ibv_import_dm
+     * @verb ibv_unimport_dm
+     */
+    public DeviceMemory importDeviceMemory(int handle, long byteSize) {
+        return DeviceMemory.importFrom(this, handle, byteSize);
+    }
+
+    /**
+     * Takes memory of the device; see ibv_alloc_dm(3).
+     *
+     * @param byteSize how much, in bytes
+     * @param logAlignment logarithm to base 2 of the alignment that its address is to have in the device: 3 when atomics
+     *     will work on it, 0 when it does not matter
+     * @return the device memory
+     * @throws IllegalArgumentException when the size is not positive, or the logarithm is not 0 to 63
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws UnsupportedVerbException when the device has none
+     * @throws VerbsException when the verb fails, mostly because there is not so much left
+     * @verb ibv_alloc_dm
+     * @verb ibv_free_dm
+     */
+    public DeviceMemory allocateDeviceMemory(long byteSize, int logAlignment) {
+        return DeviceMemory.create(this, byteSize, logAlignment);
     }
 
     static Context open(VerbsArena arena, Device device, Supplier<ProviderContext> opener) {
@@ -372,6 +495,8 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_alloc_pd
+     * @verb ibv_dealloc_pd
      */
     public ProtectionDomain allocateProtectionDomain() {
         return create(

@@ -10,11 +10,14 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * A queue pair, {@code struct ibv_qp}: a send queue and a receive queue to which work requests are posted.
@@ -55,6 +58,9 @@ public final class QueuePair extends ContextObject {
 
     private final long notSent;
     private final long notReceived;
+
+    /** Windows of type 2 that were bound through this. */
+    final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet(2);
 
     private ConnectOptions localOptions;
     private Endpoint localEndpoint;
@@ -506,6 +512,9 @@ public final class QueuePair extends ContextObject {
         try {
             long chain = first.address(arena);
             first.checkFits(capabilities);
+            if (first.bindsWindows()) {
+                return postBindings(first);
+            }
             if (type == QueuePairType.UD) {
                 return postDatagrams(first);
             }
@@ -530,6 +539,92 @@ public final class QueuePair extends ContextObject {
             for (SendWorkRequest request = first; request != held; request = request.next()) {
                 request.releaseAddressHandle();
             }
+        }
+    }
+
+    /** Drivers follow the pointers to a window and its region when they post: neither may go meanwhile. */
+    private int postBindings(SendWorkRequest first) {
+        requireConnected();
+        SendWorkRequest held = first;
+        try {
+            for (SendWorkRequest request = first; request != null; request = request.next()) {
+                request.holdWindow(this);
+                held = request.next();
+            }
+            firstNotPosted.setAtIndex(JAVA_LONG, 0, first.address(arena));
+            int result = provider.postSend(address, first.address(arena), notSent);
+            long bad = result == 0 ? 0 : firstNotPosted.getAtIndex(JAVA_LONG, 0);
+            for (SendWorkRequest request = first;
+                    request != null && request.address(arena) != bad;
+                    request = request.next()) {
+                request.windowBound();
+            }
+            return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_send", result);
+        } finally {
+            for (SendWorkRequest request = first; request != held; request = request.next()) {
+                request.releaseWindow();
+            }
+        }
+    }
+
+    private void requireConnected() {
+        if (type == QueuePairType.UD) {
+            throw new IllegalArgumentException("memory windows are bound through connected queue pairs, not " + this);
+        }
+    }
+
+    /**
+     * Posts a request to bind a memory window of type 1 to a part of a region, or, with a binding of length 0, to
+     * unbind it; see ibv_bind_mw(3). Windows of type 2 are bound by {@link SendWorkRequest#bindMemoryWindow}.
+     *
+     * <p>Once this returns, {@link MemoryWindow#rkey()} is the new key. Tell it to a peer through a send on this queue
+     * pair, or when the binding has completed. If the completion says that it failed, give the old key back with
+     * {@link MemoryWindow#restoreRkey}.
+     *
+     * @param window which window
+     * @param binding what it opens; with length 0, any part of the region that it is bound to
+     * @param id what the completion carries, any 64 bits
+     * @param signaled whether it completes visibly when it succeeds
+     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when nothing was posted
+     * @throws NullPointerException when the window or the binding is null
+     * @throws IllegalArgumentException when the window is of type 2; when it, the region and this are not of the same
+     *     protection domain; or when this is a datagram queue pair
+     * @throws VerbsException when the driver refuses it, for example with EINVAL where a window cannot be ZERO_BASED
+     * @throws IllegalStateException when this, the window or the region is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_bind_mw
+     */
+    public int bind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
+        if (window.type() != MemoryWindowType.TYPE_1) {
+            throw new IllegalArgumentException("SendWorkRequest.bindMemoryWindow is for " + window);
+        }
+        requireConnected();
+        MemoryRegion region = binding.region();
+        enter();
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment request = temporary.allocate(ibv_mw_bind.layout());
+            ibv_mw_bind.wr_id(request, id);
+            ibv_mw_bind.send_flags(request, signaled ? rdma_h.IBV_SEND_SIGNALED() : 0);
+            binding.write(request, ibv_mw_bind.bind_info$offset());
+            window.hold(this, region);
+            try {
+                int result = provider.bindMemoryWindow(address, window.address, request.address());
+                if (result == 0) {
+                    window.boundByDriver();
+                } else if (result != QUEUE_FULL) {
+                    throw context.failure(
+                            "ibv_bind_mw",
+                            -result,
+                            this + ", " + window + ", " + binding,
+                            null,
+                            "DeviceCapability.MEM_WINDOW in DeviceAttributes.capabilities");
+                }
+                return result;
+            } finally {
+                window.release(region);
+            }
+        } finally {
+            exit();
         }
     }
 
@@ -646,6 +741,8 @@ public final class QueuePair extends ContextObject {
         if (mayHaveWork()) {
             fail();
         }
+        // Soft-RoCE's windows of type 2 keep a pointer to the queue pair, which it frees all the same after a while.
+        MemoryWindow.closeAll(windows);
         return provider.destroyQueuePair(address);
     }
 
@@ -665,6 +762,7 @@ public final class QueuePair extends ContextObject {
     void closed(boolean destroyed) {
         super.closed(destroyed);
         clearedQueues.release();
+        MemoryWindow.forget(windows, this);
     }
 
     @Override

@@ -129,15 +129,47 @@ public final class ReceiveWorkRequest {
      * Adds a slice of a region, to be filled after the parts added before.
      *
      * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
-     * @param slice a slice of the region's memory
+     * @param slice a slice of the region's memory; of a region of everything, any memory that could be registered
      * @return this
      * @throws IndexOutOfBoundsException when the slice is not inside the region
-     * @throws IllegalArgumentException when the region belongs to another arena
+     * @throws IllegalArgumentException when the region belongs to another arena, or the slice is on the heap
      * @throws IllegalStateException when the region is closed or no further segment fits
+     * @throws UnsupportedOperationException when the region has no memory of this process
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest add(MemoryRegion region, MemorySegment slice) {
         segments.add(arena, region, slice);
+        return this;
+    }
+
+    /**
+     * Adds a buffer of a pool, as a whole, behind the parts added before.
+     *
+     * @param buffer where the data is, or goes
+     * @return this
+     * @throws IndexOutOfBoundsException when it is longer than 2 to the 32 minus 1 bytes
+     * @throws IllegalArgumentException when it belongs to another arena
+     * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public ReceiveWorkRequest add(RegisteredBuffer buffer) {
+        return add(buffer, 0, buffer.byteSize());
+    }
+
+    /**
+     * Adds a part of a buffer of a pool, behind the parts added before.
+     *
+     * @param buffer where the data is, or goes
+     * @param offset where it begins in the buffer, in bytes
+     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @return this
+     * @throws IndexOutOfBoundsException when the part is not inside the buffer
+     * @throws IllegalArgumentException when the buffer belongs to another arena
+     * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public ReceiveWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
+        segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
         return this;
     }
 

@@ -5,9 +5,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** Which memory may be registered, and why registering failed. */
 final class RegistrableMemory {
@@ -17,6 +20,13 @@ final class RegistrableMemory {
 
     private static final Class<?> SCOPE_OF_ARRAYS =
             MemorySegment.ofArray(new byte[0]).scope().getClass();
+
+    private static final long SMALLEST_PAGE = 4096;
+
+    /** IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_FLUSH_PERSISTENT, which are macros over an enumeration of 64 bits. */
+    private static final long FLUSH_GLOBAL = 1L << 38;
+
+    private static final long FLUSH_PERSISTENT = 1L << 39;
 
     private RegistrableMemory() {}
 
@@ -38,7 +48,10 @@ final class RegistrableMemory {
                     + " or, if you see to its life yourself, pass"
                     + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
         }
-        checkAccess(memory, access);
+        checkAccess(access);
+        if (memory.isReadOnly() && access.contains(AccessFlag.LOCAL_WRITE)) {
+            throw new IllegalArgumentException("read-only memory cannot be registered with LOCAL_WRITE");
+        }
     }
 
     /**
@@ -49,14 +62,53 @@ final class RegistrableMemory {
         return scope.equals(Arena.global().scope()) || scope.getClass().equals(SCOPE_OF_ARRAYS);
     }
 
-    private static void checkAccess(MemorySegment memory, Set<AccessFlag> access) {
+    static void checkAccess(Set<AccessFlag> access) {
         boolean remoteChange = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
         if (remoteChange && !access.contains(AccessFlag.LOCAL_WRITE)) {
             throw new IllegalArgumentException(access + " needs LOCAL_WRITE too");
         }
-        if (memory.isReadOnly() && access.contains(AccessFlag.LOCAL_WRITE)) {
-            throw new IllegalArgumentException("read-only memory cannot be registered with LOCAL_WRITE");
+    }
+
+    /**
+     * Where a region begins for work requests and peers.
+     *
+     * @param place of its first byte in memory, or in a buffer
+     */
+    static void checkAddress(long address, long place) {
+        // The kernel asks for equal offsets in a page; no page is smaller.
+        if (((address ^ place) & (SMALLEST_PAGE - 1)) != 0) {
+            throw new IllegalArgumentException(
+                    "a region can only begin at 0x%x when its memory begins at the same offset in a page, unlike 0x%x: allocate it with an alignment of 4096"
+                            .formatted(address, place));
         }
+    }
+
+    /** Where to see whether a device can register with some access, or null when every device can. */
+    static String capability(Set<AccessFlag> access) {
+        List<String> capabilities = new ArrayList<>();
+        if (access.contains(AccessFlag.ON_DEMAND)) {
+            capabilities.add("on-demand paging in DeviceAttributes.onDemandPaging");
+        }
+        if (access.contains(AccessFlag.FLUSH_GLOBAL)) {
+            capabilities.add("DeviceCapability.FLUSH_GLOBAL in DeviceAttributes.capabilities");
+        }
+        if (access.contains(AccessFlag.FLUSH_PERSISTENT)) {
+            capabilities.add("DeviceCapability.FLUSH_PERSISTENT in DeviceAttributes.capabilities");
+        }
+        if (access.contains(AccessFlag.MW_BIND)) {
+            capabilities.add("DeviceCapability.MEM_WINDOW in DeviceAttributes.capabilities");
+        }
+        return capabilities.isEmpty() ? null : String.join(" and ", capabilities);
+    }
+
+    /** Whether a device says that it cannot do what some access needs: many drivers then report EINVAL. */
+    static boolean isBeyond(DeviceAttributes device, Set<AccessFlag> access, boolean implicit) {
+        long demand = device.onDemandPagingCapabilities();
+        long flags = device.extendedCapabilityFlags();
+        return (access.contains(AccessFlag.ON_DEMAND) && (demand & rdma_h.IBV_ODP_SUPPORT()) == 0)
+                || (implicit && (demand & rdma_h.IBV_ODP_SUPPORT_IMPLICIT()) == 0)
+                || (access.contains(AccessFlag.FLUSH_GLOBAL) && (flags & FLUSH_GLOBAL) == 0)
+                || (access.contains(AccessFlag.FLUSH_PERSISTENT) && (flags & FLUSH_PERSISTENT) == 0);
     }
 
     /** What to do about a registration that failed, or null. */

@@ -25,9 +25,16 @@ final class Segments {
     private final long countField;
 
     /** Inline data is read when posting, which the region's key does not guard: nothing of it may be freed by then. */
-    private final MemoryRegion[] regions;
+    private final MemorySegment[] memory;
+
+    /** Where the parts are for the device. */
+    private final long[] addresses;
+
+    /** Where the parts are for this process, which copies inline data itself; 0 when it cannot. */
+    private final long[] ownAddresses;
 
     private final long[] lengths;
+    private boolean inline;
     private int count;
     private long totalLength;
 
@@ -36,7 +43,9 @@ final class Segments {
         this.start = start;
         this.capacity = capacity;
         this.countField = countField;
-        regions = new MemoryRegion[capacity];
+        memory = new MemorySegment[capacity];
+        addresses = new long[capacity];
+        ownAddresses = new long[capacity];
         lengths = new long[capacity];
     }
 
@@ -53,7 +62,7 @@ final class Segments {
 
     void add(VerbsArena arena, MemoryRegion region, long offset, long length) {
         if (count == capacity) {
-            throw new IllegalStateException("this work request was allocated for " + capacity + " segments");
+            throw full();
         }
         write(arena, count, region, offset, length);
         count++;
@@ -61,38 +70,84 @@ final class Segments {
     }
 
     void add(VerbsArena arena, MemoryRegion region, MemorySegment slice) {
-        if (!slice.isNative()) {
-            throw new IllegalArgumentException("a segment on the heap is no slice of " + region);
+        checkOpen(arena, region);
+        if (count == capacity) {
+            throw full();
         }
-        add(arena, region, slice.address() - region.address(), slice.byteSize());
+        long length = checkLength(slice.byteSize());
+        long address = region.addressOf(slice);
+        write(count, region, region.isImplicit() ? slice : region.memoryOrNull(), address, slice.address(), length);
+        count++;
+        workRequest.set(JAVA_INT, countField, count);
     }
 
     void set(VerbsArena arena, int index, MemoryRegion region, long offset, long length) {
         write(arena, Objects.checkIndex(index, count), region, offset, length);
     }
 
-    private void write(VerbsArena arena, int index, MemoryRegion region, long offset, long length) {
+    private IllegalStateException full() {
+        return new IllegalStateException("this work request was allocated for " + capacity + " segments");
+    }
+
+    private static void checkOpen(VerbsArena arena, MemoryRegion region) {
         if (region.arena != arena) {
             throw new IllegalArgumentException(region + " belongs to another arena than the work request");
         }
         region.checkOpen();
+    }
+
+    static long checkLength(long length) {
         if (length > MAX_LENGTH) {
             throw new IndexOutOfBoundsException("a segment has at most " + MAX_LENGTH + " bytes, not " + length);
         }
+        return length;
+    }
+
+    private void write(VerbsArena arena, int index, MemoryRegion region, long offset, long length) {
+        checkOpen(arena, region);
+        checkLength(length);
         long address = region.addressOf(offset, length);
+        MemorySegment own = region.memoryOrNull();
+        write(index, region, own, address, own == null ? 0 : own.address() + offset, length);
+    }
+
+    private void write(int index, MemoryRegion region, MemorySegment own, long address, long ownAddress, long length) {
+        if (inline && ownAddress == 0) {
+            throw notInline();
+        }
         long at = start + index * SIZE;
-        workRequest.set(JAVA_LONG, at + ADDR, address);
+        workRequest.set(JAVA_LONG, at + ADDR, inline ? ownAddress : address);
         workRequest.set(JAVA_INT, at + LENGTH, (int) length);
         workRequest.set(JAVA_INT, at + LKEY, region.lkey());
-        regions[index] = region;
+        memory[index] = own;
+        addresses[index] = address;
+        ownAddresses[index] = ownAddress;
         totalLength += length - lengths[index];
         lengths[index] = length;
+    }
+
+    /** Inline data is copied by this process, which goes by its own addresses and not by those of regions. */
+    void inline(boolean on) {
+        for (int i = 0; on && i < count; i++) {
+            if (ownAddresses[i] == 0) {
+                throw notInline();
+            }
+        }
+        inline = on;
+        for (int i = 0; i < count; i++) {
+            workRequest.set(JAVA_LONG, start + i * SIZE + ADDR, on ? ownAddresses[i] : addresses[i]);
+        }
+    }
+
+    private static IllegalArgumentException notInline() {
+        return new IllegalArgumentException(
+                "inline data must be memory of this process: send from this region without inline");
     }
 
     void clear() {
         count = 0;
         totalLength = 0;
-        Arrays.fill(regions, null);
+        Arrays.fill(memory, null);
         Arrays.fill(lengths, 0);
         workRequest.set(JAVA_INT, countField, 0);
     }

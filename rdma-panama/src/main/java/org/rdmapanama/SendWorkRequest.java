@@ -47,6 +47,10 @@ public final class SendWorkRequest {
     private static final long UD_AH = WR + ibv_send_wr.wr.ud.ah$offset();
     private static final long UD_REMOTE_QPN = WR + ibv_send_wr.wr.ud.remote_qpn$offset();
     private static final long UD_REMOTE_QKEY = WR + ibv_send_wr.wr.ud.remote_qkey$offset();
+    private static final long INVALIDATE_RKEY = ibv_send_wr.invalidate_rkey$offset();
+    private static final long BIND_MW_MW = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.mw$offset();
+    private static final long BIND_MW_RKEY = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.rkey$offset();
+    private static final long BIND_MW_INFO = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.bind_info$offset();
     private static final int SEND = rdma_h.IBV_WR_SEND();
     private static final int SEND_WITH_IMM = rdma_h.IBV_WR_SEND_WITH_IMM();
     private static final int RDMA_WRITE = rdma_h.IBV_WR_RDMA_WRITE();
@@ -54,6 +58,9 @@ public final class SendWorkRequest {
     private static final int RDMA_READ = rdma_h.IBV_WR_RDMA_READ();
     private static final int ATOMIC_CMP_AND_SWP = rdma_h.IBV_WR_ATOMIC_CMP_AND_SWP();
     private static final int ATOMIC_FETCH_AND_ADD = rdma_h.IBV_WR_ATOMIC_FETCH_AND_ADD();
+    private static final int SEND_WITH_INV = rdma_h.IBV_WR_SEND_WITH_INV();
+    private static final int LOCAL_INV = rdma_h.IBV_WR_LOCAL_INV();
+    private static final int BIND_MW = rdma_h.IBV_WR_BIND_MW();
     private static final int SIGNALED = rdma_h.IBV_SEND_SIGNALED();
     private static final int SOLICITED = rdma_h.IBV_SEND_SOLICITED();
     private static final int FENCE = rdma_h.IBV_SEND_FENCE();
@@ -69,6 +76,11 @@ public final class SendWorkRequest {
     private AddressHandle addressHandle;
 
     private boolean inline;
+
+    /** What the last {@link #bindMemoryWindow} named; of use as long as the opcode is BIND_MW. */
+    private MemoryWindow window;
+
+    private MemoryRegion windowRegion;
 
     private SendWorkRequest(VerbsArena arena, int maxSegments) {
         this.arena = arena;
@@ -239,6 +251,107 @@ public final class SendWorkRequest {
     }
 
     /**
+     * Makes this a SEND_WITH_INV: as {@link #send()}, and then a key of the peer's is invalid: that of a memory window
+     * of type 2 bound through the queue pair that receives this, or of a region that was registered for it.
+     *
+     * @param rkey the peer's remote key, which {@link WorkCompletions#invalidatedRkey} gives it
+     * @return this
+     * @verb ibv_post_send
+     */
+    public SendWorkRequest sendWithInvalidate(int rkey) {
+        struct.set(JAVA_INT, OPCODE, SEND_WITH_INV);
+        struct.set(JAVA_INT, INVALIDATE_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Makes this a LOCAL_INV: a key of this side is invalid from then on, that of a memory window of type 2 bound
+     * through the same queue pair. It takes no parts.
+     *
+     * @param rkey the remote key
+     * @return this
+     * @verb ibv_post_send
+     */
+    public SendWorkRequest localInvalidate(int rkey) {
+        struct.set(JAVA_INT, OPCODE, LOCAL_INV);
+        struct.set(JAVA_INT, INVALIDATE_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Makes this a BIND_MW: a memory window of type 2 opens a part of a region to the peer of the queue pair. It takes
+     * no parts. Once this is posted, {@link MemoryWindow#rkey()} is the new key; if the completion says that it failed,
+     * give the old one back with {@link MemoryWindow#restoreRkey}. Bind a window once in a chain.
+     *
+     * @param memoryWindow which window: a new one, or one that was invalidated
+     * @param rkey the key it is to have, mostly its {@link MemoryWindow#nextRkey()}
+     * @param binding what it opens
+     * @return this
+     * @throws NullPointerException when the window or the binding is null
+     * @throws IllegalArgumentException when the window is of type 1, or belongs to another protection domain than the
+     *     region; when the key cannot be one of the window; or when nothing is to be opened
+     * @throws IllegalStateException when the window or the region is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_post_send
+     */
+    public SendWorkRequest bindMemoryWindow(MemoryWindow memoryWindow, int rkey, MemoryWindowBinding binding) {
+        MemoryRegion region = binding.region();
+        memoryWindow.checkOpen();
+        region.checkOpen();
+        if (memoryWindow.type() != MemoryWindowType.TYPE_2) {
+            throw new IllegalArgumentException("QueuePair.bind is for " + memoryWindow);
+        }
+        if (memoryWindow.protectionDomain() != region.protectionDomain()) {
+            throw new IllegalArgumentException(memoryWindow + " and " + region + " are of two protection domains");
+        }
+        if (binding.byteSize() == 0) {
+            throw new IllegalArgumentException("a window of type 2 is unbound by localInvalidate, not by length 0");
+        }
+        memoryWindow.checkKey(rkey);
+        window = memoryWindow;
+        windowRegion = region;
+        struct.set(JAVA_INT, OPCODE, BIND_MW);
+        struct.set(JAVA_LONG, BIND_MW_MW, memoryWindow.address);
+        struct.set(JAVA_INT, BIND_MW_RKEY, rkey);
+        binding.write(struct, BIND_MW_INFO);
+        return this;
+    }
+
+    /** Whether this or something chained behind binds a window. */
+    boolean bindsWindows() {
+        for (SendWorkRequest request = this; request != null; request = request.next) {
+            if (request.bindsWindow()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean bindsWindow() {
+        return window != null && struct.get(JAVA_INT, OPCODE) == BIND_MW;
+    }
+
+    /** Drivers follow pointers to a window and its region when they post: none may go meanwhile. */
+    void holdWindow(QueuePair queuePair) {
+        if (bindsWindow()) {
+            window.hold(queuePair, windowRegion);
+        }
+    }
+
+    void releaseWindow() {
+        if (bindsWindow()) {
+            window.release(windowRegion);
+        }
+    }
+
+    /** This was posted. */
+    void windowBound() {
+        if (bindsWindow()) {
+            window.bound(struct.get(JAVA_INT, BIND_MW_RKEY));
+        }
+    }
+
+    /**
      * Says where a datagram goes. Every send on a datagram queue pair needs it.
      *
      * @param handle the way to the peer
@@ -322,8 +435,10 @@ public final class SendWorkRequest {
      *
      * @param on true to copy
      * @return this
+     * @throws IllegalArgumentException when a part added is of a region without memory of this process
      */
     public SendWorkRequest inline(boolean on) {
+        segments.inline(on);
         inline = on;
         return flag(INLINE, on);
     }
@@ -355,15 +470,47 @@ public final class SendWorkRequest {
      * Adds a slice of a region, behind the parts added before.
      *
      * @param region where the data is, or goes
-     * @param slice a slice of the region's memory
+     * @param slice a slice of the region's memory; of a region of everything, any memory that could be registered
      * @return this
      * @throws IndexOutOfBoundsException when the slice is not inside the region
-     * @throws IllegalArgumentException when the region belongs to another arena
+     * @throws IllegalArgumentException when the region belongs to another arena, or the slice is on the heap
      * @throws IllegalStateException when the region is closed or no further segment fits
+     * @throws UnsupportedOperationException when the region has no memory of this process
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public SendWorkRequest add(MemoryRegion region, MemorySegment slice) {
         segments.add(arena, region, slice);
+        return this;
+    }
+
+    /**
+     * Adds a buffer of a pool, as a whole, behind the parts added before.
+     *
+     * @param buffer where the data is, or goes
+     * @return this
+     * @throws IndexOutOfBoundsException when it is longer than 2 to the 32 minus 1 bytes
+     * @throws IllegalArgumentException when it belongs to another arena
+     * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public SendWorkRequest add(RegisteredBuffer buffer) {
+        return add(buffer, 0, buffer.byteSize());
+    }
+
+    /**
+     * Adds a part of a buffer of a pool, behind the parts added before.
+     *
+     * @param buffer where the data is, or goes
+     * @param offset where it begins in the buffer, in bytes
+     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @return this
+     * @throws IndexOutOfBoundsException when the part is not inside the buffer
+     * @throws IllegalArgumentException when the buffer belongs to another arena
+     * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public SendWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
+        segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
         return this;
     }
 

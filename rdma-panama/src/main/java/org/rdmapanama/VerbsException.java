@@ -6,7 +6,7 @@ package org.rdmapanama;
  * <p>It carries the C function, its errno and its arguments, and, where one is known, the cure. The message holds all
  * of them.
  */
-public final class VerbsException extends RuntimeException {
+public sealed class VerbsException extends RuntimeException permits ReregistrationException {
     private static final long serialVersionUID = 1L;
 
     /** The C function that failed. */

@@ -31,7 +31,10 @@ abstract class VerbsObject implements AutoCloseable {
     final VerbsArena arena;
     final long address;
     private final Thread owner;
-    private final VerbsObject[] parents;
+
+    /** Guarded by the arena's lock. */
+    private final Set<VerbsObject> parents = new LinkedHashSet<>();
+
     private final Set<VerbsObject> children = new LinkedHashSet<>();
 
     /** Calls under way, in a shared arena; the sign bit is set when this is closed. */
@@ -53,10 +56,21 @@ abstract class VerbsObject implements AutoCloseable {
         this.arena = arena;
         this.owner = arena.owner();
         this.address = address;
-        this.parents = parents;
         for (VerbsObject parent : parents) {
-            parent.children.add(this);
+            addParent(parent);
         }
+    }
+
+    /** From now on this uses that, too, and ends before it. To be called with the arena's lock held. */
+    final void addParent(VerbsObject parent) {
+        parents.add(parent);
+        parent.children.add(this);
+    }
+
+    /** From now on this no longer uses that. To be called with the arena's lock held. */
+    final void removeParent(VerbsObject parent) {
+        parents.remove(parent);
+        parent.children.remove(this);
     }
 
     /** Calls the verb that ends this object: zero or a negated errno. */
