@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
 
@@ -16,6 +17,9 @@ import org.rdmapanama.ffm.verbs.ibv_global_route;
  * @param trafficClass DSCP and ECN bits, 0 to 255, when global
  * @param flowLabel 20 bits, when global
  * @param serviceLevel InfiniBand service level, or Ethernet priority, 0 to 15
+ * @param sourcePathBits which of this port's LIDs packets come from, as low bits of the LID, 0 to 127; see
+ *     {@link PortAttributes#lidMaskControl()}
+ * @param staticRate upper limit for the rate of this path; {@link Rate#MAX} for none
  */
 public record AddressVector(
         int port,
@@ -26,14 +30,16 @@ public record AddressVector(
         int hopLimit,
         int trafficClass,
         int flowLabel,
-        int serviceLevel) {
+        int serviceLevel,
+        int sourcePathBits,
+        Rate staticRate) {
     private static final int DEFAULT_HOP_LIMIT = 64;
 
     /**
      * Checks the ranges.
      *
      * @throws IllegalArgumentException when a number is out of its range
-     * @throws NullPointerException when the destination is null
+     * @throws NullPointerException when the destination or the rate is null
      */
     public AddressVector {
         check("port", port, 0, 255);
@@ -43,9 +49,48 @@ public record AddressVector(
         check("traffic class", trafficClass, 0, 255);
         check("flow label", flowLabel, 0, 0xf_ffff);
         check("service level", serviceLevel, 0, 15);
-        if (destination == null) {
-            throw new NullPointerException("destination");
-        }
+        check("source path bits", sourcePathBits, 0, 127);
+        Objects.requireNonNull(destination, "destination");
+        Objects.requireNonNull(staticRate, "staticRate");
+    }
+
+    /**
+     * A way without source path bits and without a limit for its rate, which is nearly every one.
+     *
+     * @param port local port, from 1; 0 where none is set
+     * @param lid local identifier of the peer's port on InfiniBand, else 0
+     * @param global whether packets carry a global routing header; always on RoCE
+     * @param destination the peer's GID, when global
+     * @param sourceGidIndex place of this side's address in the port's GID table, when global
+     * @param hopLimit how many routers packets may pass, 0 to 255, when global
+     * @param trafficClass DSCP and ECN bits, 0 to 255, when global
+     * @param flowLabel 20 bits, when global
+     * @param serviceLevel InfiniBand service level, or Ethernet priority, 0 to 15
+     * @throws IllegalArgumentException when a number is out of its range
+     * @throws NullPointerException when the destination is null
+     */
+    public AddressVector(
+            int port,
+            int lid,
+            boolean global,
+            Gid destination,
+            int sourceGidIndex,
+            int hopLimit,
+            int trafficClass,
+            int flowLabel,
+            int serviceLevel) {
+        this(
+                port,
+                lid,
+                global,
+                destination,
+                sourceGidIndex,
+                hopLimit,
+                trafficClass,
+                flowLabel,
+                serviceLevel,
+                0,
+                Rate.MAX);
     }
 
     private static void check(String name, int value, int min, int max) {
@@ -79,10 +124,49 @@ public record AddressVector(
         return new AddressVector(port, lid, false, Gid.ZERO, 0, 0, 0, 0, 0);
     }
 
+    /**
+     * This way with a limit for its rate.
+     *
+     * @param rate upper limit, {@link Rate#MAX} for none
+     * @return another way
+     * @throws NullPointerException when the rate is null
+     */
+    public AddressVector withStaticRate(Rate rate) {
+        return with(sourcePathBits, rate);
+    }
+
+    /**
+     * This way from another LID of the local port.
+     *
+     * @param bits low bits of the LID, 0 to 127
+     * @return another way
+     * @throws IllegalArgumentException when the number is out of its range
+     */
+    public AddressVector withSourcePathBits(int bits) {
+        return with(bits, staticRate);
+    }
+
+    private AddressVector with(int pathBits, Rate rate) {
+        return new AddressVector(
+                port,
+                lid,
+                global,
+                destination,
+                sourceGidIndex,
+                hopLimit,
+                trafficClass,
+                flowLabel,
+                serviceLevel,
+                pathBits,
+                rate);
+    }
+
     void write(MemorySegment attributes) {
         ibv_ah_attr.port_num(attributes, (byte) port);
         ibv_ah_attr.dlid(attributes, (short) lid);
         ibv_ah_attr.sl(attributes, (byte) serviceLevel);
+        ibv_ah_attr.src_path_bits(attributes, (byte) sourcePathBits);
+        ibv_ah_attr.static_rate(attributes, (byte) staticRate.code());
         ibv_ah_attr.is_global(attributes, (byte) (global ? 1 : 0));
         MemorySegment route = ibv_ah_attr.grh(attributes);
         destination.write(route, ibv_global_route.dgid$offset());
@@ -103,6 +187,8 @@ public record AddressVector(
                 Byte.toUnsignedInt(ibv_global_route.hop_limit(route)),
                 Byte.toUnsignedInt(ibv_global_route.traffic_class(route)),
                 ibv_global_route.flow_label(route) & 0xf_ffff,
-                Byte.toUnsignedInt(ibv_ah_attr.sl(attributes)) & 0xf);
+                Byte.toUnsignedInt(ibv_ah_attr.sl(attributes)) & 0xf,
+                ibv_ah_attr.src_path_bits(attributes) & 0x7f,
+                Rate.of(Byte.toUnsignedInt(ibv_ah_attr.static_rate(attributes))));
     }
 }

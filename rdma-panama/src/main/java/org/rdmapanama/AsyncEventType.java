@@ -65,6 +65,38 @@ public enum AsyncEventType {
     }
 
     /**
+     * What happened, in words for people.
+     *
+     * @return a phrase in lower case, without a full stop
+     * @verb ibv_event_type_str
+     */
+    public String description() {
+        return switch (this) {
+            case CQ_ERR -> "completion queue failed, for example by an overrun";
+            case QP_FATAL -> "queue pair failed and could not report it by a completion";
+            case QP_REQ_ERR -> "queue pair got an invalid request";
+            case QP_ACCESS_ERR -> "queue pair got a request that violates access rights";
+            case COMM_EST -> "first packet arrived on a connection that is not in state RTS yet";
+            case SQ_DRAINED -> "send queue is drained";
+            case PATH_MIG -> "connection moved to its alternate path";
+            case PATH_MIG_ERR -> "connection could not move to its alternate path";
+            case DEVICE_FATAL -> "device failed: close everything on it";
+            case PORT_ACTIVE -> "port came up";
+            case PORT_ERR -> "port went down";
+            case LID_CHANGE -> "port got another LID";
+            case PKEY_CHANGE -> "partition key table of a port changed";
+            case SM_CHANGE -> "another subnet manager took over";
+            case SRQ_ERR -> "shared receive queue failed";
+            case SRQ_LIMIT_REACHED -> "shared receive queue fell below its limit";
+            case QP_LAST_WQE_REACHED -> "queue pair took its last receive from a shared receive queue";
+            case CLIENT_REREGISTER -> "subnet manager asks for all subscriptions again";
+            case GID_CHANGE -> "GID table of a port changed";
+            case WQ_FATAL -> "work queue failed";
+            case UNKNOWN -> "event that this version does not know";
+        };
+    }
+
+    /**
      * The constant of a value in C.
      *
      * @param code its number in {@code verbs.h}

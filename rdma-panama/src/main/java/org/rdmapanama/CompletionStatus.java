@@ -71,37 +71,37 @@ public enum CompletionStatus {
     }
 
     /**
-     * What went wrong, in a few words.
+     * What happened, in words for people.
      *
-     * @return such as "local protection error"
+     * @return a phrase in lower case, without a full stop
      * @verb ibv_wc_status_str
      */
-    public String describe() {
+    public String description() {
         return switch (this) {
             case SUCCESS -> "success";
-            case LOC_LEN_ERR -> "local length error";
-            case LOC_QP_OP_ERR -> "local queue pair operation error";
-            case LOC_EEC_OP_ERR -> "local end-to-end context operation error";
-            case LOC_PROT_ERR -> "local protection error";
-            case WR_FLUSH_ERR -> "flushed, because the queue pair is in the error state";
-            case MW_BIND_ERR -> "memory window bind error";
-            case BAD_RESP_ERR -> "bad response of the peer";
-            case LOC_ACCESS_ERR -> "local access error";
-            case REM_INV_REQ_ERR -> "the peer found the request invalid";
-            case REM_ACCESS_ERR -> "the peer does not allow the access";
-            case REM_OP_ERR -> "the peer could not complete the operation";
-            case RETRY_EXC_ERR -> "transport retries exceeded: the peer does not answer";
-            case RNR_RETRY_EXC_ERR -> "receiver-not-ready retries exceeded: the peer posted no receive";
-            case LOC_RDD_VIOL_ERR -> "local reliable datagram domain violation";
-            case REM_INV_RD_REQ_ERR -> "the peer found the reliable datagram request invalid";
-            case REM_ABORT_ERR -> "the peer aborted the operation";
-            case INV_EECN_ERR -> "invalid end-to-end context number";
-            case INV_EEC_STATE_ERR -> "invalid end-to-end context state";
-            case FATAL_ERR -> "fatal error of the device";
+            case LOC_LEN_ERR -> "message does not fit the receive, or is longer than the port allows";
+            case LOC_QP_OP_ERR -> "request makes no sense on this queue pair";
+            case LOC_EEC_OP_ERR -> "local end-to-end context failed";
+            case LOC_PROT_ERR -> "local key does not cover the memory, or does not allow the access";
+            case WR_FLUSH_ERR -> "flushed: the queue pair is in the error state";
+            case MW_BIND_ERR -> "memory window could not be bound";
+            case BAD_RESP_ERR -> "peer answered with an unexpected opcode";
+            case LOC_ACCESS_ERR -> "write with immediate data hit memory that does not allow it";
+            case REM_INV_REQ_ERR -> "peer's queue pair does not accept this operation, or has no room for it";
+            case REM_ACCESS_ERR -> "remote key does not cover the peer's memory, or does not allow the access";
+            case REM_OP_ERR -> "peer could not complete the operation";
+            case RETRY_EXC_ERR -> "peer does not answer: retries used up";
+            case RNR_RETRY_EXC_ERR -> "peer posted no receive: retries used up";
+            case LOC_RDD_VIOL_ERR -> "local reliable datagram domain does not match";
+            case REM_INV_RD_REQ_ERR -> "peer refused a reliable datagram";
+            case REM_ABORT_ERR -> "peer aborted the operation";
+            case INV_EECN_ERR -> "end-to-end context number is invalid";
+            case INV_EEC_STATE_ERR -> "end-to-end context is in a wrong state";
+            case FATAL_ERR -> "device failed";
             case RESP_TIMEOUT_ERR -> "no response in time";
-            case GENERAL_ERR -> "general error";
-            case TM_ERR -> "tag matching error";
-            case TM_RNDV_INCOMPLETE -> "tag matching: the rendezvous is left to software";
+            case GENERAL_ERR -> "other error";
+            case TM_ERR -> "tag matching failed";
+            case TM_RNDV_INCOMPLETE -> "tag matching leaves the rendezvous to software";
         };
     }
 

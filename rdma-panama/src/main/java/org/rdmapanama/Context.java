@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -21,8 +22,12 @@ import java.util.stream.Collectors;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_gid;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
+import org.rdmapanama.ffm.verbs.ibv_values_ex;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.ffm.verbs.timespec;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -47,6 +52,8 @@ public final class Context extends VerbsObject {
 
     private final NodeType nodeType;
     private final TransportType transportType;
+    private final int completionVectors;
+    private final int asyncFileDescriptor;
     private int physicalPorts;
 
     private Context(VerbsArena arena, ProviderContext provider, Device device) {
@@ -55,6 +62,9 @@ public final class Context extends VerbsObject {
         name = device.name();
         nodeType = device.nodeType();
         transportType = device.transportType();
+        MemorySegment struct = Native.struct(provider.address(), ibv_context.layout());
+        completionVectors = ibv_context.num_comp_vectors(struct);
+        asyncFileDescriptor = ibv_context.async_fd(struct);
     }
 
     /**
@@ -66,6 +76,7 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when it cannot be opened; the message says which file or permission is missing
      * @throws IllegalStateException when the arena is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_open_device
      */
     public static Context open(VerbsArena arena, Device device) {
         Provider provider = device.providerDevice().provider();
@@ -302,6 +313,8 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_query_device_ex
+     * @verb ibv_query_device
      */
     public DeviceAttributes queryDevice() {
         try (Arena temporary = Arena.ofConfined()) {
@@ -320,6 +333,7 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_query_port
      */
     public PortAttributes queryPort(int port) {
         checkPort(port);
@@ -354,6 +368,7 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_query_gid_table
      */
     public List<GidEntry> gidTable() {
         int capacity = 0;
@@ -371,15 +386,77 @@ public final class Context extends VerbsObject {
             long count = check("ibv_query_gid_table", call(() -> provider.queryGidTable(entries.address(), max)), "");
             List<GidEntry> table = new ArrayList<>();
             for (long i = 0; i < count; i++) {
-                MemorySegment entry = entries.asSlice(i * entrySize, entrySize);
-                table.add(new GidEntry(
-                        ibv_gid_entry.port_num(entry),
-                        ibv_gid_entry.gid_index(entry),
-                        Gid.read(entry, ibv_gid_entry.gid$offset()),
-                        GidType.of(ibv_gid_entry.gid_type(entry)),
-                        ibv_gid_entry.ndev_ifindex(entry)));
+                table.add(read(entries.asSlice(i * entrySize, entrySize)));
             }
             return table;
+        }
+    }
+
+    private static GidEntry read(MemorySegment entry) {
+        return new GidEntry(
+                ibv_gid_entry.port_num(entry),
+                ibv_gid_entry.gid_index(entry),
+                Gid.read(entry, ibv_gid_entry.gid$offset()),
+                GidType.of(ibv_gid_entry.gid_type(entry)),
+                ibv_gid_entry.ndev_ifindex(entry));
+    }
+
+    /**
+     * The address in one place of a port's GID table; see ibv_query_gid(3).
+     *
+     * @param port its number, from 1
+     * @param index place in the table, from 0
+     * @return the address, {@link Gid#ZERO} when that place is empty
+     * @throws IllegalArgumentException when there is no such port
+     * @throws IndexOutOfBoundsException when the table has no such place
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_query_gid
+     */
+    public Gid queryGid(int port, int index) {
+        checkGidIndex(port, index);
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment gid = temporary.allocate(ibv_gid.layout());
+            check(
+                    "ibv_query_gid",
+                    call(() -> provider.queryGid(port, index, gid.address())),
+                    "port " + port + ", GID index " + index);
+            return Gid.read(gid, 0);
+        }
+    }
+
+    /**
+     * One place of a port's GID table, without reading the others; see ibv_query_gid_ex(3).
+     *
+     * @param port its number, from 1
+     * @param index place in the table, from 0
+     * @return the entry, or empty when that place is
+     * @throws IllegalArgumentException when there is no such port
+     * @throws IndexOutOfBoundsException when the table has no such place
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_query_gid_ex
+     */
+    public Optional<GidEntry> queryGidEntry(int port, int index) {
+        checkGidIndex(port, index);
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment entry = temporary.allocate(ibv_gid_entry.layout());
+            int result = (int) call(() -> provider.queryGidEx(port, index, entry.address()));
+            if (result == -Errno.ENODATA.number) {
+                return Optional.empty();
+            }
+            check("ibv_query_gid_ex", result, "port " + port + ", GID index " + index);
+            return Optional.of(read(entry));
+        }
+    }
+
+    private void checkGidIndex(int port, int index) {
+        int length = queryPort(port).gidTableLength();
+        if (index < 0 || index >= length) {
+            throw new IndexOutOfBoundsException("the GID table of port " + port + " of " + this + " has " + length
+                    + " places, and no place " + index);
         }
     }
 
@@ -429,11 +506,87 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when there is no such place
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_query_pkey
      */
     public int pkey(int port, int index) {
         checkPort(port);
         return (int) check(
                 "ibv_query_pkey", call(() -> provider.queryPkey(port, index)), "port " + port + ", index " + index);
+    }
+
+    /**
+     * The place of a partition key in a port's P_Key table; see ibv_get_pkey_index(3).
+     *
+     * @param port its number, from 1
+     * @param pkey the partition key, 0 to 0xffff; its highest bit says full member and counts in the comparison
+     * @return the place, from 0, or empty when the table has no such key
+     * @throws IllegalArgumentException when there is no such port, or the key has more than 16 bits
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_get_pkey_index
+     */
+    public OptionalInt pkeyIndex(int port, int pkey) {
+        checkPort(port);
+        if (pkey < 0 || pkey > 0xffff) {
+            throw new IllegalArgumentException("a partition key has 16 bits, unlike 0x" + Integer.toHexString(pkey));
+        }
+        int result = (int) call(() -> provider.pkeyIndex(port, pkey));
+        // The library reads on until it is past the end of the table, where no such file is.
+        if (result == -Errno.ENOENT.number) {
+            return OptionalInt.empty();
+        }
+        return OptionalInt.of(
+                (int) check("ibv_get_pkey_index", result, "port " + port + ", P_Key 0x" + Integer.toHexString(pkey)));
+    }
+
+    /**
+     * Reads the clock that the device stamps completions with; see ibv_query_rt_values_ex(3).
+     *
+     * @return the reading
+     * @throws UnsupportedVerbException when the device has no such clock, or its driver does not read it
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_query_rt_values_ex
+     */
+    public RawClock realTimeClock() {
+        String capability = "DeviceAttributes.coreClockKilohertz and DeviceAttributes.completionTimestampMask";
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment values = temporary.allocate(ibv_values_ex.layout());
+            ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK());
+            check("ibv_query_rt_values_ex", call(() -> provider.queryRealTime(values.address())), "", capability);
+            if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK()) == 0) {
+                throw failure("ibv_query_rt_values_ex", Errno.EOPNOTSUPP.number, "", null, capability);
+            }
+            MemorySegment clock = ibv_values_ex.raw_clock(values);
+            return new RawClock(timespec.tv_sec(clock), timespec.tv_nsec(clock));
+        }
+    }
+
+    /**
+     * How many completion vectors (interrupts) completion queues can be spread over.
+     *
+     * @return the number, at least 1; {@link #createCompletionQueue(int, CompletionChannel, int)} counts them from 0
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public int completionVectors() {
+        checkOpen();
+        return completionVectors;
+    }
+
+    /**
+     * The file descriptor that becomes readable when there is something for {@link #awaitAsyncEvent}, for an event loop
+     * of the caller's own. Call {@code awaitAsyncEvent(Duration.ZERO)} then until it gives nothing.
+     *
+     * @return the descriptor, which this context owns; it never blocks
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public int asyncFileDescriptor() {
+        checkOpen();
+        return asyncFileDescriptor;
     }
 
     /**
@@ -446,6 +599,8 @@ public final class Context extends VerbsObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed, also while waiting
      * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_get_async_event
+     * @verb ibv_ack_async_event
      */
     public Optional<AsyncEvent> awaitAsyncEvent(Duration timeout) throws InterruptedException {
         try (Arena temporary = Arena.ofConfined()) {

@@ -23,6 +23,7 @@ public final class Device {
      * Its kernel name; see ibv_get_device_name(3).
      *
      * @return such as {@code mlx5_0} or {@code rxe0}
+     * @verb ibv_get_device_name
      */
     public String name() {
         return device.name();
@@ -32,6 +33,7 @@ public final class Device {
      * Its globally unique identifier; see ibv_get_device_guid(3).
      *
      * @return the GUID as a number, most significant byte first
+     * @verb ibv_get_device_guid
      */
     public long guid() {
         return device.guid();
@@ -41,6 +43,7 @@ public final class Device {
      * Its index in the kernel; see ibv_get_device_index(3).
      *
      * @return the index, or -1 when the kernel gives none
+     * @verb ibv_get_device_index
      */
     public int index() {
         return device.index();

@@ -3,13 +3,15 @@ package org.rdmapanama;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_device_attr;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
-import org.rdmapanama.ffm.verbs.ibv_odp_caps;
 
 /**
  * What a device can do: a snapshot of {@code struct ibv_device_attr_ex}; see ibv_query_device_ex(3). The limits are
  * those of the whole device, not of what this process may have. Safe for use by any thread.
+ *
+ * <p>Where a driver does not know the extended verb, what only that one tells is 0 or empty.
  */
 public final class DeviceAttributes {
     private static final ValueLayout.OfLong NETWORK_LONG =
@@ -96,21 +98,115 @@ public final class DeviceAttributes {
     }
 
     /**
-     * Further capabilities, {@code device_cap_flags_ex}.
+     * What the device can do.
      *
-     * @return bits
+     * @return the capabilities that have a constant, unmodifiable; {@link #deviceCapabilityFlags()} and
+     *     {@link #extendedCapabilityFlags()} are all bits
+     */
+    public Set<DeviceCapability> capabilities() {
+        // The lower half of the second field is what the kernel has there, which need not be what programs may use.
+        long upper = extendedCapabilityFlags() & 0xffff_ffff_0000_0000L;
+        return DeviceCapability.of(upper | Integer.toUnsignedLong(deviceCapabilityFlags()));
+    }
+
+    /**
+     * Further capabilities, {@code device_cap_flags_ex}: what {@link #capabilities()} is made of, with bits that have
+     * no constant.
+     *
+     * @return bits, of which the upper half counts
      */
     public long extendedCapabilityFlags() {
         return ibv_device_attr_ex.device_cap_flags_ex(extended);
     }
 
     /**
-     * General capabilities of on-demand paging, {@code enum ibv_odp_general_caps}.
+     * What it can do with memory that is paged on demand.
      *
-     * @return bits: 1 for explicit, 2 for implicit
+     * @return the capabilities
      */
-    public long onDemandPagingCapabilities() {
-        return ibv_odp_caps.general_caps(ibv_device_attr_ex.odp_caps(extended));
+    public OnDemandPagingCapabilities onDemandPaging() {
+        return OnDemandPagingCapabilities.read(extended);
+    }
+
+    /**
+     * How it cuts long messages into TCP segments.
+     *
+     * @return the capabilities
+     */
+    public TsoCapabilities tsoCapabilities() {
+        return TsoCapabilities.read(ibv_device_attr_ex.tso_caps(extended));
+    }
+
+    /**
+     * How it spreads received packets over work queues.
+     *
+     * @return the capabilities
+     */
+    public RssCapabilities rssCapabilities() {
+        return RssCapabilities.read(ibv_device_attr_ex.rss_caps(extended));
+    }
+
+    /**
+     * Receive work queues at most.
+     *
+     * @return the number, unsigned; 0 when it has none
+     */
+    public long maxWorkQueues() {
+        return Integer.toUnsignedLong(ibv_device_attr_ex.max_wq_type_rq(extended));
+    }
+
+    /**
+     * How it limits the rate of a queue pair.
+     *
+     * @return the capabilities
+     */
+    public PacketPacingCapabilities packetPacing() {
+        return PacketPacingCapabilities.read(ibv_device_attr_ex.packet_pacing_caps(extended));
+    }
+
+    /**
+     * What it does with raw packets.
+     *
+     * @return the capabilities, unmodifiable
+     */
+    public Set<RawPacketCapability> rawPacketCapabilities() {
+        return RawPacketCapability.of(ibv_device_attr_ex.raw_packet_caps(extended));
+    }
+
+    /**
+     * How it matches messages with buffers by tag.
+     *
+     * @return the capabilities
+     */
+    public TagMatchingCapabilities tagMatching() {
+        return TagMatchingCapabilities.read(ibv_device_attr_ex.tm_caps(extended));
+    }
+
+    /**
+     * How far its completion queues can hold back their events.
+     *
+     * @return the capabilities
+     */
+    public CompletionQueueModerationCapabilities completionQueueModeration() {
+        return CompletionQueueModerationCapabilities.read(ibv_device_attr_ex.cq_mod_caps(extended));
+    }
+
+    /**
+     * Memory of its own that programs may have.
+     *
+     * @return bytes at most, unsigned; 0 when it has none
+     */
+    public long maxDeviceMemory() {
+        return ibv_device_attr_ex.max_dm_size(extended);
+    }
+
+    /**
+     * Atomic operations that it makes on the PCI bus.
+     *
+     * @return the capabilities
+     */
+    public PciAtomicCapabilities pciAtomics() {
+        return PciAtomicCapabilities.read(ibv_device_attr_ex.pci_atomic_caps(extended));
     }
 
     /**
@@ -159,7 +255,8 @@ public final class DeviceAttributes {
     }
 
     /**
-     * Capabilities, bits of {@code enum ibv_device_cap_flags}.
+     * Capabilities, bits of {@code enum ibv_device_cap_flags}: what {@link #capabilities()} is made of, with bits that
+     * have no constant.
      *
      * @return bits
      */
@@ -246,6 +343,24 @@ public final class DeviceAttributes {
      */
     public int maxReadAtomicAsInitiator() {
         return ibv_device_attr.max_qp_init_rd_atom(attributes);
+    }
+
+    /**
+     * RDMA reads and atomics outstanding as target, per end-to-end context; obsolete.
+     *
+     * @return the number
+     */
+    public int maxEndToEndReadAtomicAsTarget() {
+        return ibv_device_attr.max_ee_rd_atom(attributes);
+    }
+
+    /**
+     * RDMA reads and atomics outstanding as initiator, per end-to-end context; obsolete.
+     *
+     * @return the number
+     */
+    public int maxEndToEndReadAtomicAsInitiator() {
+        return ibv_device_attr.max_ee_init_rd_atom(attributes);
     }
 
     /**
@@ -393,11 +508,20 @@ public final class DeviceAttributes {
     }
 
     /**
-     * Number of ports.
+     * Number of ports that a port number of verbs reaches.
      *
-     * @return the number
+     * @return 1 to 255; {@link #physicalPortsExtended()} is the number of a device that has more
      */
     public int physicalPorts() {
         return Byte.toUnsignedInt(ibv_device_attr.phys_port_cnt(attributes));
+    }
+
+    /**
+     * Number of ports, also where there are more than 255.
+     *
+     * @return the number; 0 when the library or the driver does not tell, then {@link #physicalPorts()} is right
+     */
+    public long physicalPortsExtended() {
+        return Integer.toUnsignedLong(ibv_device_attr_ex.phys_port_cnt_ex(extended));
     }
 }

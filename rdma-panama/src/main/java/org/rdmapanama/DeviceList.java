@@ -25,6 +25,8 @@ public final class DeviceList extends AbstractList<Device> {
      * @return the devices, possibly none
      * @throws VerbsException when libibverbs is not installed or the kernel has no RDMA subsystem; the message says
      *     what to install or load
+     * @verb ibv_get_device_list
+     * @verb ibv_free_device_list
      */
     public static DeviceList query() {
         return query(new NativeProvider());

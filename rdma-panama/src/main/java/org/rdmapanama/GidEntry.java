@@ -1,6 +1,11 @@
 package org.rdmapanama;
 
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * One filled place of a GID table; see ibv_query_gid_ex(3).
@@ -12,6 +17,8 @@ import java.util.Objects;
  * @param netDeviceIndex index of the network device behind it, 0 where there is none
  */
 public record GidEntry(int port, int index, Gid gid, GidType type, int netDeviceIndex) {
+    private static final Path NET_DEVICES = Path.of("/sys/class/net");
+
     /**
      * An entry.
      *
@@ -20,5 +27,35 @@ public record GidEntry(int port, int index, Gid gid, GidType type, int netDevice
     public GidEntry {
         Objects.requireNonNull(gid, "gid");
         Objects.requireNonNull(type, "type");
+    }
+
+    /**
+     * Name of the network device behind this address, as the kernel has it now.
+     *
+     * @return such as {@code eth0}, or empty where there is none, or none in this process's network namespace
+     */
+    public Optional<String> netDeviceName() {
+        if (netDeviceIndex == 0) {
+            return Optional.empty();
+        }
+        // java.net.NetworkInterface does not list a network device that is down or has no address.
+        try (DirectoryStream<Path> devices = Files.newDirectoryStream(NET_DEVICES)) {
+            for (Path device : devices) {
+                if (indexOf(device).equals(Integer.toString(netDeviceIndex))) {
+                    return Optional.of(device.getFileName().toString());
+                }
+            }
+            return Optional.empty();
+        } catch (IOException noSysfs) {
+            return Optional.empty();
+        }
+    }
+
+    private static String indexOf(Path device) {
+        try {
+            return Files.readString(device.resolve("ifindex")).strip();
+        } catch (IOException goneMeanwhile) {
+            return "";
+        }
     }
 }

@@ -39,6 +39,25 @@ public enum NodeType {
     }
 
     /**
+     * This kind, in words for people.
+     *
+     * @return a phrase in lower case, without a full stop
+     * @verb ibv_node_type_str
+     */
+    public String description() {
+        return switch (this) {
+            case UNKNOWN -> "unknown kind of device";
+            case CA -> "channel adapter, for InfiniBand or RoCE";
+            case SWITCH -> "switch of an InfiniBand fabric";
+            case ROUTER -> "router between InfiniBand subnets";
+            case RNIC -> "iWARP adapter";
+            case USNIC -> "Cisco usNIC";
+            case USNIC_UDP -> "Cisco usNIC over UDP";
+            case UNSPECIFIED -> "device outside the InfiniBand and iWARP specifications";
+        };
+    }
+
+    /**
      * The constant of a value in C.
      *
      * @param code its number in {@code verbs.h}

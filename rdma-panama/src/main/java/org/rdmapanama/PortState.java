@@ -35,6 +35,23 @@ public enum PortState {
     }
 
     /**
+     * This state, in words for people.
+     *
+     * @return a phrase in lower case, without a full stop
+     * @verb ibv_port_state_str
+     */
+    public String description() {
+        return switch (this) {
+            case NOP -> "no state";
+            case DOWN -> "no link";
+            case INIT -> "link is up, waiting for the subnet manager";
+            case ARMED -> "configured, not active yet";
+            case ACTIVE -> "up";
+            case ACTIVE_DEFER -> "up, link is retraining";
+        };
+    }
+
+    /**
      * The constant of a value in C.
      *
      * @param code its number in {@code verbs.h}

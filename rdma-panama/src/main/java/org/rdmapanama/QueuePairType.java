@@ -1,5 +1,8 @@
 package org.rdmapanama;
 
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** Transport service of a queue pair, {@code enum ibv_qp_type}; see ibv_create_qp(3). */
@@ -34,6 +37,17 @@ public enum QueuePairType {
      */
     public int code() {
         return code;
+    }
+
+    /** The types of a set of bits as {@code ibv_is_qpt_supported} reads it; DRIVER has no bit. */
+    static Set<QueuePairType> setOf(int mask) {
+        Set<QueuePairType> types = EnumSet.noneOf(QueuePairType.class);
+        for (QueuePairType type : VALUES) {
+            if (type.code < Integer.SIZE && (mask & 1 << type.code) != 0) {
+                types.add(type);
+            }
+        }
+        return Collections.unmodifiableSet(types);
     }
 
     /** Where to see whether a device has queue pairs of this type. */

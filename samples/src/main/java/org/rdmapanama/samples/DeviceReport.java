@@ -2,58 +2,35 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.NetworkInterface;
-import java.net.SocketException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.rdmapanama.AtomicCapability;
+import org.rdmapanama.CompletionQueueModerationCapabilities;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceAttributes;
+import org.rdmapanama.DeviceCapability;
 import org.rdmapanama.GidEntry;
 import org.rdmapanama.GidType;
 import org.rdmapanama.LinkLayer;
+import org.rdmapanama.Mtu;
+import org.rdmapanama.OnDemandPagingCapabilities;
+import org.rdmapanama.PacketPacingCapabilities;
+import org.rdmapanama.PciAtomicCapabilities;
 import org.rdmapanama.PortAttributes;
 import org.rdmapanama.PortState;
+import org.rdmapanama.RssCapabilities;
+import org.rdmapanama.TagMatchingCapabilities;
 import org.rdmapanama.TransportType;
+import org.rdmapanama.TsoCapabilities;
 
 /** Writes down one device in the words of ibv_devinfo: people search for {@code max_qp_wr}, not for a translation. */
 final class DeviceReport {
-    /** Bits of {@code enum ibv_device_cap_flags} that have a name, by place; empty where there is none. */
-    private static final String[] CAPABILITIES = {
-        "RESIZE_MAX_WR",
-        "BAD_PKEY_CNTR",
-        "BAD_QKEY_CNTR",
-        "RAW_MULTI",
-        "AUTO_PATH_MIG",
-        "CHANGE_PHY_PORT",
-        "UD_AV_PORT_ENFORCE",
-        "CURR_QP_STATE_MOD",
-        "SHUTDOWN_PORT",
-        "INIT_TYPE",
-        "PORT_ACTIVE_EVENT",
-        "SYS_IMAGE_GUID",
-        "RC_RNR_NAK_GEN",
-        "SRQ_RESIZE",
-        "N_NOTIFY_CQ",
-        "",
-        "",
-        "MEM_WINDOW",
-        "UD_IP_CSUM",
-        "",
-        "XRC",
-        "MEM_MGT_EXTENSIONS",
-        "",
-        "MEM_WINDOW_TYPE_2A",
-        "MEM_WINDOW_TYPE_2B",
-        "RC_IP_CSUM",
-        "RAW_IP_CSUM",
-        "",
-        "",
-        "MANAGED_FLOW_STEERING",
-    };
+    private static final String NOT_SUPPORTED = "not supported";
 
     private final PrintWriter out;
     private final boolean verbose;
@@ -74,6 +51,8 @@ final class DeviceReport {
         printDevice(device, context, attributes);
         if (verbose) {
             printLimits(attributes);
+            printGroups(attributes);
+            device("num_comp_vectors", context.completionVectors());
         }
         for (int port = 1; port <= ports; port++) {
             if (onlyPort == 0 || onlyPort == port) {
@@ -119,7 +98,7 @@ final class DeviceReport {
         device("max_qp", a.maxQueuePairs());
         device("max_qp_wr", a.maxWorkRequests());
         device("device_cap_flags", "0x%08x".formatted(a.deviceCapabilityFlags()));
-        capabilities(a.deviceCapabilityFlags()).forEach(name -> device("", name));
+        capabilities(a, 0xffff_ffffL).forEach(name -> device("", name));
         device("max_sge", a.maxSegments());
         device("max_sge_rd", a.maxReadSegments());
         device("max_cq", a.maxCompletionQueues());
@@ -127,8 +106,10 @@ final class DeviceReport {
         device("max_mr", a.maxMemoryRegions());
         device("max_pd", a.maxProtectionDomains());
         device("max_qp_rd_atom", a.maxReadAtomicAsTarget());
+        device("max_ee_rd_atom", a.maxEndToEndReadAtomicAsTarget());
         device("max_res_rd_atom", a.maxReadAtomicResources());
         device("max_qp_init_rd_atom", a.maxReadAtomicAsInitiator());
+        device("max_ee_init_rd_atom", a.maxEndToEndReadAtomicAsInitiator());
         device(
                 "atomic_cap",
                 atomics(a.atomicCapability()) + code(a.atomicCapability().code()));
@@ -152,26 +133,104 @@ final class DeviceReport {
         }
         device("max_pkeys", a.maxPartitions());
         device("local_ca_ack_delay", a.localAckDelay());
-        device(
-                "general_odp_caps",
-                a.onDemandPagingCapabilities() == 0
-                        ? "not supported"
-                        : "0x%x".formatted(a.onDemandPagingCapabilities()));
-        device(
-                "completion_timestamp_mask",
-                a.completionTimestampMask() == 0 ? "not supported" : "0x%016x".formatted(a.completionTimestampMask()));
-        device("hca_core_clock", a.coreClockKilohertz() == 0 ? "not supported" : a.coreClockKilohertz() + " kHz");
-        device("device_cap_flags_ex", "0x%x".formatted(a.extendedCapabilityFlags()));
     }
 
-    /** The names of the bits that are set, and the rest as a number. */
-    static List<String> capabilities(int flags) {
+    /** What ibv_query_device_ex adds, a line or a block for each group. */
+    private void printGroups(DeviceAttributes a) {
+        printOnDemandPaging(a.onDemandPaging());
+        device(
+                "completion_timestamp_mask",
+                a.completionTimestampMask() == 0 ? NOT_SUPPORTED : "0x%016x".formatted(a.completionTimestampMask()));
+        device("hca_core_clock", a.coreClockKilohertz() == 0 ? NOT_SUPPORTED : a.coreClockKilohertz() + " kHz");
+        device("device_cap_flags_ex", "0x%x".formatted(a.extendedCapabilityFlags()));
+        capabilities(a, 0xffff_ffff_0000_0000L).forEach(name -> device("", name));
+        TsoCapabilities tso = a.tsoCapabilities();
+        device(
+                "tso_caps",
+                tso.maxPayload() == 0
+                        ? NOT_SUPPORTED
+                        : bytes(tso.maxPayload()) + " at most, on " + names(tso.queuePairTypes()));
+        printRss(a.rssCapabilities());
+        device("max_wq_type_rq", a.maxWorkQueues());
+        PacketPacingCapabilities pacing = a.packetPacing();
+        device(
+                "packet_pacing_caps",
+                pacing.maxRate() == 0
+                        ? NOT_SUPPORTED
+                        : pacing.minRate() + " to " + pacing.maxRate() + " kbit/s, on "
+                                + names(pacing.queuePairTypes()));
+        device("raw_packet_caps", names(a.rawPacketCapabilities()));
+        printTagMatching(a.tagMatching());
+        CompletionQueueModerationCapabilities moderation = a.completionQueueModeration();
+        device(
+                "cq_mod_caps",
+                moderation.maxCount() == 0 || moderation.maxPeriodMicros() == 0
+                        ? NOT_SUPPORTED
+                        : "up to " + moderation.maxCount() + " completions, " + moderation.maxPeriodMicros() + " us");
+        device("max_dm_size", a.maxDeviceMemory() == 0 ? NOT_SUPPORTED : bytes(a.maxDeviceMemory()));
+        PciAtomicCapabilities pci = a.pciAtomics();
+        device("pci_atomic_caps.fetch_add", names(pci.fetchAdd()));
+        device("pci_atomic_caps.swap", names(pci.swap()));
+        device("pci_atomic_caps.compare_swap", names(pci.compareSwap()));
+        device("phys_port_cnt_ex", a.physicalPortsExtended());
+    }
+
+    private void printOnDemandPaging(OnDemandPagingCapabilities odp) {
+        if (!odp.explicit() && !odp.implicit()) {
+            device("odp_caps", NOT_SUPPORTED);
+            return;
+        }
+        device("odp_caps", (odp.explicit() ? "explicit" : "") + (odp.implicit() ? " implicit" : ""));
+        device("odp_caps.rc", names(odp.reliableConnected()));
+        device("odp_caps.uc", names(odp.unreliableConnected()));
+        device("odp_caps.ud", names(odp.unreliableDatagram()));
+        device("odp_caps.xrc", names(odp.extendedReliableConnected()));
+    }
+
+    private void printRss(RssCapabilities rss) {
+        if (rss.queuePairTypes().isEmpty()) {
+            device("rss_caps", NOT_SUPPORTED);
+            return;
+        }
+        device("rss_caps", "on " + names(rss.queuePairTypes()));
+        device("max_rwq_indirection_tables", rss.maxIndirectionTables());
+        device("max_rwq_indirection_table_size", rss.maxIndirectionTableSize());
+        device("rss_caps.hash_function", names(rss.hashFunctions()));
+        device("rss_caps.hash_fields", names(rss.hashFields()));
+    }
+
+    private void printTagMatching(TagMatchingCapabilities tags) {
+        if (tags.maxTags() == 0) {
+            device("tm_caps", NOT_SUPPORTED);
+            return;
+        }
+        device("tm_caps", "on " + names(tags.transports()));
+        device("tm_caps.max_num_tags", tags.maxTags());
+        device("tm_caps.max_rndv_hdr_size", bytes(tags.maxRendezvousHeaderSize()));
+        device("tm_caps.max_ops", tags.maxOperations());
+        device("tm_caps.max_sge", tags.maxSegments());
+    }
+
+    private static String names(Set<?> constants) {
+        return constants.isEmpty()
+                ? "none"
+                : constants.stream().map(Object::toString).collect(Collectors.joining(" "));
+    }
+
+    private static String bytes(long count) {
+        return count + " bytes (" + ByteSize.format(count) + ")";
+    }
+
+    /** The names of the bits in one half of the capabilities, and those without a name as a number. */
+    private static List<String> capabilities(DeviceAttributes attributes, long half) {
         List<String> names = new ArrayList<>();
-        int unknown = flags;
-        for (int bit = 0; bit < CAPABILITIES.length; bit++) {
-            if ((flags & 1 << bit) != 0 && !CAPABILITIES[bit].isEmpty()) {
-                names.add(CAPABILITIES[bit]);
-                unknown &= ~(1 << bit);
+        long all = Integer.toUnsignedLong(attributes.deviceCapabilityFlags())
+                | (attributes.extendedCapabilityFlags() & 0xffff_ffff_0000_0000L);
+        long unknown = all & half;
+        for (DeviceCapability capability : attributes.capabilities()) {
+            if ((capability.code() & half) != 0) {
+                names.add(capability.name());
+                unknown &= ~capability.code();
             }
         }
         if (unknown != 0) {
@@ -183,8 +242,8 @@ final class DeviceReport {
     private void printPort(Device device, Context context, PortAttributes p) {
         out.println("    port: " + p.port());
         port("state", state(p.state()) + code(p.state().code()));
-        port("max_mtu", p.maxMtu().bytes() + code(p.maxMtu().code()));
-        port("active_mtu", p.activeMtu().bytes() + code(p.activeMtu().code()));
+        port("max_mtu", mtu(p.maxMtu()));
+        port("active_mtu", mtu(p.activeMtu()));
         port("sm_lid", p.subnetManagerLid());
         port("port_lid", p.lid());
         port("port_lmc", "0x%02x".formatted(p.lidMaskControl()));
@@ -194,7 +253,9 @@ final class DeviceReport {
         }
         port("max_msg_sz", "0x%x (%s)".formatted(p.maxMessageSize(), ByteSize.format(p.maxMessageSize())));
         port("port_cap_flags", "0x%08x".formatted(p.capabilityFlags()));
+        p.capabilities().forEach(capability -> port("", capability));
         port("port_cap_flags2", "0x%04x".formatted(p.capabilityMask2()));
+        p.extendedCapabilities().forEach(capability -> port("", capability));
         port("max_vl_num", virtualLanes(p.maxVirtualLanes()) + code(p.maxVirtualLanes()));
         port("bad_pkey_cntr", "0x%x".formatted(p.badPkeyCounter()));
         port("qkey_viol_cntr", "0x%x".formatted(p.qkeyViolationCounter()));
@@ -205,6 +266,8 @@ final class DeviceReport {
         port("init_type_reply", p.initTypeReply());
         port("active_width", width(p.activeWidth()) + code(p.activeWidth()));
         port("active_speed", speed(p.activeSpeed()) + code(p.activeSpeed()));
+        port("rate", p.gigabitsPerSecond() == 0 ? "unknown" : p.gigabitsPerSecond() + " Gb/s");
+        port("grh_required", p.grhRequired() ? "yes" : "no");
         if (device.transportType() == TransportType.IB) {
             port("phys_state", physicalState(p.physicalState()) + code(p.physicalState()));
         }
@@ -220,17 +283,8 @@ final class DeviceReport {
             return entry.gid().toString();
         }
         String type = entry.type() == GidType.ROCE_V1 ? "RoCE v1" : "RoCE v2";
-        String netDevice = netDevice(entry.netDeviceIndex());
-        return GidText.of(entry.gid()) + ", " + type + (netDevice.isEmpty() ? "" : ", " + netDevice);
-    }
-
-    private static String netDevice(int index) {
-        try {
-            NetworkInterface found = index == 0 ? null : NetworkInterface.getByIndex(index);
-            return found == null ? "" : found.getName();
-        } catch (SocketException unknown) {
-            return "";
-        }
+        String netDevice = entry.netDeviceName().map(name -> ", " + name).orElse("");
+        return GidText.of(entry.gid()) + ", " + type + netDevice;
     }
 
     private void device(String name, Object value) {
@@ -238,7 +292,12 @@ final class DeviceReport {
     }
 
     private void port(String name, Object value) {
-        out.printf("        %-28s%s%n", name + ":", value);
+        out.printf("        %-28s%s%n", name.isEmpty() ? "" : name + ":", value);
+    }
+
+    /** Some ports do not tell it. */
+    private static String mtu(Mtu mtu) {
+        return mtu == null ? "unknown" : mtu.bytes() + code(mtu.code());
     }
 
     private static String code(int code) {
@@ -318,6 +377,7 @@ final class DeviceReport {
             case 32 -> "25.0 Gbps";
             case 64 -> "50.0 Gbps";
             case 128 -> "100.0 Gbps";
+            case 256 -> "200.0 Gbps";
             default -> "unknown";
         };
     }
