@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** Which memory may be registered, and why registering failed. */
 final class RegistrableMemory {
@@ -22,11 +21,6 @@ final class RegistrableMemory {
             MemorySegment.ofArray(new byte[0]).scope().getClass();
 
     private static final long SMALLEST_PAGE = 4096;
-
-    /** IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_FLUSH_PERSISTENT, which are macros over an enumeration of 64 bits. */
-    private static final long FLUSH_GLOBAL = 1L << 38;
-
-    private static final long FLUSH_PERSISTENT = 1L << 39;
 
     private RegistrableMemory() {}
 
@@ -103,12 +97,12 @@ final class RegistrableMemory {
 
     /** Whether a device says that it cannot do what some access needs: many drivers then report EINVAL. */
     static boolean isBeyond(DeviceAttributes device, Set<AccessFlag> access, boolean implicit) {
-        long demand = device.onDemandPagingCapabilities();
-        long flags = device.extendedCapabilityFlags();
-        return (access.contains(AccessFlag.ON_DEMAND) && (demand & rdma_h.IBV_ODP_SUPPORT()) == 0)
-                || (implicit && (demand & rdma_h.IBV_ODP_SUPPORT_IMPLICIT()) == 0)
-                || (access.contains(AccessFlag.FLUSH_GLOBAL) && (flags & FLUSH_GLOBAL) == 0)
-                || (access.contains(AccessFlag.FLUSH_PERSISTENT) && (flags & FLUSH_PERSISTENT) == 0);
+        OnDemandPagingCapabilities demand = device.onDemandPaging();
+        Set<DeviceCapability> has = device.capabilities();
+        return (access.contains(AccessFlag.ON_DEMAND) && !demand.explicit())
+                || (implicit && !demand.implicit())
+                || (access.contains(AccessFlag.FLUSH_GLOBAL) && !has.contains(DeviceCapability.FLUSH_GLOBAL))
+                || (access.contains(AccessFlag.FLUSH_PERSISTENT) && !has.contains(DeviceCapability.FLUSH_PERSISTENT));
     }
 
     /** What to do about a registration that failed, or null. */
