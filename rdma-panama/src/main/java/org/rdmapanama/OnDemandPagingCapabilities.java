@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_odp_caps;
@@ -24,6 +25,17 @@ public record OnDemandPagingCapabilities(
         Set<OdpOperation> unreliableConnected,
         Set<OdpOperation> unreliableDatagram,
         Set<OdpOperation> extendedReliableConnected) {
+    /**
+     * What was read of a device.
+     *
+     * @throws NullPointerException when a set is null
+     */
+    public OnDemandPagingCapabilities {
+        Objects.requireNonNull(reliableConnected, "reliableConnected");
+        Objects.requireNonNull(unreliableConnected, "unreliableConnected");
+        Objects.requireNonNull(unreliableDatagram, "unreliableDatagram");
+        Objects.requireNonNull(extendedReliableConnected, "extendedReliableConnected");
+    }
 
     static OnDemandPagingCapabilities read(MemorySegment attributes) {
         MemorySegment caps = ibv_device_attr_ex.odp_caps(attributes);

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_packet_pacing_caps;
 
@@ -13,6 +14,15 @@ import org.rdmapanama.ffm.verbs.ibv_packet_pacing_caps;
  * @param queuePairTypes for which queue pairs; only types that {@link QueuePairType} has
  */
 public record PacketPacingCapabilities(long minRate, long maxRate, Set<QueuePairType> queuePairTypes) {
+    /**
+     * What was read of a device.
+     *
+     * @throws NullPointerException when a set is null
+     */
+    public PacketPacingCapabilities {
+        Objects.requireNonNull(queuePairTypes, "queuePairTypes");
+    }
+
     /**
      * Whether this is there for queue pairs of a type.
      *

@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_pci_atomic_caps;
 
@@ -14,6 +15,16 @@ import org.rdmapanama.ffm.verbs.ibv_pci_atomic_caps;
  */
 public record PciAtomicCapabilities(
         Set<PciAtomicSize> fetchAdd, Set<PciAtomicSize> swap, Set<PciAtomicSize> compareSwap) {
+    /**
+     * What was read of a device.
+     *
+     * @throws NullPointerException when a set is null
+     */
+    public PciAtomicCapabilities {
+        Objects.requireNonNull(fetchAdd, "fetchAdd");
+        Objects.requireNonNull(swap, "swap");
+        Objects.requireNonNull(compareSwap, "compareSwap");
+    }
 
     static PciAtomicCapabilities read(MemorySegment caps) {
         return new PciAtomicCapabilities(

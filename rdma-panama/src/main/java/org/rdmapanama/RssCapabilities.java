@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_rss_caps;
 
@@ -21,6 +22,17 @@ public record RssCapabilities(
         long maxIndirectionTableSize,
         Set<RssHashField> hashFields,
         Set<RssHashFunction> hashFunctions) {
+    /**
+     * What was read of a device.
+     *
+     * @throws NullPointerException when a set is null
+     */
+    public RssCapabilities {
+        Objects.requireNonNull(queuePairTypes, "queuePairTypes");
+        Objects.requireNonNull(hashFields, "hashFields");
+        Objects.requireNonNull(hashFunctions, "hashFunctions");
+    }
+
     /**
      * Whether this is there for queue pairs of a type.
      *

@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_tm_caps;
 
@@ -19,6 +20,14 @@ public record TagMatchingCapabilities(
         Set<TagMatchingTransport> transports,
         long maxOperations,
         long maxSegments) {
+    /**
+     * What was read of a device.
+     *
+     * @throws NullPointerException when a set is null
+     */
+    public TagMatchingCapabilities {
+        Objects.requireNonNull(transports, "transports");
+    }
 
     static TagMatchingCapabilities read(MemorySegment caps) {
         return new TagMatchingCapabilities(

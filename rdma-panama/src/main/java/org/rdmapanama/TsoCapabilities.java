@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_tso_caps;
 
@@ -12,6 +13,15 @@ import org.rdmapanama.ffm.verbs.ibv_tso_caps;
  * @param queuePairTypes for which queue pairs; only types that {@link QueuePairType} has
  */
 public record TsoCapabilities(long maxPayload, Set<QueuePairType> queuePairTypes) {
+    /**
+     * What was read of a device.
+     *
+     * @throws NullPointerException when a set is null
+     */
+    public TsoCapabilities {
+        Objects.requireNonNull(queuePairTypes, "queuePairTypes");
+    }
+
     /**
      * Whether this is there for queue pairs of a type.
      *

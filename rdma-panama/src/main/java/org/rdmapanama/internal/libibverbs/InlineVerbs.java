@@ -232,13 +232,17 @@ final class InlineVerbs {
     /** ibv_memcpy_to_dm: an errno. */
     static int memcpyToDm(long dm, long offset, long host, long length) {
         MemorySegment function = MEMORY.get(ADDRESS, dm + ibv_dm.memcpy_to_dm$offset());
-        return Errno.status(errno -> (int) MEMCPY_TO_DM.invokeExact(function, errno, dm, offset, host, length));
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : Errno.status(errno -> (int) MEMCPY_TO_DM.invokeExact(function, errno, dm, offset, host, length));
     }
 
     /** ibv_memcpy_from_dm: an errno. */
     static int memcpyFromDm(long host, long dm, long offset, long length) {
         MemorySegment function = MEMORY.get(ADDRESS, dm + ibv_dm.memcpy_from_dm$offset());
-        return Errno.status(errno -> (int) MEMCPY_FROM_DM.invokeExact(function, errno, host, dm, offset, length));
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : Errno.status(errno -> (int) MEMCPY_FROM_DM.invokeExact(function, errno, host, dm, offset, length));
     }
 
     /** ibv_advise_mr: an errno. */

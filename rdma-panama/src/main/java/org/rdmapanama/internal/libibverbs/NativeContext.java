@@ -556,7 +556,10 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public int postWorkQueueReceive(long workQueue, long workRequest, long bad) {
-        return Errno.status(InlineVerbs.post(InlineVerbs.postWqRecvOf(workQueue), workQueue, workRequest, bad));
+        MemorySegment function = InlineVerbs.postWqRecvOf(workQueue);
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : Errno.status(InlineVerbs.post(function, workQueue, workRequest, bad));
     }
 
     @Override
