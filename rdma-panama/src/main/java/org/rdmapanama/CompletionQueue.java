@@ -174,9 +174,20 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
      * @verb ibv_req_notify_cq
      */
     public final void requestNotification(boolean solicitedOnly) {
-        int result = call(() -> provider.requestNotification(address, solicitedOnly));
-        if (result < 0) {
-            throw new VerbsException("ibv_req_notify_cq", -result, toString(), null);
+        enter();
+        try {
+            beginCall();
+            int result;
+            try {
+                result = provider.requestNotification(address, solicitedOnly);
+            } finally {
+                endCall();
+            }
+            if (result < 0) {
+                throw new VerbsException("ibv_req_notify_cq", -result, toString(), null);
+            }
+        } finally {
+            exit();
         }
     }
 

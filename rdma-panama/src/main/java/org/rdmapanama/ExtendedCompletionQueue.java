@@ -347,7 +347,8 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Whether a send with invalidation came. Valid on success.
+     * Whether a send with invalidation came. Valid on success. Soft-RoCE sets {@link #checksumOk} in its place, at least
+     * up to kernel 6.1.
      *
      * @return true when {@link #invalidatedRkey} has a meaning
      * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a

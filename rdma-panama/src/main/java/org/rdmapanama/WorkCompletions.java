@@ -198,7 +198,8 @@ public final class WorkCompletions {
     }
 
     /**
-     * Whether a send with invalidation came.
+     * Whether a send with invalidation came. Valid on success. Soft-RoCE sets {@link #checksumOk} in its place, at least
+     * up to kernel 6.1.
      *
      * @param index which completion
      * @return true when {@link #invalidatedRkey} has a meaning

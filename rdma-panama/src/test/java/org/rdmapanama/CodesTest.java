@@ -62,6 +62,28 @@ class CodesTest {
     }
 
     @Test
+    void shouldMakeMasksOfFieldsOfCompletions() {
+        for (Set<CompletionField> fields : List.of(
+                EnumSet.noneOf(CompletionField.class),
+                EnumSet.of(CompletionField.BYTE_LEN, CompletionField.TM_INFO),
+                EnumSet.allOf(CompletionField.class))) {
+            assertEquals(fields, CompletionField.of(CompletionField.mask(fields)));
+        }
+        assertEquals(
+                0x7f, CompletionField.mask(EnumSet.range(CompletionField.BYTE_LEN, CompletionField.DLID_PATH_BITS)));
+        assertEquals(1 << 11, CompletionField.COMPLETION_TIMESTAMP_WALLCLOCK.code());
+    }
+
+    @Test
+    void shouldDescribeEveryStatus() {
+        Set<String> texts = new HashSet<>();
+        for (CompletionStatus status : CompletionStatus.values()) {
+            texts.add(status.describe());
+        }
+        assertEquals(CompletionStatus.values().length, texts.size());
+    }
+
+    @Test
     void shouldHaveAsManyBitsAsAttributes() {
         int mask = QueuePairAttribute.mask(EnumSet.allOf(QueuePairAttribute.class));
         assertEquals(QueuePairAttribute.values().length, Integer.bitCount(mask));

@@ -60,6 +60,7 @@ final class ConnectedPair implements AutoCloseable {
         private int inline;
         private boolean signalAll;
         private int queueEntries = 128;
+        private CompletionField[] fields;
         private ConnectOptions optionsOfA = LabDevices.connectOptions();
         private ConnectOptions optionsOfB = LabDevices.connectOptions();
         private AccessFlag[] access = {
@@ -102,6 +103,12 @@ final class ConnectedPair implements AutoCloseable {
             return this;
         }
 
+        /** The completion queues are extended ones, with these fields. */
+        Setup extended(CompletionField... readable) {
+            fields = readable;
+            return this;
+        }
+
         Setup inline(int bytes) {
             inline = bytes;
             return this;
@@ -131,8 +138,12 @@ final class ConnectedPair implements AutoCloseable {
             return bufferSize;
         }
 
-        int queueEntries() {
-            return queueEntries;
+        CompletionQueue createQueue(Context context, CompletionChannel channel) {
+            return fields == null
+                    ? context.createCompletionQueue(queueEntries, channel, 0)
+                    : context.createCompletionQueue(new CompletionQueueOptions(queueEntries)
+                            .channel(channel)
+                            .fields(fields));
         }
 
         AccessFlag[] access() {

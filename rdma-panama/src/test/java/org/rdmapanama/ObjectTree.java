@@ -57,6 +57,11 @@ final class ObjectTree {
                             ? context.createCompletionQueue(16, channelsMade.get(i), 0)
                             : context.createCompletionQueue(16)));
         }
+        CompletionQueueOptions extended = new CompletionQueueOptions(16).fields(CompletionField.BYTE_LEN);
+        queuesMade.add(add(context.createCompletionQueue(extended)));
+        if (channels > 0) {
+            queuesMade.add(add(context.createCompletionQueue(extended.channel(channelsMade.get(0)))));
+        }
         for (int i = 0; i < domains; i++) {
             ProtectionDomain domain = add(context.allocateProtectionDomain());
             for (int j = 0; j < perDomain; j++) {

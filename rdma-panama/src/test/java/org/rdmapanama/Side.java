@@ -27,11 +27,37 @@ final class Side {
         this.context = context;
         domain = context.allocateProtectionDomain();
         channel = context.createCompletionChannel();
-        queue = context.createCompletionQueue(setup.queueEntries(), channel, 0);
+        queue = setup.createQueue(context, channel);
         queuePair = domain.createQueuePair(setup.options(queue));
         memory = arena.allocate(setup.bufferSize(), 4096);
         region = domain.register(memory, setup.access());
         batch = new WorkCompletions(arena, BATCH);
+    }
+
+    /** The queue, where the setup asks for an extended one. */
+    ExtendedCompletionQueue extended() {
+        return (ExtendedCompletionQueue) queue;
+    }
+
+    /** Begins a batch as soon as there is a completion. */
+    ExtendedCompletionQueue awaitBatch() {
+        long start = System.nanoTime();
+        while (!extended().startPoll()) {
+            if (System.nanoTime() - start > LIMIT_NANOS) {
+                fail("no completion came");
+            }
+        }
+        return extended();
+    }
+
+    /** Goes on with a batch as soon as there is another completion. */
+    void awaitNext() {
+        long start = System.nanoTime();
+        while (!extended().nextPoll()) {
+            if (System.nanoTime() - start > LIMIT_NANOS) {
+                fail("no further completion came");
+            }
+        }
     }
 
     /** A signaled send work request over a part of the buffer; a length of zero leaves it without segments. */

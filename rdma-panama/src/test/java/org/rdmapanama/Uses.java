@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Every way to use the objects of a side: all must refuse a closed object, and a thread that does not own them. */
@@ -49,6 +50,7 @@ final class Uses {
     private static List<Use> all() {
         List<Use> uses = new ArrayList<>(ofContext());
         uses.addAll(ofQueues());
+        uses.addAll(ofExtendedQueue());
         uses.addAll(ofDomain());
         uses.addAll(ofQueuePair());
         return List.copyOf(uses);
@@ -81,7 +83,63 @@ final class Uses {
                     WorkCompletions completions = new WorkCompletions(side.arena, 1);
                     return () -> side.queue.poll(completions);
                 }),
-                use("CompletionQueue.requestNotification", side -> () -> side.queue.requestNotification(false)));
+                use("CompletionQueue.requestNotification", side -> () -> side.queue.requestNotification(false)),
+                use("CompletionQueue.resize", side -> () -> side.queue.resize(8)),
+                use("CompletionQueue.moderate", side -> () -> side.queue.moderate(0, Duration.ZERO)),
+                use("CompletionQueue.ofNativeAddress", side -> () -> {
+                    // An address that is never looked at: the context refuses first.
+                    CompletionQueue.ofNativeAddress(side.context, 8, Ownership.BORROWED);
+                }),
+                use("CompletionChannel.ofNativeAddress", side -> () -> {
+                    CompletionChannel.ofNativeAddress(side.context, 8, Ownership.BORROWED);
+                }));
+    }
+
+    private static Use extended(String name, Consumer<ExtendedCompletionQueue> call) {
+        return use("ExtendedCompletionQueue." + name, side -> {
+            ExtendedCompletionQueue queue = side.context.createCompletionQueue(new CompletionQueueOptions(4));
+            return () -> call.accept(queue);
+        });
+    }
+
+    private static List<Use> ofExtendedQueue() {
+        return List.of(
+                use("Context.createCompletionQueue(options)", side -> {
+                    CompletionQueueOptions options = new CompletionQueueOptions(4);
+                    return () -> side.context.createCompletionQueue(options);
+                }),
+                use("ExtendedCompletionQueue.ofNativeAddress", side -> () -> {
+                    ExtendedCompletionQueue.ofNativeAddress(side.context, 8, Ownership.BORROWED);
+                }),
+                extended("startPoll", ExtendedCompletionQueue::startPoll),
+                extended("nextPoll", ExtendedCompletionQueue::nextPoll),
+                extended("endPoll", ExtendedCompletionQueue::endPoll),
+                extended("id", ExtendedCompletionQueue::id),
+                extended("status", ExtendedCompletionQueue::status),
+                extended("succeeded", ExtendedCompletionQueue::succeeded),
+                extended("opcode", ExtendedCompletionQueue::opcode),
+                extended("vendorError", ExtendedCompletionQueue::vendorError),
+                extended("flags", ExtendedCompletionQueue::flags),
+                extended("hasImmediate", ExtendedCompletionQueue::hasImmediate),
+                extended("hasInvalidatedRkey", ExtendedCompletionQueue::hasInvalidatedRkey),
+                extended("hasGlobalRoutingHeader", ExtendedCompletionQueue::hasGlobalRoutingHeader),
+                extended("checksumOk", ExtendedCompletionQueue::checksumOk),
+                extended("has", queue -> queue.has(CompletionFlag.TM_MATCH)),
+                extended("byteLength", ExtendedCompletionQueue::byteLength),
+                extended("immediate", ExtendedCompletionQueue::immediate),
+                extended("invalidatedRkey", ExtendedCompletionQueue::invalidatedRkey),
+                extended("queuePairNumber", ExtendedCompletionQueue::queuePairNumber),
+                extended("sourceQueuePair", ExtendedCompletionQueue::sourceQueuePair),
+                extended("sourceLid", ExtendedCompletionQueue::sourceLid),
+                extended("serviceLevel", ExtendedCompletionQueue::serviceLevel),
+                extended("destinationPathBits", ExtendedCompletionQueue::destinationPathBits),
+                extended("timestamp", ExtendedCompletionQueue::timestamp),
+                extended("wallClockNanos", ExtendedCompletionQueue::wallClockNanos),
+                extended("vlan", ExtendedCompletionQueue::vlan),
+                extended("flowTag", ExtendedCompletionQueue::flowTag),
+                extended("tag", ExtendedCompletionQueue::tag),
+                extended("tagPrivateData", ExtendedCompletionQueue::tagPrivateData),
+                extended("describe", ExtendedCompletionQueue::describe));
     }
 
     private static List<Use> ofDomain() {

@@ -1,6 +1,5 @@
 package org.rdmapanama.internal.libibverbs;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -8,7 +7,6 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 import org.rdmapanama.ffm.Pthread;
@@ -38,6 +36,26 @@ class NativeCompletionVerbs extends CompletionVerbs {
     private static final MethodHandle READ_FLOW_TAG = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
     private static final MethodHandle READ_TM_INFO = pointer(FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_LONG));
 
+    private static final FunctionPointer START_POLL_AT = at(ibv_cq_ex.start_poll$offset());
+    private static final FunctionPointer NEXT_POLL_AT = at(ibv_cq_ex.next_poll$offset());
+    private static final FunctionPointer END_POLL_AT = at(ibv_cq_ex.end_poll$offset());
+    private static final FunctionPointer READ_OPCODE_AT = at(ibv_cq_ex.read_opcode$offset());
+    private static final FunctionPointer READ_VENDOR_ERR_AT = at(ibv_cq_ex.read_vendor_err$offset());
+    private static final FunctionPointer READ_BYTE_LEN_AT = at(ibv_cq_ex.read_byte_len$offset());
+    private static final FunctionPointer READ_IMM_DATA_AT = at(ibv_cq_ex.read_imm_data$offset());
+    private static final FunctionPointer READ_QP_NUM_AT = at(ibv_cq_ex.read_qp_num$offset());
+    private static final FunctionPointer READ_SRC_QP_AT = at(ibv_cq_ex.read_src_qp$offset());
+    private static final FunctionPointer READ_WC_FLAGS_AT = at(ibv_cq_ex.read_wc_flags$offset());
+    private static final FunctionPointer READ_SLID_AT = at(ibv_cq_ex.read_slid$offset());
+    private static final FunctionPointer READ_SL_AT = at(ibv_cq_ex.read_sl$offset());
+    private static final FunctionPointer READ_DLID_PATH_BITS_AT = at(ibv_cq_ex.read_dlid_path_bits$offset());
+    private static final FunctionPointer READ_COMPLETION_TS_AT = at(ibv_cq_ex.read_completion_ts$offset());
+    private static final FunctionPointer READ_COMPLETION_WALLCLOCK_NS_AT =
+            at(ibv_cq_ex.read_completion_wallclock_ns$offset());
+    private static final FunctionPointer READ_CVLAN_AT = at(ibv_cq_ex.read_cvlan$offset());
+    private static final FunctionPointer READ_FLOW_TAG_AT = at(ibv_cq_ex.read_flow_tag$offset());
+    private static final FunctionPointer READ_TM_INFO_AT = at(ibv_cq_ex.read_tm_info$offset());
+
     private static final NativeCompletionVerbs AS_IN_THE_MANUAL = new NativeCompletionVerbs();
 
     NativeCompletionVerbs() {}
@@ -59,15 +77,15 @@ class NativeCompletionVerbs extends CompletionVerbs {
     }
 
     /** All of these lie behind the mutex of the structure. */
-    private static MemorySegment function(long struct, long offset) {
-        return InlineVerbs.MEMORY.get(ADDRESS, struct + offset + Pthread.MUTEX_GROWTH);
+    private static FunctionPointer at(long offset) {
+        return new FunctionPointer(offset + Pthread.MUTEX_GROWTH);
     }
 
     @Override
     public int startPoll(long completionQueue, long attributes) {
         try {
-            return Errno.status((int) START_POLL.invokeExact(
-                    function(completionQueue, ibv_cq_ex.start_poll$offset()), completionQueue, attributes));
+            return Errno.status(
+                    (int) START_POLL.invokeExact(START_POLL_AT.in(completionQueue), completionQueue, attributes));
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -77,8 +95,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     public int nextPoll(long completionQueue) {
         int result;
         try {
-            result = (int)
-                    NEXT_POLL.invokeExact(function(completionQueue, ibv_cq_ex.next_poll$offset()), completionQueue);
+            result = (int) NEXT_POLL.invokeExact(NEXT_POLL_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -96,7 +113,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
 
     private static void end(long completionQueue) {
         try {
-            END_POLL.invokeExact(function(completionQueue, ibv_cq_ex.end_poll$offset()), completionQueue);
+            END_POLL.invokeExact(END_POLL_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -105,8 +122,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readOpcode(long completionQueue) {
         try {
-            return (int)
-                    READ_OPCODE.invokeExact(function(completionQueue, ibv_cq_ex.read_opcode$offset()), completionQueue);
+            return (int) READ_OPCODE.invokeExact(READ_OPCODE_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -115,8 +131,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readVendorErr(long completionQueue) {
         try {
-            return (int) READ_VENDOR_ERR.invokeExact(
-                    function(completionQueue, ibv_cq_ex.read_vendor_err$offset()), completionQueue);
+            return (int) READ_VENDOR_ERR.invokeExact(READ_VENDOR_ERR_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -125,8 +140,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readByteLen(long completionQueue) {
         try {
-            return (int) READ_BYTE_LEN.invokeExact(
-                    function(completionQueue, ibv_cq_ex.read_byte_len$offset()), completionQueue);
+            return (int) READ_BYTE_LEN.invokeExact(READ_BYTE_LEN_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -135,8 +149,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readImmData(long completionQueue) {
         try {
-            return (int) READ_IMM_DATA.invokeExact(
-                    function(completionQueue, ibv_cq_ex.read_imm_data$offset()), completionQueue);
+            return (int) READ_IMM_DATA.invokeExact(READ_IMM_DATA_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -145,8 +158,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readQpNum(long completionQueue) {
         try {
-            return (int)
-                    READ_QP_NUM.invokeExact(function(completionQueue, ibv_cq_ex.read_qp_num$offset()), completionQueue);
+            return (int) READ_QP_NUM.invokeExact(READ_QP_NUM_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -155,8 +167,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readSrcQp(long completionQueue) {
         try {
-            return (int)
-                    READ_SRC_QP.invokeExact(function(completionQueue, ibv_cq_ex.read_src_qp$offset()), completionQueue);
+            return (int) READ_SRC_QP.invokeExact(READ_SRC_QP_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -165,8 +176,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readWcFlags(long completionQueue) {
         try {
-            return (int) READ_WC_FLAGS.invokeExact(
-                    function(completionQueue, ibv_cq_ex.read_wc_flags$offset()), completionQueue);
+            return (int) READ_WC_FLAGS.invokeExact(READ_WC_FLAGS_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -175,8 +185,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readSlid(long completionQueue) {
         try {
-            return (int)
-                    READ_SLID.invokeExact(function(completionQueue, ibv_cq_ex.read_slid$offset()), completionQueue);
+            return (int) READ_SLID.invokeExact(READ_SLID_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -185,7 +194,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public byte readSl(long completionQueue) {
         try {
-            return (byte) READ_SL.invokeExact(function(completionQueue, ibv_cq_ex.read_sl$offset()), completionQueue);
+            return (byte) READ_SL.invokeExact(READ_SL_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -194,8 +203,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public byte readDlidPathBits(long completionQueue) {
         try {
-            return (byte) READ_DLID_PATH_BITS.invokeExact(
-                    function(completionQueue, ibv_cq_ex.read_dlid_path_bits$offset()), completionQueue);
+            return (byte) READ_DLID_PATH_BITS.invokeExact(READ_DLID_PATH_BITS_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -204,8 +212,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public long readCompletionTs(long completionQueue) {
         try {
-            return (long) READ_COMPLETION_TS.invokeExact(
-                    function(completionQueue, ibv_cq_ex.read_completion_ts$offset()), completionQueue);
+            return (long) READ_COMPLETION_TS.invokeExact(READ_COMPLETION_TS_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -215,7 +222,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     public long readCompletionWallclockNs(long completionQueue) {
         try {
             return (long) READ_COMPLETION_WALLCLOCK_NS.invokeExact(
-                    function(completionQueue, ibv_cq_ex.read_completion_wallclock_ns$offset()), completionQueue);
+                    READ_COMPLETION_WALLCLOCK_NS_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -224,8 +231,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public short readCvlan(long completionQueue) {
         try {
-            return (short)
-                    READ_CVLAN.invokeExact(function(completionQueue, ibv_cq_ex.read_cvlan$offset()), completionQueue);
+            return (short) READ_CVLAN.invokeExact(READ_CVLAN_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -234,8 +240,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public int readFlowTag(long completionQueue) {
         try {
-            return (int) READ_FLOW_TAG.invokeExact(
-                    function(completionQueue, ibv_cq_ex.read_flow_tag$offset()), completionQueue);
+            return (int) READ_FLOW_TAG.invokeExact(READ_FLOW_TAG_AT.in(completionQueue), completionQueue);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -244,7 +249,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     @Override
     public void readTmInfo(long completionQueue, long info) {
         try {
-            READ_TM_INFO.invokeExact(function(completionQueue, ibv_cq_ex.read_tm_info$offset()), completionQueue, info);
+            READ_TM_INFO.invokeExact(READ_TM_INFO_AT.in(completionQueue), completionQueue, info);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -252,27 +257,24 @@ class NativeCompletionVerbs extends CompletionVerbs {
 
     @Override
     public int readable(long completionQueue) {
-        return bit(completionQueue, ibv_cq_ex.read_byte_len$offset(), rdma_h.IBV_WC_EX_WITH_BYTE_LEN())
-                | bit(completionQueue, ibv_cq_ex.read_imm_data$offset(), rdma_h.IBV_WC_EX_WITH_IMM())
-                | bit(completionQueue, ibv_cq_ex.read_qp_num$offset(), rdma_h.IBV_WC_EX_WITH_QP_NUM())
-                | bit(completionQueue, ibv_cq_ex.read_src_qp$offset(), rdma_h.IBV_WC_EX_WITH_SRC_QP())
-                | bit(completionQueue, ibv_cq_ex.read_slid$offset(), rdma_h.IBV_WC_EX_WITH_SLID())
-                | bit(completionQueue, ibv_cq_ex.read_sl$offset(), rdma_h.IBV_WC_EX_WITH_SL())
-                | bit(completionQueue, ibv_cq_ex.read_dlid_path_bits$offset(), rdma_h.IBV_WC_EX_WITH_DLID_PATH_BITS())
+        return bit(completionQueue, READ_BYTE_LEN_AT, rdma_h.IBV_WC_EX_WITH_BYTE_LEN())
+                | bit(completionQueue, READ_IMM_DATA_AT, rdma_h.IBV_WC_EX_WITH_IMM())
+                | bit(completionQueue, READ_QP_NUM_AT, rdma_h.IBV_WC_EX_WITH_QP_NUM())
+                | bit(completionQueue, READ_SRC_QP_AT, rdma_h.IBV_WC_EX_WITH_SRC_QP())
+                | bit(completionQueue, READ_SLID_AT, rdma_h.IBV_WC_EX_WITH_SLID())
+                | bit(completionQueue, READ_SL_AT, rdma_h.IBV_WC_EX_WITH_SL())
+                | bit(completionQueue, READ_DLID_PATH_BITS_AT, rdma_h.IBV_WC_EX_WITH_DLID_PATH_BITS())
+                | bit(completionQueue, READ_COMPLETION_TS_AT, rdma_h.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP())
+                | bit(completionQueue, READ_CVLAN_AT, rdma_h.IBV_WC_EX_WITH_CVLAN())
+                | bit(completionQueue, READ_FLOW_TAG_AT, rdma_h.IBV_WC_EX_WITH_FLOW_TAG())
+                | bit(completionQueue, READ_TM_INFO_AT, rdma_h.IBV_WC_EX_WITH_TM_INFO())
                 | bit(
                         completionQueue,
-                        ibv_cq_ex.read_completion_ts$offset(),
-                        rdma_h.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP())
-                | bit(completionQueue, ibv_cq_ex.read_cvlan$offset(), rdma_h.IBV_WC_EX_WITH_CVLAN())
-                | bit(completionQueue, ibv_cq_ex.read_flow_tag$offset(), rdma_h.IBV_WC_EX_WITH_FLOW_TAG())
-                | bit(completionQueue, ibv_cq_ex.read_tm_info$offset(), rdma_h.IBV_WC_EX_WITH_TM_INFO())
-                | bit(
-                        completionQueue,
-                        ibv_cq_ex.read_completion_wallclock_ns$offset(),
+                        READ_COMPLETION_WALLCLOCK_NS_AT,
                         rdma_h.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK());
     }
 
-    private static int bit(long completionQueue, long offset, int bit) {
-        return function(completionQueue, offset).address() == 0 ? 0 : bit;
+    private static int bit(long completionQueue, FunctionPointer reader, int bit) {
+        return reader.isNull(completionQueue) ? 0 : bit;
     }
 }
