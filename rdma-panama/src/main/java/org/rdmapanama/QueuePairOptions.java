@@ -224,6 +224,9 @@ public final class QueuePairOptions {
                 : new QueuePairCapabilities(
                         sizes.maxSendWorkRequests(), 0, sizes.maxSendSegments(), 0, sizes.maxInlineData());
         wanted.write(ibv_qp_init_attr.cap(attributes));
+        if (type == QueuePairType.XRC_RECV && xrcDomain == null) {
+            throw new IllegalArgumentException("an XRC_RECV queue pair needs a domain: see QueuePairOptions.xrcDomain");
+        }
         if (sharedReceiveQueue != null) {
             ibv_qp_init_attr.srq(attributes, MemorySegment.ofAddress(sharedReceiveQueue.address));
         }
