@@ -152,13 +152,10 @@ class XrcAndWorkQueuesLabTest {
         provider.keepBytes("createExtendedQueuePair", ibv_qp_init_attr_ex.sizeof());
         QueuePairOptions options = new QueuePairOptions(QueuePairType.XRC_RECV, queue).xrcDomain(xrcDomain);
         Unsupported.verb("ibv_create_qp_ex", () -> domain.createQueuePair(options));
-        CStructs.assertSame(
-                """
+        CStructs.assertSame("""
                 struct ibv_qp_init_attr_ex x; memset(&x, 0, sizeof x);
-                x.send_cq = %s; x.recv_cq = %s; x.cap.max_send_wr = 16; x.cap.max_send_sge = 1;
                 x.qp_type = IBV_QPT_XRC_RECV; x.comp_mask = IBV_QP_INIT_ATTR_XRCD; x.xrcd = %s;
-                """.formatted(pointer(queue), pointer(queue), pointer(xrcDomain)),
-                provider.bytesOf("createExtendedQueuePair"));
+                """.formatted(pointer(xrcDomain)), provider.bytesOf("createExtendedQueuePair"));
     }
 
     @Test
@@ -287,6 +284,27 @@ class XrcAndWorkQueuesLabTest {
         assertEquals(4, table.workQueues().size());
         one.close();
         assertTrue(!table.isOpen() && queue.isOpen());
+    }
+
+    /** The calls reach the driver, which refuses them: the first refusal is thrown, and carries the others. */
+    @Test
+    void shouldEndThemInOrder() {
+        XrcDomain.ofNativeAddress(context, standIn(), Ownership.OWNED);
+        WorkQueue workQueue =
+                WorkQueue.ofNativeAddress(domain, new WorkQueueOptions(queue), standIn(), Ownership.OWNED);
+        ReceiveIndirectionTable.ofNativeAddress(context, List.of(workQueue), standIn(), Ownership.OWNED);
+        domain.createSharedReceiveQueue(new SharedReceiveQueueOptions());
+        domain.register(arena.allocate(64));
+        VerbsException thrown = assertThrows(VerbsException.class, context::close);
+        assertEquals("ibv_destroy_rwq_ind_table", thrown.verb());
+        assertEquals(Errno.EOPNOTSUPP.number, thrown.errno());
+        assertEquals(2, thrown.getSuppressed().length);
+        List<String> ended = provider.verbs();
+        assertTrue(ended.indexOf("destroy_rwq_ind_table") < ended.indexOf("destroy_wq"), ended::toString);
+        assertTrue(ended.indexOf("destroy_wq") < ended.indexOf("dereg_mr"), ended::toString);
+        assertTrue(ended.indexOf("destroy_srq") < ended.indexOf("dereg_mr"), ended::toString);
+        assertTrue(ended.indexOf("destroy_cq") < ended.indexOf("close_xrcd"), ended::toString);
+        assertTrue(ended.indexOf("close_xrcd") < ended.indexOf("close_device"), ended::toString);
     }
 
     @Test
