@@ -215,6 +215,10 @@ public final class QueuePairOptions {
 
     /** Into a zeroed {@code struct ibv_qp_init_attr_ex}, which begins as a {@code struct ibv_qp_init_attr} does. */
     void write(MemorySegment attributes) {
+        if (type == QueuePairType.XRC_RECV) {
+            writeXrcReceive(attributes);
+            return;
+        }
         ibv_qp_init_attr.send_cq(attributes, MemorySegment.ofAddress(sendQueue.address));
         ibv_qp_init_attr.recv_cq(attributes, MemorySegment.ofAddress(receiveQueue.address));
         ibv_qp_init_attr.qp_type(attributes, type.code());
@@ -227,10 +231,16 @@ public final class QueuePairOptions {
         if (sharedReceiveQueue != null) {
             ibv_qp_init_attr.srq(attributes, MemorySegment.ofAddress(sharedReceiveQueue.address));
         }
-        if (xrcDomain != null) {
-            ibv_qp_init_attr_ex.comp_mask(attributes, rdma_h.IBV_QP_INIT_ATTR_XRCD());
-            ibv_qp_init_attr_ex.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
+    }
+
+    /** Such a queue pair has neither queues nor a protection domain of its own: only its domain counts. */
+    private void writeXrcReceive(MemorySegment attributes) {
+        if (xrcDomain == null) {
+            throw new IllegalArgumentException("an XRC_RECV queue pair needs a domain: see QueuePairOptions.xrcDomain");
         }
+        ibv_qp_init_attr.qp_type(attributes, type.code());
+        ibv_qp_init_attr_ex.comp_mask(attributes, rdma_h.IBV_QP_INIT_ATTR_XRCD());
+        ibv_qp_init_attr_ex.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
     }
 
     /** Type and sizes. */

@@ -51,6 +51,8 @@ public final class SendWorkRequest {
     private static final long BIND_MW_MW = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.mw$offset();
     private static final long BIND_MW_RKEY = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.rkey$offset();
     private static final long BIND_MW_INFO = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.bind_info$offset();
+    private static final long XRC_REMOTE_SRQN =
+            ibv_send_wr.qp_type$offset() + ibv_send_wr.qp_type.xrc.remote_srqn$offset();
     private static final int SEND = rdma_h.IBV_WR_SEND();
     private static final int SEND_WITH_IMM = rdma_h.IBV_WR_SEND_WITH_IMM();
     private static final int RDMA_WRITE = rdma_h.IBV_WR_RDMA_WRITE();
@@ -369,6 +371,18 @@ public final class SendWorkRequest {
         struct.set(JAVA_LONG, UD_AH, handle.address);
         struct.set(JAVA_INT, UD_REMOTE_QPN, queuePairNumber);
         struct.set(JAVA_INT, UD_REMOTE_QKEY, qkey);
+        return this;
+    }
+
+    /**
+     * Says which of the peer's shared receive queues a message goes to. Every send, and every write with immediate
+     * data, on an XRC_SEND queue pair needs it.
+     *
+     * @param number the peer's {@link SharedReceiveQueue#number}, 24 bits
+     * @return this
+     */
+    public SendWorkRequest toSharedReceiveQueue(int number) {
+        struct.set(JAVA_INT, XRC_REMOTE_SRQN, number);
         return this;
     }
 

@@ -26,7 +26,8 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  *
  * <p>A receive completes in the receive completion queue of the queue pair that took it;
  * {@link WorkCompletions#queuePairNumber} tells which one that was. The data lands in regions of the protection domain
- * of this queue. A queue pair that goes to the error state flushes none of the receives here: they stay for the others,
+ * of this queue, with Soft-RoCE in those of the protection domain of the queue pair: better have them in one. A queue
+ * pair that goes to the error state flushes none of the receives here: they stay for the others,
  * and closing this drops them without completions. So this is closed after the queue pairs that use it, and before
  * the regions that its receives point to.
  *
@@ -476,7 +477,10 @@ public final class SharedReceiveQueue extends ContextObject {
             if (type == SharedReceiveQueueType.TM) {
                 first.check(maxTagSegments, maxTags);
             }
-            int result = provider.postSharedOperations(address, first.address(arena), notOperated);
+            long chain = first.address(arena);
+            // Drivers without tag matching do not say where they stopped: at the first.
+            firstNotPosted.setAtIndex(JAVA_LONG, 1, chain);
+            int result = provider.postSharedOperations(address, chain, notOperated);
             return result == 0 || result == QueuePair.QUEUE_FULL ? result : operationRefused(result);
         } finally {
             exit();

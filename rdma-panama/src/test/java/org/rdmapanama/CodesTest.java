@@ -35,6 +35,10 @@ class CodesTest {
         check(PortState.class, PortState::code, PortState::of);
         check(QueuePairState.class, QueuePairState::code, QueuePairState::of);
         check(QueuePairType.class, QueuePairType::code, QueuePairType::of);
+        check(SharedReceiveQueueType.class, SharedReceiveQueueType::code, SharedReceiveQueueType::of);
+        check(TagOpcode.class, TagOpcode::code, TagOpcode::of);
+        check(WorkQueueState.class, WorkQueueState::code, WorkQueueState::of);
+        check(WorkQueueType.class, WorkQueueType::code, WorkQueueType::of);
         check(TransportType.class, TransportType::code, TransportType::of);
     }
 

@@ -51,6 +51,29 @@ class HotPathLabTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldAllocateNothingForSharedReceives(boolean shared) {
+        VerbsArena arena = shared ? VerbsArena.ofShared() : VerbsArena.ofConfined();
+        try (SharedReceivers pair =
+                SharedReceivers.of(QueuePairType.RC).in(arena).open()) {
+            SharedReceiveQueue queue = pair.a.domain.createSharedReceiveQueue(new SharedReceiveQueueOptions()
+                    .maxWorkRequests(pair.a.context.queryDevice().maxSharedReceiveWorkRequests()));
+            ReceiveWorkRequest receive = pair.a.receive(1);
+            long allocated = Long.MAX_VALUE;
+            for (int round = 0; allocated >= ROUND && round < MAX_WARM_UP_ROUNDS; round++) {
+                long before = THREADS.getCurrentThreadAllocatedBytes();
+                for (int i = 0; i < ROUND; i++) {
+                    // A full queue is as cheap.
+                    queue.postReceive(receive);
+                }
+                allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
+            }
+            long bytes = allocated;
+            assertTrue(bytes < ROUND, () -> ROUND + " receives allocated " + bytes + " bytes");
+        }
+    }
+
     /** Sends to the other side, waits for both completions, and reads their fields. */
     private static final class Loop {
         private final QueuePair sender;

@@ -67,6 +67,7 @@ final class ObjectTree {
             for (int j = 0; j < perDomain; j++) {
                 MemoryRegion region = add(domain.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE));
                 addQueuePair(domain, queuesMade, region, i + j);
+                addSharedReceiveQueue(domain, queuesMade, region);
             }
             for (int j = 0; j < handles; j++) {
                 addAddressHandle(domain);
@@ -85,6 +86,17 @@ final class ObjectTree {
             queuePair.activate();
             queuePair.postReceive(ReceiveWorkRequest.allocate(arena, 1).add(region, 0, 100));
         }
+    }
+
+    /** With a queue pair that uses it, and a receive outstanding. */
+    private void addSharedReceiveQueue(ProtectionDomain domain, List<CompletionQueue> queues, MemoryRegion region) {
+        SharedReceiveQueue receives =
+                add(domain.createSharedReceiveQueue(new SharedReceiveQueueOptions().maxWorkRequests(16)));
+        receives.postReceive(ReceiveWorkRequest.allocate(arena, 1).add(region, 0, 100));
+        QueuePair queuePair = add(domain.createQueuePair(
+                new QueuePairOptions(QueuePairType.UD, queues.get(0)).sharedReceiveQueue(receives)));
+        queuePair.localEndpoint(LabDevices.connectOptions());
+        queuePair.activate();
     }
 
     private void addAddressHandle(ProtectionDomain domain) {

@@ -53,6 +53,8 @@ final class Uses {
         uses.addAll(ofExtendedQueue());
         uses.addAll(ofDomain());
         uses.addAll(ofQueuePair());
+        uses.addAll(ofSharedReceiveQueue());
+        uses.addAll(ofWorkQueue());
         return List.copyOf(uses);
     }
 
@@ -157,6 +159,96 @@ final class Uses {
                 use("SendWorkRequest.add", side -> {
                     SendWorkRequest request = side.request(1, 0, 0);
                     return () -> request.add(side.region, 0, 8);
+                }));
+    }
+
+    private static SharedReceiveQueue receives(Side side) {
+        return side.domain.createSharedReceiveQueue(new SharedReceiveQueueOptions());
+    }
+
+    private static List<Use> ofSharedReceiveQueue() {
+        return List.of(
+                use("ProtectionDomain.createSharedReceiveQueue", side -> {
+                    SharedReceiveQueueOptions options = new SharedReceiveQueueOptions();
+                    return () -> side.domain.createSharedReceiveQueue(options);
+                }),
+                use("SharedReceiveQueue.postReceive", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> queue.postReceive(request);
+                }),
+                use("SharedReceiveQueue.firstNotReceiving", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> queue.firstNotReceiving(request);
+                }),
+                use("SharedReceiveQueue.postTagOperation", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    TagOperation operation = TagOperation.allocate(side.arena, 0);
+                    return () -> queue.postTagOperation(operation);
+                }),
+                use("SharedReceiveQueue.firstNotOperated", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    TagOperation operation = TagOperation.allocate(side.arena, 0);
+                    return () -> queue.firstNotOperated(operation);
+                }),
+                use("SharedReceiveQueue.query", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    return () -> queue.query();
+                }),
+                use("SharedReceiveQueue.number", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    return () -> queue.number();
+                }),
+                use("SharedReceiveQueue.resize", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    return () -> queue.resize(1000);
+                }),
+                use("SharedReceiveQueue.armLimit", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    return () -> queue.armLimit(1);
+                }),
+                use("TagOperation.add", side -> {
+                    TagOperation operation = TagOperation.allocate(side.arena, 1);
+                    return () -> operation.add(side.region, 0, 8);
+                }));
+    }
+
+    /** One that no device has made. */
+    private static WorkQueue workQueue(Side side) {
+        long address = side.arena.allocate(1024, 8).address();
+        return WorkQueue.ofNativeAddress(side.domain, new WorkQueueOptions(side.queue), address, Ownership.BORROWED);
+    }
+
+    private static List<Use> ofWorkQueue() {
+        return List.of(
+                use("Context.openXrcDomain", side -> () -> side.context.openXrcDomain()),
+                use("Context.createReceiveIndirectionTable", side -> {
+                    List<WorkQueue> queues = List.of(workQueue(side));
+                    return () -> side.context.createReceiveIndirectionTable(queues);
+                }),
+                use("ProtectionDomain.createWorkQueue", side -> {
+                    WorkQueueOptions options = new WorkQueueOptions(side.queue);
+                    return () -> side.domain.createWorkQueue(options);
+                }),
+                use("WorkQueue.state", side -> {
+                    WorkQueue queue = workQueue(side);
+                    return () -> queue.state();
+                }),
+                use("WorkQueue.modify", side -> {
+                    WorkQueue queue = workQueue(side);
+                    WorkQueueAttributes ready = new WorkQueueAttributes().state(WorkQueueState.RDY);
+                    return () -> queue.modify(ready);
+                }),
+                use("WorkQueue.postReceive", side -> {
+                    WorkQueue queue = workQueue(side);
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> queue.postReceive(request);
+                }),
+                use("WorkQueue.firstNotReceiving", side -> {
+                    WorkQueue queue = workQueue(side);
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> queue.firstNotReceiving(request);
                 }));
     }
 

@@ -1,0 +1,201 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import org.rdmapanama.internal.provider.ProviderContext;
+
+/**
+ * Two devices, each with one shared receive queue, and queue pairs that take their receives from it, connected in
+ * pairs. Closing this closes the arena.
+ */
+final class SharedReceivers implements AutoCloseable {
+    static final int SLOT = 256;
+    private static final int SLOTS = 512;
+    private static final int QKEY = 0x1111_1111;
+    private static final long LIMIT_NANOS = 20_000_000_000L;
+
+    /** One device. */
+    final class Peer {
+        final Context context;
+        final ProtectionDomain domain;
+        final CompletionQueue queue;
+        final SharedReceiveQueue receives;
+        final MemoryRegion region;
+        final List<QueuePair> queuePairs = new ArrayList<>();
+        private final WorkCompletions batch = new WorkCompletions(arena, 16);
+
+        private Peer(Context context, List<QueuePairType> types, SharedReceiveQueueOptions options) {
+            this.context = context;
+            domain = context.allocateProtectionDomain();
+            queue = context.createCompletionQueue(1024);
+            receives = domain.createSharedReceiveQueue(options);
+            region = domain.register(arena.allocate((long) SLOT * SLOTS, 4096), AccessFlag.LOCAL_WRITE);
+            for (QueuePairType type : types) {
+                queuePairs.add(domain.createQueuePair(new QueuePairOptions(type, queue)
+                        .maxSendWorkRequests(64)
+                        .sharedReceiveQueue(receives)));
+            }
+        }
+
+        /** A receive into the slot of its identifier. */
+        ReceiveWorkRequest receive(int slot) {
+            return ReceiveWorkRequest.allocate(arena, 1).id(slot).add(region, (long) slot * SLOT, SLOT);
+        }
+
+        void post(int fromSlot, int toSlot) {
+            for (int slot = fromSlot; slot < toSlot; slot++) {
+                assertEquals(QueuePair.POSTED, receives.postReceive(receive(slot)), "receive " + slot);
+            }
+        }
+
+        MemorySegment slot(int slot) {
+            return region.memory().asSlice((long) slot * SLOT, SLOT);
+        }
+
+        /** A send of a text out of a slot. */
+        SendWorkRequest send(int slot, String text) {
+            slot(slot).setString(0, text);
+            return SendWorkRequest.allocate(arena, 1)
+                    .id(slot)
+                    .signaled(true)
+                    .send()
+                    .add(region, (long) slot * SLOT, text.length() + 1);
+        }
+
+        List<Completion> poll() {
+            List<Completion> completions = new ArrayList<>();
+            int count = queue.poll(batch);
+            for (int i = 0; i < count; i++) {
+                completions.add(Completion.of(batch, i));
+            }
+            return completions;
+        }
+
+        List<Completion> await(int count) {
+            List<Completion> completions = new ArrayList<>();
+            long start = System.nanoTime();
+            while (completions.size() < count) {
+                completions.addAll(poll());
+                if (System.nanoTime() - start > LIMIT_NANOS) {
+                    return fail("only " + completions.size() + " of " + count + " completions came: " + completions);
+                }
+            }
+            assertEquals(count, completions.size(), () -> "too many completions: " + completions);
+            return completions;
+        }
+
+        Completion await() {
+            return await(1).get(0);
+        }
+    }
+
+    final VerbsArena arena;
+    final Peer a;
+    final Peer b;
+
+    private SharedReceivers(Setup setup) {
+        arena = setup.arena;
+        Device second = LabDevices.second();
+        a = new Peer(Context.open(arena, LabDevices.first()), setup.types, new SharedReceiveQueueOptions());
+        Context contextOfB =
+                setup.provider == null ? Context.open(arena, second) : Context.open(arena, second, setup.provider);
+        b = new Peer(contextOfB, setup.types, setup.options);
+        for (int i = 0; i < setup.types.size(); i++) {
+            connect(a.queuePairs.get(i), b.queuePairs.get(i), setup.connectOptions);
+        }
+    }
+
+    static void connect(QueuePair one, QueuePair other, ConnectOptions options) {
+        Endpoint endpointOfOne = one.localEndpoint(options);
+        Endpoint endpointOfOther = other.localEndpoint(options);
+        if (one.type() == QueuePairType.UD) {
+            one.activate();
+            other.activate();
+        } else {
+            one.connect(endpointOfOther);
+            other.connect(endpointOfOne);
+        }
+    }
+
+    static SharedReceivers open(QueuePairType... types) {
+        return of(types).open();
+    }
+
+    static Setup of(QueuePairType... types) {
+        return new Setup(List.of(types));
+    }
+
+    /** Sends a text from a queue pair of a to its partner, and waits until it has been sent. */
+    void send(int queuePair, int slot, String text) {
+        SendWorkRequest send = a.send(slot, text);
+        QueuePair sender = a.queuePairs.get(queuePair);
+        if (sender.type() == QueuePairType.UD) {
+            Endpoint peer = b.queuePairs.get(queuePair).localEndpoint();
+            send.to(a.domain.createAddressHandle(sender.pathTo(peer)), peer.queuePairNumber(), QKEY);
+        }
+        assertEquals(QueuePair.POSTED, sender.postSend(send));
+        a.await().is(CompletionOpcode.SEND, slot);
+    }
+
+    /** Checks that b got a text on a queue pair, in the receive of a slot. */
+    void receive(int queuePair, int slot, String text) {
+        Completion completion = b.await().is(CompletionOpcode.RECV, slot);
+        QueuePair receiver = b.queuePairs.get(queuePair);
+        assertEquals(receiver.number(), completion.queuePair(), completion.text());
+        int offset = receiver.type() == QueuePairType.UD ? AddressHandle.GRH_BYTES : 0;
+        assertEquals(offset + text.length() + 1, completion.byteLength(), completion.text());
+        assertEquals(text, b.slot(slot).getString(offset));
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+
+    /** What they are to be like. */
+    static final class Setup {
+        private final List<QueuePairType> types;
+        private VerbsArena arena;
+        private Supplier<ProviderContext> provider;
+        private SharedReceiveQueueOptions options = new SharedReceiveQueueOptions();
+        private ConnectOptions connectOptions = LabDevices.connectOptions();
+
+        private Setup(List<QueuePairType> types) {
+            this.types = types;
+        }
+
+        Setup in(VerbsArena of) {
+            arena = of;
+            return this;
+        }
+
+        /** Side b goes through this provider. */
+        Setup through(Supplier<ProviderContext> of) {
+            provider = of;
+            return this;
+        }
+
+        /** The queue of side b. */
+        Setup options(SharedReceiveQueueOptions of) {
+            options = of;
+            return this;
+        }
+
+        Setup connect(ConnectOptions of) {
+            connectOptions = of;
+            return this;
+        }
+
+        SharedReceivers open() {
+            if (arena == null) {
+                arena = VerbsArena.ofConfined();
+            }
+            return new SharedReceivers(this);
+        }
+    }
+}
