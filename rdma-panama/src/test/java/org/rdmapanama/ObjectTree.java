@@ -63,6 +63,7 @@ final class ObjectTree {
                 MemoryRegion region = add(domain.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE));
                 addQueuePair(domain, queuesMade, region, i + j);
             }
+            add(domain.allocateMemoryWindow(i % 2 == 0 ? MemoryWindowType.TYPE_1 : MemoryWindowType.TYPE_2));
             for (int j = 0; j < handles; j++) {
                 addAddressHandle(domain);
             }
