@@ -197,7 +197,7 @@ public final class WorkCompletions {
     }
 
     /**
-     * Whether a key was made invalid.
+     * Whether a key was made invalid. Soft-RoCE of Linux 6.1 does not say so, though {@link #invalidatedRkey} is right.
      *
      * @param index which completion
      * @return true when {@link #invalidatedRkey} has a meaning

@@ -161,7 +161,7 @@ class SuiteMrLabTest {
                 }
                 assertEquals(CompletionStatus.SUCCESS, received.status(0));
                 assertEquals(4, received.id(0));
-                assertTrue(received.hasInvalidatedRkey(0));
+                MemoryWindowLabTest.assertSaysThatAKeyIsInvalid(received);
                 assertEquals(window.rkey(), received.invalidatedRkey(0));
             }
             windows.assertClosed(windows.ofA.rkey(), windows.ofB.rkey());

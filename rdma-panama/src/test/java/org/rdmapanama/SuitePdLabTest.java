@@ -28,7 +28,8 @@ class SuitePdLabTest {
     @BeforeEach
     void open() throws IOException {
         resourcesBefore = Commands.resources();
-        arena = VerbsArena.ofConfined();
+        // JUnit prepares in another thread than it tests in.
+        arena = VerbsArena.ofShared();
         recording = RecordingProvider.of(LabDevices.first());
         context = Context.open(arena, LabDevices.first(), () -> recording);
     }
