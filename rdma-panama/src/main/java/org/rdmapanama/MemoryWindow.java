@@ -26,6 +26,8 @@ import org.rdmapanama.ffm.verbs.ibv_mw;
  * of type 2 belongs to the queue pair that it was bound through: closing that queue pair closes it, too, whether or not
  * it was invalidated since. Both happen by themselves, first the window and then what it needs.
  *
+ * <p>Soft-RoCE of Linux 6.1 checks the access of a window, but lets peers reach all of the region that it is bound to.
+ *
  * <p>Threads: as its {@link VerbsArena} says. The key may be read by any thread.
  */
 public final class MemoryWindow extends ContextObject {

@@ -30,6 +30,9 @@ class CodesTest {
         check(CompletionStatus.class, CompletionStatus::code, CompletionStatus::of);
         check(GidType.class, GidType::code, GidType::of);
         check(LinkLayer.class, LinkLayer::code, LinkLayer::of);
+        check(MemoryAdvice.class, MemoryAdvice::code, MemoryAdvice::of);
+        check(MemoryWindowType.class, MemoryWindowType::code, MemoryWindowType::of);
+        check(ReregistrationFailure.class, ReregistrationFailure::code, ReregistrationFailure::of);
         check(NodeType.class, NodeType::code, NodeType::of);
         check(PathMigrationState.class, PathMigrationState::code, PathMigrationState::of);
         check(PortState.class, PortState::code, PortState::of);
@@ -48,6 +51,9 @@ class CodesTest {
         assertSame(CompletionOpcode.UNKNOWN, CompletionOpcode.of(999));
         assertSame(CompletionStatus.GENERAL_ERR, CompletionStatus.of(999));
         assertSame(GidType.UNKNOWN, GidType.of(999));
+        assertSame(MemoryAdvice.UNKNOWN, MemoryAdvice.of(999));
+        assertSame(MemoryWindowType.UNKNOWN, MemoryWindowType.of(999));
+        assertSame(ReregistrationFailure.UNKNOWN, ReregistrationFailure.of(999));
         assertSame(QueuePairState.UNKNOWN, QueuePairState.of(999));
         assertSame(PortState.NOP, PortState.of(999));
         assertSame(AtomicCapability.NONE, AtomicCapability.of(999));

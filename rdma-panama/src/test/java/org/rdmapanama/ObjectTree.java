@@ -69,6 +69,7 @@ final class ObjectTree {
                 addQueuePair(domain, queuesMade, region, i + j);
                 addSharedReceiveQueue(domain, queuesMade, region);
             }
+            add(domain.allocateMemoryWindow(i % 2 == 0 ? MemoryWindowType.TYPE_1 : MemoryWindowType.TYPE_2));
             for (int j = 0; j < handles; j++) {
                 addAddressHandle(domain);
             }

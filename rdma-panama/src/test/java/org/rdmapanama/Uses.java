@@ -55,6 +55,7 @@ final class Uses {
         uses.addAll(ofQueuePair());
         uses.addAll(ofSharedReceiveQueue());
         uses.addAll(ofWorkQueue());
+        uses.addAll(ofMemory());
         return List.copyOf(uses);
     }
 
@@ -291,5 +292,66 @@ final class Uses {
                     Endpoint own = side.queuePair.localEndpoint();
                     return () -> side.queuePair.connect(own);
                 }));
+    }
+
+    private static List<Use> ofMemory() {
+        return List.of(
+                use("Context.commandFileDescriptor", side -> () -> side.context.commandFileDescriptor()),
+                use("Context.importProtectionDomain", side -> () -> side.context.importProtectionDomain(1)),
+                use("Context.importDeviceMemory", side -> () -> side.context.importDeviceMemory(1, 64)),
+                use("Context.allocateDeviceMemory", side -> () -> side.context.allocateDeviceMemory(64, 0)),
+                use("ProtectionDomain.register at an address", side -> () -> side.domain.register(side.memory, 0)),
+                use("ProtectionDomain.registerImplicit", side -> () -> side.domain.registerImplicit()),
+                use("ProtectionDomain.registerDmaBuffer", side -> () -> side.domain.registerDmaBuffer(0, 0, 4096, 0)),
+                use("ProtectionDomain.allocateNullRegion", side -> () -> side.domain.allocateNullRegion()),
+                use("ProtectionDomain.importMemoryRegion", side -> () -> side.domain.importMemoryRegion(1, 0)),
+                use("ProtectionDomain.advise", side -> {
+                    RegionPart part = side.region.part(0, 8);
+                    return () -> side.domain.advise(MemoryAdvice.PREFETCH, false, part);
+                }),
+                use(
+                        "ProtectionDomain.allocateMemoryWindow",
+                        side -> () -> side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1)),
+                use("MemoryRegion.reregister", side -> {
+                    Reregistration changes = new Reregistration().access(AccessFlag.LOCAL_WRITE);
+                    return () -> side.region.reregister(changes);
+                }),
+                use("QueuePair.bind", side -> {
+                    MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+                    MemoryWindowBinding binding = binding(side);
+                    return () -> side.queuePair.bind(window, binding, 1, true);
+                }),
+                use("SendWorkRequest.bindMemoryWindow", side -> {
+                    MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+                    MemoryWindowBinding binding = binding(side);
+                    SendWorkRequest request = side.request(1, 0, 0);
+                    return () -> request.bindMemoryWindow(window, window.nextRkey(), binding);
+                }),
+                use("QueuePair.postSend of a binding", side -> {
+                    MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+                    SendWorkRequest request =
+                            side.request(1, 0, 0).bindMemoryWindow(window, window.nextRkey(), binding(side));
+                    return () -> side.queuePair.postSend(request);
+                }),
+                use("MemoryWindow.restoreRkey", side -> {
+                    MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+                    return () -> window.restoreRkey(window.rkey());
+                }),
+                use("RegisteredPool.create", side -> () -> RegisteredPool.create(side.domain, 4096)),
+                use("RegisteredPool.allocate", side -> {
+                    RegisteredPool pool = RegisteredPool.create(side.domain, 4096);
+                    return () -> pool.allocate(64);
+                }),
+                use("SendWorkRequest.add of a buffer", side -> {
+                    RegisteredBuffer buffer =
+                            RegisteredPool.create(side.domain, 4096).allocate(64);
+                    SendWorkRequest request = side.request(1, 0, 0);
+                    return () -> request.add(buffer);
+                }));
+    }
+
+    private static MemoryWindowBinding binding(Side side) {
+        MemoryRegion region = side.domain.register(side.memory, AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
+        return new MemoryWindowBinding(region, 0, 64, AccessFlag.REMOTE_WRITE);
     }
 }

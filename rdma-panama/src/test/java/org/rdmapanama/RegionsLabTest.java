@@ -1,0 +1,530 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.Set;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
+import org.rdmapanama.ffm.verbs.ibv_dm;
+import org.rdmapanama.internal.provider.ProviderContext;
+
+/** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RegionsLabTest {
+    private static final AccessFlag[] WRITABLE = {
+        AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ
+    };
+
+    private static void write(ConnectedPair pair, MemoryRegion target, long offset) {
+        pair.a.post(pair.a.request(1, 0, 8).rdmaWrite(target.address() + offset, target.rkey()));
+        pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
+    }
+
+    @Test
+    @Shows({"ibv_reg_mr_iova", "ibv_dereg_mr"})
+    void shouldRegisterAtAnAddressOfItsOwn() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            MemorySegment memory = pair.b.arena.allocate(8192, 4096);
+            MemorySegment slice = memory.asSlice(100, 4096);
+            long address = 0x1122_3344_5000L + slice.address() % 4096;
+            MemoryRegion region = pair.b.domain.register(slice, address, WRITABLE);
+            assertEquals(address, region.address());
+            assertEquals(slice, region.memory());
+            pair.a.memory.set(JAVA_LONG, 0, 77);
+            write(pair, region, 1000);
+            assertEquals(77, memory.get(JAVA_LONG.withByteAlignment(1), 1100));
+
+            // The same as a local segment, by offset and by slice, for a send and for a receive.
+            pair.a.postReceive(3, 64, 8);
+            pair.b.post(pair.b.request(2, 0, 0).add(region, 1000, 8));
+            pair.b.await().is(CompletionOpcode.SEND, 2);
+            pair.a.await().is(CompletionOpcode.RECV, 3);
+            assertEquals(77, pair.a.memory.get(JAVA_LONG, 64));
+            pair.b.post(pair.b.receiveRequest(4, 0, 0).add(region, slice.asSlice(2000, 8)));
+            pair.a.post(pair.a.request(5, 64, 8));
+            pair.a.await().is(CompletionOpcode.SEND, 5);
+            pair.b.await().is(CompletionOpcode.RECV, 4);
+            assertEquals(77, slice.get(JAVA_LONG.withByteAlignment(1), 2000));
+        }
+    }
+
+    @Test
+    void shouldCopyInlineDataFromWhereItLies() {
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).inline(64).open()) {
+            MemorySegment memory = pair.a.arena.allocate(4096, 4096);
+            MemoryRegion region = pair.a.domain.register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.ZERO_BASED);
+            memory.set(JAVA_LONG, 16, 4711);
+            SendWorkRequest[] requests = {
+                pair.a.request(1, 0, 0).inline(true).add(region, 16, 8),
+                pair.a.request(1, 0, 0).add(region, 16, 8).inline(true),
+                pair.a.request(1, 0, 0).add(region, 16, 8).inline(true).inline(false)
+            };
+            for (SendWorkRequest request : requests) {
+                pair.b.memory.set(JAVA_LONG, 0, 0);
+                pair.a.post(request.rdmaWrite(pair.b.region.address(), pair.b.region.rkey()));
+                pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
+                assertEquals(4711, pair.b.memory.get(JAVA_LONG, 0));
+            }
+        }
+    }
+
+    @Test
+    @Shows("ibv_reg_mr")
+    void shouldCountFromZero() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            MemorySegment memory = pair.b.arena.allocate(4096, 4096);
+            MemoryRegion region = pair.b.domain.register(
+                    memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.ZERO_BASED);
+            assertEquals(0, region.address());
+            pair.a.memory.set(JAVA_LONG, 0, 42);
+            write(pair, region, 8);
+            assertEquals(42, memory.get(JAVA_LONG, 8));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> pair.b.domain.register(memory.asSlice(8), AccessFlag.ZERO_BASED));
+            assertThrows(
+                    IllegalArgumentException.class, () -> pair.b.domain.register(memory, 4096, AccessFlag.ZERO_BASED));
+            assertThrows(IllegalArgumentException.class, () -> pair.b.domain.register(memory, 8));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = AccessFlag.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"ON_DEMAND", "FLUSH_GLOBAL", "FLUSH_PERSISTENT"})
+    void shouldRegisterWithEachFlag(AccessFlag flag) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
+            MemoryRegion region = domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE, flag);
+            assertEquals(EnumSet.of(AccessFlag.LOCAL_WRITE, flag), region.access());
+            assertTrue(region.isUsable());
+            assertTrue(region.hasMemory());
+            assertSame(domain, region.protectionDomain());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = AccessFlag.class,
+            names = {"ON_DEMAND", "FLUSH_GLOBAL", "FLUSH_PERSISTENT"})
+    void shouldNameTheCapabilityThatAFlagNeeds(AccessFlag flag) {
+        LabDevices.assumeSoftRoce("it may have " + flag);
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
+            UnsupportedVerbException thrown = assertThrows(
+                    UnsupportedVerbException.class,
+                    () -> domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE, flag));
+            assertEquals("ibv_reg_mr", thrown.verb());
+            assertEquals("rxe0", thrown.device());
+            assertEquals(Errno.EINVAL.number, thrown.errno());
+            assertFalse(thrown.capability().isBlank());
+        }
+    }
+
+    @Test
+    void shouldRegisterHugePages() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC);
+                HugeMemory huge = HugeMemory.map(4L << 20)) {
+            MemoryRegion region = pair.b.domain.register(
+                    huge.memory(), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.HUGETLB);
+            pair.a.memory.set(JAVA_LONG, 0, 99);
+            write(pair, region, 3L << 20);
+            assertEquals(99, huge.memory().get(JAVA_LONG, 3L << 20));
+            // The region must go before its memory does.
+            region.close();
+        }
+    }
+
+    @Test
+    void shouldRegisterEverythingForLocalUseOnly() {
+        LabDevices.assumeSoftRoce("it may page on demand");
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
+            UnsupportedVerbException thrown =
+                    assertThrows(UnsupportedVerbException.class, () -> domain.registerImplicit(AccessFlag.LOCAL_WRITE));
+            assertEquals("ibv_reg_mr", thrown.verb());
+            for (AccessFlag flag : new AccessFlag[] {
+                AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC, AccessFlag.MW_BIND
+            }) {
+                assertThrows(
+                        IllegalArgumentException.class, () -> domain.registerImplicit(AccessFlag.LOCAL_WRITE, flag));
+            }
+        }
+    }
+
+    @Test
+    void shouldUseARegionOfEverythingBySegmentsThatLive() {
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                Arena other = Arena.ofConfined()) {
+            // Where a device has it: here a region of some memory stands in for the native one.
+            MemorySegment memory = arena.allocate(4096, 4096);
+            Context context = Context.open(arena, LabDevices.first(), () -> new Pretending(memory));
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            MemoryRegion everything = domain.registerImplicit(AccessFlag.LOCAL_WRITE);
+            assertFalse(everything.hasMemory());
+            assertThrows(UnsupportedOperationException.class, everything::memory);
+            assertEquals(Long.MAX_VALUE, everything.byteSize());
+            assertEquals(Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.ON_DEMAND), everything.access());
+            SendWorkRequest request = SendWorkRequest.allocate(arena, 2).add(everything, memory.asSlice(8, 8));
+            assertThrows(IllegalArgumentException.class, () -> request.add(everything, memory.address(), 8));
+            assertThrows(IllegalArgumentException.class, () -> request.add(everything, other.allocate(8)));
+            assertThrows(IllegalArgumentException.class, () -> everything.part(0, 8));
+            RegionPart part = everything.part(memory.asSlice(16, 8));
+            assertEquals(memory.address() + 16, part.address());
+            Unsupported.verb("ibv_advise_mr", () -> domain.advise(MemoryAdvice.PREFETCH_NO_FAULT, false, part));
+        }
+    }
+
+    /** Registers some memory, pinned, when it is asked for paging on demand. */
+    private static final class Pretending extends RecordingProvider {
+        private final MemorySegment memory;
+
+        Pretending(MemorySegment memory) {
+            super(LabDevices.first()
+                    .providerDevice()
+                    .provider()
+                    .open(LabDevices.first().providerDevice()));
+            this.memory = memory;
+        }
+
+        @Override
+        public long registerMemory(long protectionDomain, long address, long length, long iova, int access) {
+            int allowed = access & ~AccessFlag.ON_DEMAND.code();
+            return length == -1
+                    ? super.registerMemory(protectionDomain, memory.address(), 4096, memory.address(), allowed)
+                    : super.registerMemory(protectionDomain, address, length, iova, allowed);
+        }
+    }
+
+    @Test
+    void shouldBuildAdviceAsCDoes() throws IOException {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            MemorySegment memory = arena.allocate(4096, 4096);
+            Pretending recording = new Pretending(memory);
+            ProtectionDomain domain =
+                    Context.open(arena, LabDevices.first(), () -> recording).allocateProtectionDomain();
+            MemoryRegion region = domain.register(memory, AccessFlag.ON_DEMAND);
+            recording.keepBytes("advise", 32);
+            Unsupported.verb(
+                    "ibv_advise_mr",
+                    () -> domain.advise(MemoryAdvice.PREFETCH, true, region.part(8, 100), region.part(0, 4096)));
+            CStructs.assertSame(
+                    """
+                    struct ibv_sge x[2] = {{.addr = %1$dUL + 8, .length = 100, .lkey = %2$dU},
+                                           {.addr = %1$dUL, .length = 4096, .lkey = %2$dU}};
+                    """.formatted(region.address(), Integer.toUnsignedLong(region.lkey())),
+                    recording.bytesOf("advise"));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> domain.advise(MemoryAdvice.PREFETCH_WRITE, true, region.part(0, 8)));
+            assertThrows(IllegalArgumentException.class, () -> domain.advise(MemoryAdvice.PREFETCH, true));
+            assertThrows(IndexOutOfBoundsException.class, () -> region.part(4090, 8));
+            MemoryRegion pinned = domain.register(memory);
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> domain.advise(MemoryAdvice.PREFETCH, true, pinned.part(0, 8)));
+        }
+    }
+
+    @Test
+    void shouldAskTheDriverForOtherKindsOfRegions() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first());
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            Unsupported.verb("ibv_alloc_null_mr", domain::allocateNullRegion);
+            Unsupported.verb(
+                    "ibv_reg_dmabuf_mr", () -> domain.registerDmaBuffer(0, 4096, 8192, 0, AccessFlag.LOCAL_WRITE));
+            assertThrows(IllegalArgumentException.class, () -> domain.registerDmaBuffer(-1, 0, 4096, 0));
+            assertThrows(IllegalArgumentException.class, () -> domain.registerDmaBuffer(0, -1, 4096, 0));
+            assertThrows(IllegalArgumentException.class, () -> domain.registerDmaBuffer(0, 0, 0, 0));
+            assertThrows(IllegalArgumentException.class, () -> domain.registerDmaBuffer(0, 8, 4096, 0));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> domain.registerDmaBuffer(0, 0, 4096, 0, AccessFlag.REMOTE_WRITE));
+            assertThrows(
+                    IllegalArgumentException.class, () -> domain.registerDmaBuffer(0, 0, 4096, 0, AccessFlag.MW_BIND));
+        }
+    }
+
+    @Test
+    void shouldAskTheDriverForDeviceMemory() throws IOException {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+            Context context = Context.open(arena, LabDevices.first(), () -> recording);
+            recording.keepBytes("allocateDeviceMemory", ibv_alloc_dm_attr.sizeof());
+            Unsupported.verb("ibv_alloc_dm", () -> context.allocateDeviceMemory(1000, 3));
+            CStructs.assertSame(
+                    "struct ibv_alloc_dm_attr x; memset(&x, 0, sizeof x); x.length = 1000; x.log_align_req = 3;",
+                    recording.bytesOf("allocateDeviceMemory"));
+            assertThrows(IllegalArgumentException.class, () -> context.allocateDeviceMemory(0, 0));
+            assertThrows(IllegalArgumentException.class, () -> context.allocateDeviceMemory(8, -1));
+            assertThrows(IllegalArgumentException.class, () -> context.allocateDeviceMemory(8, 64));
+        }
+    }
+
+    @Test
+    void shouldCopyToAndFromDeviceMemory() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            WithDeviceMemory device = new WithDeviceMemory(arena);
+            Context context = Context.open(arena, LabDevices.first(), () -> device);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            DeviceMemory memory = context.allocateDeviceMemory(256, 0);
+            assertEquals(256, memory.byteSize());
+            assertEquals(9, memory.handle());
+            MemorySegment own = arena.allocate(16).fill((byte) 5);
+            memory.copyFrom(100, own);
+            memory.copyFrom(116, MemorySegment.ofArray(new byte[] {1, 2, 3}));
+            byte[] back = new byte[20];
+            memory.copyTo(99, MemorySegment.ofArray(back));
+            assertEquals(0, back[0]);
+            assertEquals(5, back[1]);
+            assertEquals(5, back[16]);
+            assertEquals(3, back[19]);
+            MemorySegment target = arena.allocate(3);
+            memory.copyTo(116, target);
+            assertEquals(2, target.get(JAVA_BYTE, 1));
+            assertThrows(IndexOutOfBoundsException.class, () -> memory.copyFrom(241, own));
+            assertThrows(IndexOutOfBoundsException.class, () -> memory.copyTo(-1, own));
+            assertThrows(IllegalArgumentException.class, () -> memory.copyTo(0, own.asReadOnly()));
+
+            assertThrows(IndexOutOfBoundsException.class, () -> domain.registerDeviceMemory(memory, 200, 57));
+            assertThrows(IllegalArgumentException.class, () -> domain.registerDeviceMemory(memory, 0, 0));
+            MemoryRegion region = domain.registerDeviceMemory(memory, 64, 128, AccessFlag.LOCAL_WRITE);
+            assertEquals(0, region.address());
+            assertEquals(128, region.byteSize());
+            assertEquals(Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.ZERO_BASED), region.access());
+            assertThrows(UnsupportedOperationException.class, region::memory);
+            SendWorkRequest request = SendWorkRequest.allocate(arena, 1).add(region, 0, 128);
+            assertThrows(IllegalArgumentException.class, () -> request.inline(true));
+            int before = device.verbs().size();
+            memory.close();
+            assertFalse(region.isOpen(), "a region goes before the device memory that it is made of");
+            assertEquals("dereg_mr", device.verbs().get(before));
+            assertThrows(IllegalStateException.class, () -> memory.copyFrom(0, own));
+        }
+    }
+
+    /** Plays a device with memory: the library's side of it is real. */
+    private static final class WithDeviceMemory extends RecordingProvider {
+        private final MemorySegment struct;
+        private final MemorySegment bytes;
+
+        WithDeviceMemory(VerbsArena arena) {
+            super(LabDevices.first()
+                    .providerDevice()
+                    .provider()
+                    .open(LabDevices.first().providerDevice()));
+            struct = arena.allocate(ibv_dm.layout());
+            ibv_dm.handle(struct, 9);
+            bytes = arena.allocate(4096, 4096);
+        }
+
+        @Override
+        public long allocateDeviceMemory(long attributes) {
+            return struct.address();
+        }
+
+        @Override
+        public int freeDeviceMemory(long deviceMemory) {
+            return 0;
+        }
+
+        @Override
+        @SuppressWarnings("restricted")
+        public int copyToDeviceMemory(long deviceMemory, long offset, long host, long length) {
+            bytes.asSlice(offset, length).copyFrom(MemorySegment.ofAddress(host).reinterpret(length));
+            return 0;
+        }
+
+        @Override
+        @SuppressWarnings("restricted")
+        public int copyFromDeviceMemory(long host, long deviceMemory, long offset, long length) {
+            MemorySegment.ofAddress(host).reinterpret(length).copyFrom(bytes.asSlice(offset, length));
+            return 0;
+        }
+
+        @Override
+        public long registerDeviceMemory(
+                long protectionDomain, long deviceMemory, long offset, long length, int access) {
+            assertTrue((access & AccessFlag.ZERO_BASED.code()) != 0, "C asks for the flag");
+            return super.registerMemory(protectionDomain, bytes.address(), length, 0, access);
+        }
+    }
+
+    @Test
+    void shouldAskTheDriverForObjectsOfOtherProcesses() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first());
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
+            int descriptor = context.commandFileDescriptor();
+            assertTrue(descriptor > 2);
+            Unsupported.verb("ibv_import_device", () -> Context.importFrom(arena, descriptor));
+            Unsupported.verb("ibv_import_pd", () -> context.importProtectionDomain(domain.handle()));
+            Unsupported.verb("ibv_import_mr", () -> domain.importMemoryRegion(region.handle(), region.address()));
+            Unsupported.verb("ibv_import_dm", () -> context.importDeviceMemory(1, 64));
+            assertThrows(IllegalArgumentException.class, () -> Context.importFrom(arena, -1));
+            assertThrows(IllegalArgumentException.class, () -> Context.importFrom(arena, 0));
+            assertTrue(context.queryDevice().physicalPorts() > 0, "the context is as it was");
+        }
+    }
+
+    @Test
+    void shouldWrapARegionOfOtherCode() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            MemorySegment memory = pair.b.arena.allocate(64);
+            ProviderContext provider = pair.b.context.provider();
+            int access = AccessFlag.mask(Set.of(WRITABLE));
+            long made = provider.registerMemory(pair.b.domain.address, memory.address(), 64, memory.address(), access);
+            MemoryRegion region = MemoryRegion.ofNativeAddress(pair.b.domain, made, Ownership.BORROWED, WRITABLE);
+            assertEquals(memory.address(), region.memory().address());
+            assertEquals(64, region.byteSize());
+            pair.a.memory.set(JAVA_LONG, 0, 5);
+            write(pair, region, 8);
+            assertEquals(5, memory.get(JAVA_LONG, 8));
+            region.close();
+            assertEquals(0, provider.deregisterMemory(made), "it was only borrowed");
+        }
+    }
+
+    @Test
+    void shouldCountARegionAsLostWhenTheDriverSaysSo() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
+            MemoryRegion region = domain.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
+            MemorySegment bigger = arena.allocate(8192);
+            Unsupported.verb(
+                    "ibv_rereg_mr",
+                    () -> region.reregister(new Reregistration().memory(bigger).access(WRITABLE)));
+            assertFalse(region.isUsable());
+            assertTrue(region.isOpen());
+            SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
+            assertThrows(IllegalStateException.class, () -> request.add(region, 0, 8));
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> region.reregister(new Reregistration().access(AccessFlag.LOCAL_WRITE)));
+            region.close();
+        }
+    }
+
+    @Test
+    void shouldRefuseChangesThatCannotBeRight() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first());
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            MemoryRegion region = domain.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
+            ProtectionDomain foreign = Context.open(arena, LabDevices.second()).allocateProtectionDomain();
+            Reregistration[] wrong = {
+                new Reregistration(),
+                new Reregistration().access(AccessFlag.REMOTE_WRITE),
+                new Reregistration().memory(MemorySegment.ofArray(new byte[8])),
+                new Reregistration().memory(arena.allocate(8).asReadOnly()),
+                new Reregistration().protectionDomain(foreign)
+            };
+            for (Reregistration changes : wrong) {
+                assertThrows(IllegalArgumentException.class, () -> region.reregister(changes), changes::toString);
+            }
+            ProtectionDomain closed = context.allocateProtectionDomain();
+            closed.close();
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> region.reregister(new Reregistration().protectionDomain(closed)));
+            assertTrue(region.isUsable());
+        }
+    }
+
+    /** Answers a change as it is told, as no driver of the lab does. */
+    private static final class Changing extends RecordingProvider {
+        private int code;
+
+        Changing() {
+            super(LabDevices.first()
+                    .providerDevice()
+                    .provider()
+                    .open(LabDevices.first().providerDevice()));
+        }
+
+        /** In the kernel the region has not moved: its domain is still in use. The device takes both with it. */
+        @Override
+        public int deallocateProtectionDomain(long protectionDomain) {
+            return 0;
+        }
+
+        @Override
+        @SuppressWarnings("restricted")
+        public int reregisterMemory(
+                long memoryRegion,
+                int flags,
+                long protectionDomain,
+                long address,
+                long length,
+                int access,
+                long codeAt) {
+            MemorySegment.ofAddress(codeAt).reinterpret(4).set(JAVA_INT, 0, code);
+            return code == 0 ? 0 : -Errno.ENOMEM.number;
+        }
+    }
+
+    @Test
+    void shouldChangeEverythingAboutARegion() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Changing provider = new Changing();
+            Context context = Context.open(arena, LabDevices.first(), () -> provider);
+            ProtectionDomain old = context.allocateProtectionDomain();
+            ProtectionDomain other = context.allocateProtectionDomain();
+            MemoryRegion region = old.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
+            MemorySegment bigger = arena.allocate(8192);
+            region.reregister(
+                    new Reregistration().memory(bigger).access(WRITABLE).protectionDomain(other));
+            assertEquals(bigger, region.memory());
+            assertEquals(bigger.address(), region.address());
+            assertEquals(8192, region.byteSize());
+            assertEquals(Set.of(WRITABLE), region.access());
+            assertSame(other, region.protectionDomain());
+            old.close();
+            assertTrue(region.isOpen(), "it is no longer of that domain");
+            other.close();
+            assertFalse(region.isOpen());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ReregistrationFailure.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"UNKNOWN"})
+    void shouldTellWhatAFailedChangeLeaves(ReregistrationFailure failure) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Changing provider = new Changing();
+            ProtectionDomain domain =
+                    Context.open(arena, LabDevices.first(), () -> provider).allocateProtectionDomain();
+            MemorySegment memory = arena.allocate(4096);
+            MemorySegment bigger = arena.allocate(8192);
+            MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+            provider.code = failure.code();
+            ReregistrationException thrown = assertThrows(
+                    ReregistrationException.class, () -> region.reregister(new Reregistration().memory(bigger)));
+            assertEquals(failure, thrown.failure());
+            assertEquals("ENOMEM", thrown.errnoName());
+            assertEquals(failure.leavesNew() ? bigger : memory, region.memory());
+            assertEquals(failure.leavesOld() || failure.leavesNew(), region.isUsable());
+        }
+    }
+}
