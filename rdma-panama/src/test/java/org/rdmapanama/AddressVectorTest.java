@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
@@ -30,6 +31,36 @@ class AddressVectorTest {
         assertEquals(smallest, throughNativeMemory(smallest));
         AddressVector distinct = new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7);
         assertEquals(distinct, throughNativeMemory(distinct));
+        AddressVector limited = distinct.withSourcePathBits(127).withStaticRate(Rate.GBPS_1200);
+        assertEquals(limited, throughNativeMemory(limited));
+        assertEquals(127, limited.sourcePathBits());
+        assertEquals(Rate.GBPS_1200, limited.staticRate());
+        assertEquals(distinct, limited.withSourcePathBits(0).withStaticRate(Rate.MAX));
+    }
+
+    @Test
+    void shouldFillTheStructureAsCDoes() throws Exception {
+        AddressVector vector = new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7, 8, Rate.GBPS_2_5);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(ibv_ah_attr.layout());
+            vector.write(attributes);
+            CStructs.assertSame("""
+                    struct ibv_ah_attr x;
+                    memset(&x, 0, sizeof x);
+                    x.port_num = 1;
+                    x.dlid = 2;
+                    x.is_global = 1;
+                    x.grh.dgid.raw[7] = 1;
+                    x.grh.dgid.raw[15] = 2;
+                    x.grh.sgid_index = 3;
+                    x.grh.hop_limit = 4;
+                    x.grh.traffic_class = 5;
+                    x.grh.flow_label = 6;
+                    x.sl = 7;
+                    x.src_path_bits = 8;
+                    x.static_rate = IBV_RATE_2_5_GBPS;
+                    """, attributes.toArray(ValueLayout.JAVA_BYTE));
+        }
     }
 
     @Test
@@ -53,7 +84,11 @@ class AddressVectorTest {
         refused("traffic class", () -> new AddressVector(1, 0, true, GID, 0, 0, -1, 0, 0));
         refused("flow label", () -> new AddressVector(1, 0, true, GID, 0, 0, 0, 0x10_0000, 0));
         refused("service level", () -> new AddressVector(1, 0, true, GID, 0, 0, 0, 0, 16));
+        AddressVector way = AddressVector.toLid(1, 2);
+        refused("source path bits", () -> way.withSourcePathBits(128));
+        refused("source path bits", () -> way.withSourcePathBits(-1));
         assertThrows(NullPointerException.class, () -> AddressVector.toGid(1, 0, null));
+        assertThrows(NullPointerException.class, () -> way.withStaticRate(null));
     }
 
     private static void refused(String name, Executable construction) {

@@ -21,17 +21,22 @@ final class CStructs {
      *     and string.h
      */
     static String hexOf(String statements) throws IOException {
+        return run("""
+                #include <string.h>
+                #include <arpa/inet.h>
+                int main(void) {
+                    %s
+                    for (size_t i = 0; i < sizeof(x); i++) printf("%%02x", ((unsigned char *) &x)[i]);
+                    return 0;
+                }
+                """.formatted(statements));
+    }
+
+    /** What a C program prints; the headers of rdma-core are included already. */
+    static String run(String source, String... libraries) throws IOException {
         Path folder = Files.createTempDirectory("cstruct");
         try {
-            return new CCompiler(folder).run("""
-                    #include <string.h>
-                    #include <arpa/inet.h>
-                    int main(void) {
-                        %s
-                        for (size_t i = 0; i < sizeof(x); i++) printf("%%02x", ((unsigned char *) &x)[i]);
-                        return 0;
-                    }
-                    """.formatted(statements));
+            return new CCompiler(folder).run(source, libraries);
         } finally {
             try (Stream<Path> files = Files.walk(folder)) {
                 for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {

@@ -28,6 +28,7 @@ class CodesTest {
         check(AtomicCapability.class, AtomicCapability::code, AtomicCapability::of);
         check(CompletionOpcode.class, CompletionOpcode::code, CompletionOpcode::of);
         check(CompletionStatus.class, CompletionStatus::code, CompletionStatus::of);
+        check(ForkStatus.class, ForkStatus::code, ForkStatus::of);
         check(GidType.class, GidType::code, GidType::of);
         check(LinkLayer.class, LinkLayer::code, LinkLayer::of);
         check(MemoryAdvice.class, MemoryAdvice::code, MemoryAdvice::of);
@@ -42,12 +43,16 @@ class CodesTest {
         check(TagOpcode.class, TagOpcode::code, TagOpcode::of);
         check(WorkQueueState.class, WorkQueueState::code, WorkQueueState::of);
         check(WorkQueueType.class, WorkQueueType::code, WorkQueueType::of);
+        check(Rate.class, Rate::code, Rate::of);
         check(TransportType.class, TransportType::code, TransportType::of);
     }
 
     @Test
     void shouldBearValuesThatAreNotKnown() {
         assertSame(AsyncEventType.UNKNOWN, AsyncEventType.of(999));
+        assertSame(AsyncEventType.UNKNOWN, AsyncEventType.of(20), "a speed change, which newer kernels tell");
+        assertSame(Rate.MAX, Rate.of(999));
+        assertSame(ForkStatus.DISABLED, ForkStatus.of(999));
         assertSame(CompletionOpcode.UNKNOWN, CompletionOpcode.of(999));
         assertSame(CompletionStatus.GENERAL_ERR, CompletionStatus.of(999));
         assertSame(GidType.UNKNOWN, GidType.of(999));
@@ -88,9 +93,29 @@ class CodesTest {
     void shouldDescribeEveryStatus() {
         Set<String> texts = new HashSet<>();
         for (CompletionStatus status : CompletionStatus.values()) {
-            texts.add(status.describe());
+            texts.add(status.description());
         }
         assertEquals(CompletionStatus.values().length, texts.size());
+    }
+
+    @Test
+    void shouldMakeSetsOfBits() {
+        assertEquals(EnumSet.allOf(DeviceCapability.class), DeviceCapability.of(-1));
+        assertEquals(
+                EnumSet.of(DeviceCapability.RESIZE_MAX_WR, DeviceCapability.PCI_WRITE_END_PADDING),
+                DeviceCapability.of(1L << 36 | 1));
+        assertEquals(EnumSet.noneOf(DeviceCapability.class), DeviceCapability.of(1L << 63 | 1L << 32));
+        assertEquals(EnumSet.allOf(OdpOperation.class), OdpOperation.of(0x3f));
+        assertEquals(EnumSet.of(RssHashField.INNER), RssHashField.of(1L << 31));
+        assertEquals(EnumSet.noneOf(RssHashField.class), RssHashField.of(-1L << 32));
+        assertEquals(EnumSet.allOf(RssHashFunction.class), RssHashFunction.of(1));
+        assertEquals(EnumSet.allOf(RawPacketCapability.class), RawPacketCapability.of(0xf));
+        assertEquals(EnumSet.allOf(TagMatchingTransport.class), TagMatchingTransport.of(1));
+        assertEquals(EnumSet.of(PciAtomicSize.BYTES_4, PciAtomicSize.BYTES_16), PciAtomicSize.of(5));
+        assertEquals(EnumSet.of(PortCapability.SM, PortCapability.IP_BASED_GIDS), PortCapability.of(1 << 26 | 2));
+        assertEquals(EnumSet.allOf(ExtendedPortCapability.class), ExtendedPortCapability.of(0xffff));
+        assertEquals(EnumSet.of(QueuePairType.RC, QueuePairType.XRC_RECV), QueuePairType.setOf(1 << 2 | 1 << 10));
+        assertEquals(EnumSet.complementOf(EnumSet.of(QueuePairType.DRIVER)), QueuePairType.setOf(-1));
     }
 
     @Test

@@ -11,7 +11,7 @@ import java.lang.annotation.Target;
  */
 @Retention(RetentionPolicy.SOURCE)
 @Target(ElementType.METHOD)
-@interface Shows {
+public @interface Shows {
     /** C names. */
     String[] value();
 }

@@ -49,6 +49,7 @@ final class Uses {
 
     private static List<Use> all() {
         List<Use> uses = new ArrayList<>(ofContext());
+        uses.addAll(ofTables());
         uses.addAll(ofQueues());
         uses.addAll(ofExtendedQueue());
         uses.addAll(ofDomain());
@@ -76,6 +77,16 @@ final class Uses {
                 use("Context.createCompletionChannel", side -> () -> side.context.createCompletionChannel()),
                 use("Context.createCompletionQueue", side -> () -> side.context.createCompletionQueue(1)),
                 use("VerbsObject.nativeAddress", side -> () -> side.context.nativeAddress()));
+    }
+
+    private static List<Use> ofTables() {
+        return List.of(
+                use("Context.queryGid", side -> () -> side.context.queryGid(1, 0)),
+                use("Context.queryGidEntry", side -> () -> side.context.queryGidEntry(1, 0)),
+                use("Context.pkeyIndex", side -> () -> side.context.pkeyIndex(1, 0xffff)),
+                use("Context.realTimeClock", side -> () -> side.context.realTimeClock()),
+                use("Context.completionVectors", side -> () -> side.context.completionVectors()),
+                use("Context.asyncFileDescriptor", side -> () -> side.context.asyncFileDescriptor()));
     }
 
     private static List<Use> ofQueues() {

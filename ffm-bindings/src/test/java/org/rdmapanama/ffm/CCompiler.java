@@ -30,7 +30,7 @@ public final class CCompiler {
         this.folder = folder;
         try {
             checkIncludeFolder();
-            compile("", "-fsyntax-only");
+            compile("", List.of(), "-fsyntax-only");
         } catch (final IOException ex) {
             throw new IOException(
                     "No C compiler, or no headers of rdma-core, to compare the bindings with. "
@@ -42,22 +42,27 @@ public final class CCompiler {
     /** Whether an expression compiles. */
     public boolean accepts(final String expression) {
         try {
-            compile("long value(void) { return " + expression + "; }\n", "-fsyntax-only");
+            compile("long value(void) { return " + expression + "; }\n", List.of(), "-fsyntax-only");
             return true;
         } catch (final IOException ex) {
             return false;
         }
     }
 
-    /** Returns what the program prints. */
-    public String run(final String source) throws IOException {
+    /**
+     * Returns what the program prints.
+     *
+     * @param libraries options that name what it is linked with, such as {@code -libverbs}
+     */
+    public String run(final String source, final String... libraries) throws IOException {
         final String program = folder.resolve("program").toString();
-        compile(source, "-o", program);
+        compile(source, List.of(libraries), "-o", program);
         return execute(List.of(program));
     }
 
     /** Throws what the compiler complains about. */
-    private void compile(final String source, final String... options) throws IOException {
+    private void compile(final String source, final List<String> libraries, final String... options)
+            throws IOException {
         final List<String> command = new ArrayList<>(List.of("cc", "-w"));
         if (!INCLUDE_FOLDER.isEmpty()) {
             command.addAll(List.of("-I", INCLUDE_FOLDER));
@@ -65,6 +70,8 @@ public final class CCompiler {
         command.addAll(List.of(options));
         command.add(Files.writeString(folder.resolve("program.c"), INCLUDES + source)
                 .toString());
+        // The linker takes from a library only what was missing when it came to it.
+        command.addAll(libraries);
         execute(command);
     }
 

@@ -98,7 +98,7 @@ final class DeviceReport {
         device("max_qp", a.maxQueuePairs());
         device("max_qp_wr", a.maxWorkRequests());
         device("device_cap_flags", "0x%08x".formatted(a.deviceCapabilityFlags()));
-        capabilities(a, 0xffff_ffffL).forEach(name -> device("", name));
+        capabilities(Integer.toUnsignedLong(a.deviceCapabilityFlags())).forEach(name -> device("", name));
         device("max_sge", a.maxSegments());
         device("max_sge_rd", a.maxReadSegments());
         device("max_cq", a.maxCompletionQueues());
@@ -143,7 +143,7 @@ final class DeviceReport {
                 a.completionTimestampMask() == 0 ? NOT_SUPPORTED : "0x%016x".formatted(a.completionTimestampMask()));
         device("hca_core_clock", a.coreClockKilohertz() == 0 ? NOT_SUPPORTED : a.coreClockKilohertz() + " kHz");
         device("device_cap_flags_ex", "0x%x".formatted(a.extendedCapabilityFlags()));
-        capabilities(a, 0xffff_ffff_0000_0000L).forEach(name -> device("", name));
+        capabilities(a.extendedCapabilityFlags() & 0xffff_ffff_0000_0000L).forEach(name -> device("", name));
         TsoCapabilities tso = a.tsoCapabilities();
         device(
                 "tso_caps",
@@ -221,14 +221,12 @@ final class DeviceReport {
         return count + " bytes (" + ByteSize.format(count) + ")";
     }
 
-    /** The names of the bits in one half of the capabilities, and those without a name as a number. */
-    private static List<String> capabilities(DeviceAttributes attributes, long half) {
+    /** The names of the bits that are set, and the rest as a number. */
+    static List<String> capabilities(long flags) {
         List<String> names = new ArrayList<>();
-        long all = Integer.toUnsignedLong(attributes.deviceCapabilityFlags())
-                | (attributes.extendedCapabilityFlags() & 0xffff_ffff_0000_0000L);
-        long unknown = all & half;
-        for (DeviceCapability capability : attributes.capabilities()) {
-            if ((capability.code() & half) != 0) {
+        long unknown = flags;
+        for (DeviceCapability capability : DeviceCapability.values()) {
+            if ((flags & capability.code()) != 0) {
                 names.add(capability.name());
                 unknown &= ~capability.code();
             }

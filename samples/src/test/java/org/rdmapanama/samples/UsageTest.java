@@ -69,9 +69,9 @@ class UsageTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0x00221c76, 10", "0, 0", "0x80000000, 1"})
+    @CsvSource({"0x00221c76, 10", "0, 0", "0x80000000, 1", "0x2100000000, 1", "0x1400000000, 2"})
     void shouldNameCapabilities(String flags, int names) {
-        List<String> found = DeviceReport.capabilities(Integer.parseUnsignedInt(flags.replace("0x", ""), 16));
+        List<String> found = DeviceReport.capabilities(Long.parseLong(flags.replace("0x", ""), 16));
         assertEquals(names, found.size(), found::toString);
     }
 
