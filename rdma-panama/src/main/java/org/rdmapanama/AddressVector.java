@@ -16,6 +16,8 @@ import org.rdmapanama.ffm.verbs.ibv_global_route;
  * @param trafficClass DSCP and ECN bits, 0 to 255, when global
  * @param flowLabel 20 bits, when global
  * @param serviceLevel InfiniBand service level, or Ethernet priority, 0 to 15
+ * @param sourcePathBits what is added to the LID of this side's port, 0 to 127, on InfiniBand
+ * @param staticRate how fast packets may be sent, a value of {@code enum ibv_rate}, 0 to 255; 0 for the port's own rate
  */
 public record AddressVector(
         int port,
@@ -26,7 +28,9 @@ public record AddressVector(
         int hopLimit,
         int trafficClass,
         int flowLabel,
-        int serviceLevel) {
+        int serviceLevel,
+        int sourcePathBits,
+        int staticRate) {
     private static final int DEFAULT_HOP_LIMIT = 64;
 
     /**
@@ -43,9 +47,39 @@ public record AddressVector(
         check("traffic class", trafficClass, 0, 255);
         check("flow label", flowLabel, 0, 0xf_ffff);
         check("service level", serviceLevel, 0, 15);
+        check("source path bits", sourcePathBits, 0, 127);
+        check("static rate", staticRate, 0, 255);
         if (destination == null) {
             throw new NullPointerException("destination");
         }
+    }
+
+    /**
+     * A way with the usual source path bits and rate, 0.
+     *
+     * @param port local port, from 1; 0 where none is set
+     * @param lid local identifier of the peer's port on InfiniBand, else 0
+     * @param global whether packets carry a global routing header; always on RoCE
+     * @param destination the peer's GID, when global
+     * @param sourceGidIndex place of this side's address in the port's GID table, when global
+     * @param hopLimit how many routers packets may pass, 0 to 255, when global
+     * @param trafficClass DSCP and ECN bits, 0 to 255, when global
+     * @param flowLabel 20 bits, when global
+     * @param serviceLevel InfiniBand service level, or Ethernet priority, 0 to 15
+     * @throws IllegalArgumentException when a number is out of its range
+     * @throws NullPointerException when the destination is null
+     */
+    public AddressVector(
+            int port,
+            int lid,
+            boolean global,
+            Gid destination,
+            int sourceGidIndex,
+            int hopLimit,
+            int trafficClass,
+            int flowLabel,
+            int serviceLevel) {
+        this(port, lid, global, destination, sourceGidIndex, hopLimit, trafficClass, flowLabel, serviceLevel, 0, 0);
     }
 
     private static void check(String name, int value, int min, int max) {
@@ -79,10 +113,26 @@ public record AddressVector(
         return new AddressVector(port, lid, false, Gid.ZERO, 0, 0, 0, 0, 0);
     }
 
+    /**
+     * The UDP port that RoCE version 2 packets of this way come from when the device takes it from the flow label; see
+     * {@code ibv_flow_label_to_udp_sport}. Switches spread packets over links by it.
+     *
+     * @return 0xc000 to 0xffff
+     *
+     * @verb ibv_flow_label_to_udp_sport
+     */
+    public int udpSourcePort() {
+        int low = flowLabel & 0x3fff;
+        int high = flowLabel >>> 14;
+        return (low ^ high) | 0xc000;
+    }
+
     void write(MemorySegment attributes) {
         ibv_ah_attr.port_num(attributes, (byte) port);
         ibv_ah_attr.dlid(attributes, (short) lid);
         ibv_ah_attr.sl(attributes, (byte) serviceLevel);
+        ibv_ah_attr.src_path_bits(attributes, (byte) sourcePathBits);
+        ibv_ah_attr.static_rate(attributes, (byte) staticRate);
         ibv_ah_attr.is_global(attributes, (byte) (global ? 1 : 0));
         MemorySegment route = ibv_ah_attr.grh(attributes);
         destination.write(route, ibv_global_route.dgid$offset());
@@ -103,6 +153,8 @@ public record AddressVector(
                 Byte.toUnsignedInt(ibv_global_route.hop_limit(route)),
                 Byte.toUnsignedInt(ibv_global_route.traffic_class(route)),
                 ibv_global_route.flow_label(route) & 0xf_ffff,
-                Byte.toUnsignedInt(ibv_ah_attr.sl(attributes)) & 0xf);
+                Byte.toUnsignedInt(ibv_ah_attr.sl(attributes)) & 0xf,
+                ibv_ah_attr.src_path_bits(attributes) & 0x7f,
+                Byte.toUnsignedInt(ibv_ah_attr.static_rate(attributes)));
     }
 }

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
@@ -31,7 +32,7 @@ abstract class VerbsObject implements AutoCloseable {
     final VerbsArena arena;
     final long address;
     private final Thread owner;
-    private final VerbsObject[] parents;
+    private VerbsObject[] parents;
     private final Set<VerbsObject> children = new LinkedHashSet<>();
 
     /** Calls under way, in a shared arena; the sign bit is set when this is closed. */
@@ -71,6 +72,13 @@ abstract class VerbsObject implements AutoCloseable {
     /** What this is, for messages: "queue pair 17 of rxe0". */
     @Override
     public abstract String toString();
+
+    /** From now on this stands below another object too. To be called with the arena's lock held. */
+    final void dependOn(VerbsObject parent) {
+        parents = Arrays.copyOf(parents, parents.length + 1);
+        parents[parents.length - 1] = parent;
+        parent.children.add(this);
+    }
 
     /** From now on somebody else ends the native object. */
     final void borrow() {

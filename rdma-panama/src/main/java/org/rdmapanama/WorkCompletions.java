@@ -37,6 +37,9 @@ public final class WorkCompletions {
     private static final long SLID = ibv_wc.slid$offset();
     private static final long SL = ibv_wc.sl$offset();
     private static final long DLID_PATH_BITS = ibv_wc.dlid_path_bits$offset();
+    /** Set in the opcodes of receives, and of nothing else. */
+    private static final int RECEIVE = rdma_h.IBV_WC_RECV();
+
     private static final int WITH_GRH = rdma_h.IBV_WC_GRH();
     private static final int WITH_IMM = rdma_h.IBV_WC_WITH_IMM();
 
@@ -68,6 +71,21 @@ public final class WorkCompletions {
             throw new IllegalArgumentException("these completions belong to another arena than the queue");
         }
         return batch.address();
+    }
+
+    /**
+     * Where the completion of a datagram is.
+     *
+     * @throws IllegalArgumentException when it is of none that arrived well
+     */
+    long addressOfDatagram(VerbsArena otherArena, int index) {
+        if (!succeeded(index)) {
+            throw new IllegalArgumentException("only what succeeded tells a sender: " + describe(index));
+        }
+        if ((batch.get(JAVA_INT, at(index, OPCODE)) & RECEIVE) == 0) {
+            throw new IllegalArgumentException("only what was received tells a sender: " + describe(index));
+        }
+        return address(otherArena) + at(index, 0);
     }
 
     void polled(int completions) {
