@@ -3,8 +3,10 @@ package org.rdmapanama;
 import java.util.Collection;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
-/** What is done with packets of IPsec, {@code enum ibv_flow_action_esp_flags}. Without any: the device only enciphers,
- * in tunnel mode, and what it does is decrypt. */
+/**
+ * What is done with packets of IPsec, {@code enum ibv_flow_action_esp_flags}. Without any: the cipher alone, in tunnel
+ * mode, for decrypting.
+ */
 public enum EspFlag {
     /** The device puts on and takes off the whole header, not only the cipher. */
     FULL_OFFLOAD(rdma_h.IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD()),

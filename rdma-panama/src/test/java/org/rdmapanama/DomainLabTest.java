@@ -35,7 +35,8 @@ class DomainLabTest {
 
     @BeforeEach
     void open() {
-        arena = VerbsArena.ofConfined();
+        // Each test runs in a thread of its own.
+        arena = VerbsArena.ofShared();
         driver = PretendingProvider.of(LabDevices.first());
         context = Context.open(arena, LabDevices.first(), () -> driver);
     }

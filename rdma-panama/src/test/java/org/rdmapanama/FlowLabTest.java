@@ -47,7 +47,8 @@ class FlowLabTest {
 
     @BeforeEach
     void open() {
-        arena = VerbsArena.ofConfined();
+        // Each test runs in a thread of its own.
+        arena = VerbsArena.ofShared();
         recording = RecordingProvider.of(LabDevices.first());
         context = Context.open(arena, LabDevices.first(), () -> recording);
         CompletionQueue queue = context.createCompletionQueue(4);

@@ -21,7 +21,8 @@ class SuiteAddrLabTest {
 
     @BeforeEach
     void open() {
-        arena = VerbsArena.ofConfined();
+        // Each test runs in a thread of its own.
+        arena = VerbsArena.ofShared();
         context = Context.open(arena, LabDevices.first());
         domain = context.allocateProtectionDomain();
     }
