@@ -161,6 +161,20 @@ public record AddressVector(
                 rate);
     }
 
+    /**
+     * The UDP port that RoCE version 2 packets of this way come from when the device takes it from the flow label; see
+     * {@code ibv_flow_label_to_udp_sport}. Switches spread packets over links by it.
+     *
+     * @return 0xc000 to 0xffff
+     *
+     * @verb ibv_flow_label_to_udp_sport
+     */
+    public int udpSourcePort() {
+        int low = flowLabel & 0x3fff;
+        int high = flowLabel >>> 14;
+        return (low ^ high) | 0xc000;
+    }
+
     void write(MemorySegment attributes) {
         ibv_ah_attr.port_num(attributes, (byte) port);
         ibv_ah_attr.dlid(attributes, (short) lid);

@@ -1,5 +1,8 @@
 package org.rdmapanama;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -19,6 +22,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
@@ -43,6 +47,8 @@ public final class Context extends VerbsObject {
     /** Where to see whether a device can share objects with other processes: nowhere but by trying. */
     static final String IMPORT_CAPABILITY =
             "a driver that imports objects, such as mlx5; there is no capability for it";
+
+    private static final int MAX_VLAN = 0xfff;
 
     private final ProviderContext provider;
     private final String name;
@@ -353,7 +359,7 @@ public final class Context extends VerbsObject {
         return physicalPorts;
     }
 
-    private void checkPort(int port) {
+    void checkPort(int port) {
         int ports = physicalPorts();
         if (port < 1 || port > ports) {
             throw new IllegalArgumentException(
@@ -565,6 +571,50 @@ public final class Context extends VerbsObject {
     }
 
     /**
+     * The way back to who sent a datagram; see ibv_init_ah_from_wc(3).
+     *
+     * <p>Only completions of datagram queue pairs tell who sent, which their other fields do not show: this is for the
+     * caller to know. In front of a datagram the device writes 40 bytes, {@link AddressHandle#GRH_BYTES}, to the memory
+     * that the receive was posted with. Over RoCE on IPv4 the first 20 of them mean nothing, and the IPv4 header is in
+     * the last 20.
+     *
+     * @param completions in which the datagram's completion is
+     * @param index which completion
+     * @param routingHeader what the device put in front of the datagram; 40 bytes of it count
+     * @param port where the datagram came in, from 1
+     * @return the way, for {@link ProtectionDomain#createAddressHandle(AddressVector)}
+     * @throws IndexOutOfBoundsException when the index is not below {@link WorkCompletions#count()}
+     * @throws IllegalArgumentException when the completion is of no datagram that arrived well, there are less than 40
+     *     bytes, or there is no such port
+     * @throws VerbsException when the verb fails, for example with EINVAL when the datagram was sent to a multicast
+     *     group
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_init_ah_from_wc
+     */
+    public AddressVector addressVectorOf(
+            WorkCompletions completions, int index, MemorySegment routingHeader, int port) {
+        checkPort(port);
+        long completion = completions.addressOfDatagram(arena, index);
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment header = AddressHandle.copyOfHeader(temporary, routingHeader);
+            MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
+            int result = (int) call(
+                    () -> provider.initAddressFromCompletion(port, completion, header.address(), attributes.address()));
+            if (result < 0) {
+                throw new VerbsException(
+                        "ibv_init_ah_from_wc",
+                        -result,
+                        describe("port " + port + ", " + completions.describe(index)),
+                        "the datagram must have been sent to an address of this port, not to a group, and the first "
+                                + AddressHandle.GRH_BYTES + " bytes of its buffer must be as they arrived");
+            }
+            return AddressVector.read(attributes);
+        }
+    }
+
+    /**
      * How many completion vectors (interrupts) completion queues can be spread over.
      *
      * @return the number, at least 1; {@link #createCompletionQueue(int, CompletionChannel, int)} counts them from 0
@@ -587,6 +637,43 @@ public final class Context extends VerbsObject {
     public int asyncFileDescriptor() {
         checkOpen();
         return asyncFileDescriptor;
+    }
+
+    /**
+     * Finds out to which Ethernet address frames of a way go, asking the network when it must; see
+     * {@code ibv_resolve_eth_l2_from_gid}. Takes up to three seconds when nobody answers.
+     *
+     * @param way to a peer, by GID
+     * @return the address of the peer, or of the router on the way to it
+     * @throws IllegalArgumentException when the way has no GID, or there is no such port
+     * @throws VerbsException when the verb fails; EHOSTUNREACH means that nobody answers
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_resolve_eth_l2_from_gid
+     */
+    public EthernetAddress resolveEthernetAddress(AddressVector way) {
+        if (!way.global()) {
+            throw new IllegalArgumentException("only a way by GID has an Ethernet address, not " + way);
+        }
+        checkPort(way.port());
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
+            way.write(attributes);
+            MemorySegment mac = temporary.allocate(MacAddress.BYTES);
+            MemorySegment vlan = temporary.allocate(JAVA_SHORT);
+            int result = (int)
+                    call(() -> provider.resolveEthernetAddress(attributes.address(), mac.address(), vlan.address()));
+            if (result < 0) {
+                throw new VerbsException(
+                        "ibv_resolve_eth_l2_from_gid",
+                        -result,
+                        describe(way.toString()),
+                        "check the address, the route to it and the GID index of the way");
+            }
+            int tag = Short.toUnsignedInt(vlan.get(JAVA_SHORT, 0));
+            return new EthernetAddress(MacAddress.of(mac.toArray(JAVA_BYTE)), tag > MAX_VLAN ? -1 : tag);
+        }
     }
 
     /**
@@ -656,6 +743,53 @@ public final class Context extends VerbsObject {
     public ProtectionDomain allocateProtectionDomain() {
         return create(
                 "ibv_alloc_pd", "", null, provider::allocateProtectionDomain, pd -> new ProtectionDomain(this, pd));
+    }
+
+    /**
+     * Makes a thread domain; see ibv_alloc_td(3).
+     *
+     * @return a new one, for {@link ParentDomainOptions#threadDomain}
+     * @throws UnsupportedVerbException when the driver has none
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_alloc_td
+     */
+    public ThreadDomain allocateThreadDomain() {
+        return ThreadDomain.create(this);
+    }
+
+    /**
+     * Makes counters of packets and bytes; see ibv_create_counters(3).
+     *
+     * @return new ones, to which nothing is attached
+     * @throws UnsupportedVerbException when the device has none
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_create_counters
+     */
+    public Counters createCounters() {
+        return Counters.create(this);
+    }
+
+    /**
+     * Makes an action that encrypts or decrypts packets of IPsec; the verb is {@code ibv_create_flow_action_esp}.
+     *
+     * @param options what it does
+     * @return a new one, for {@link FlowSpecification.Apply}
+     * @throws NullPointerException when the options are null
+     * @throws UnsupportedVerbException when the device has none
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_create_flow_action_esp
+     */
+    public FlowActionEsp createFlowActionEsp(FlowActionEspOptions options) {
+        return FlowActionEsp.create(this, options);
     }
 
     /**

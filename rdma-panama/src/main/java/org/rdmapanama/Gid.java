@@ -113,6 +113,15 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
     }
 
     /**
+     * Whether this is a multicast group.
+     *
+     * @return true for ff00::/8, and for IPv4 groups in IPv6 form, ::ffff:224.0.0.0 and up
+     */
+    public boolean isMulticast() {
+        return subnetPrefix >>> 56 == 0xff || (isIpv4Mapped() && (interfaceId >>> 28 & 0xf) == 0xe);
+    }
+
+    /**
      * The bytes in network order.
      *
      * @return sixteen of them, fresh

@@ -8,7 +8,6 @@ import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
-import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -18,7 +17,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  *
  * <p>Threads: as its {@link VerbsArena} says.
  */
-public final class ProtectionDomain extends ContextObject {
+public sealed class ProtectionDomain extends ContextObject permits ParentDomain {
     /** {@code SIZE_MAX}: as much as there are addresses. */
     private static final long SIZE_MAX = -1;
 
@@ -34,6 +33,9 @@ public final class ProtectionDomain extends ContextObject {
     private final int handle;
     private final boolean imported;
 
+    /** What objects of one protection domain have in common: the domain that all parent domains come from. */
+    final ProtectionDomain root;
+
     ProtectionDomain(Context context, long address) {
         this(context, address, false);
     }
@@ -42,6 +44,15 @@ public final class ProtectionDomain extends ContextObject {
         super(context, address, context);
         this.imported = imported;
         handle = ibv_pd.handle(Native.struct(address, ibv_pd.layout()));
+        root = this;
+    }
+
+    /** A parent domain: both are its parents, and may be the same. */
+    ProtectionDomain(ProtectionDomain made, ContextObject other, long address) {
+        super(made.context, address, made, other);
+        imported = false;
+        handle = ibv_pd.handle(Native.struct(address, ibv_pd.layout()));
+        root = made.root;
     }
 
     static ProtectionDomain importFrom(Context context, int handle) {
@@ -517,23 +528,52 @@ public final class ProtectionDomain extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the verb fails; ETIMEDOUT means that the address was not resolved
+     *
+     * @verb ibv_create_ah
      */
     public AddressHandle createAddressHandle(AddressVector path) {
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
-            path.write(attributes);
-            return context.create(
-                    "ibv_create_ah",
-                    path.toString(),
-                    errno -> errno == Errno.ETIMEDOUT.number
-                            ? "no host answers at " + path.destination() + ": check the address and the route to it"
-                            : null,
-                    () -> {
-                        checkOpen();
-                        return provider.createAddressHandle(address, attributes.address());
-                    },
-                    ah -> new AddressHandle(this, ah, path));
-        }
+        return AddressHandle.create(this, path);
+    }
+
+    /**
+     * Makes an address handle for the answer to a datagram; see ibv_create_ah_from_wc(3).
+     * {@link Context#addressVectorOf} tells more of the arguments.
+     *
+     * @param completions in which the datagram's completion is
+     * @param index which completion
+     * @param routingHeader what the device put in front of the datagram; 40 bytes of it count
+     * @param port where the datagram came in, from 1
+     * @return a new one
+     * @throws IndexOutOfBoundsException when the index is not below {@link WorkCompletions#count()}
+     * @throws IllegalArgumentException when the completion is of no datagram that arrived well, there are less than 40
+     *     bytes, or there is no such port
+     * @throws VerbsException when a verb fails: with EINVAL when the datagram was sent to a multicast group; ETIMEDOUT
+     *     means that the sender's address was not resolved
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_create_ah_from_wc
+     */
+    public AddressHandle createAddressHandle(
+            WorkCompletions completions, int index, MemorySegment routingHeader, int port) {
+        return AddressHandle.create(this, completions, index, routingHeader, port);
+    }
+
+    /**
+     * Makes a parent domain of this, to be used instead of it; see ibv_alloc_parent_domain(3).
+     *
+     * @param options what it adds to this
+     * @return a new one, below this
+     * @throws IllegalArgumentException when the thread domain belongs to another context
+     * @throws UnsupportedVerbException when the driver has no parent domains
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this or the thread domain is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_alloc_parent_domain
+     */
+    public ParentDomain createParentDomain(ParentDomainOptions options) {
+        return ParentDomain.create(this, options);
     }
 
     @Override

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -61,6 +62,8 @@ public final class QueuePair extends ContextObject {
 
     /** Windows of type 2 that were bound through this. */
     final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet(2);
+    /** What this is attached to. Guarded by the arena's lock. */
+    private final Set<Group> groups = new LinkedHashSet<>();
 
     private ConnectOptions localOptions;
     private Endpoint localEndpoint;
@@ -665,6 +668,129 @@ public final class QueuePair extends ContextObject {
         return hasReceiveQueue;
     }
 
+    /**
+     * Attaches this to a multicast group, so that it receives what is sent there; see ibv_attach_mcast(3). Closing
+     * this detaches it.
+     *
+     * <p>Attaching alone may deliver nothing: the network must know as well. On InfiniBand the subnet administration
+     * must have made the group and the port must have joined it; on RoCE the network interface must have joined the
+     * group of the same IP address, which any socket can do for it, such as a {@link java.net.MulticastSocket}.
+     *
+     * <p>On RoCE the group of an IPv4 address has the GID {@code Gid.of(address)}. Who sends to a group makes an address
+     * handle for its GID and names queue pair 0xffffff.
+     *
+     * @param group a GID for which {@link Gid#isMulticast} is true
+     * @param lid the group's LID on InfiniBand, 16 bits; 0 on RoCE
+     * @throws IllegalArgumentException when this is no datagram queue pair, the GID is of no group, or the LID has more
+     *     than 16 bits
+     * @throws VerbsException when the verb fails, for example because the device can attach no more
+     * @throws UnsupportedVerbException when the device has no multicast
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_attach_mcast
+     */
+    public void attachMulticast(Gid group, int lid) {
+        multicast(new Group(group, lid), true);
+    }
+
+    /**
+     * Detaches this from a multicast group; see ibv_detach_mcast(3).
+     *
+     * @param group the GID that it was attached with
+     * @param lid the LID that it was attached with
+     * @throws IllegalArgumentException when this is no datagram queue pair, the GID is of no group, or the LID has more
+     *     than 16 bits
+     * @throws VerbsException when the verb fails, for example because this is not attached to the group
+     * @throws UnsupportedVerbException when the device has no multicast
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_detach_mcast
+     */
+    public void detachMulticast(Gid group, int lid) {
+        multicast(new Group(group, lid), false);
+    }
+
+    /** A multicast group. */
+    private record Group(Gid gid, int lid) {
+        Group {
+            if (!gid.isMulticast()) {
+                throw new IllegalArgumentException(gid + " is no multicast group: those begin with ff, or are IPv4"
+                        + " addresses from 224.0.0.0 to 239.255.255.255 in IPv6 form");
+            }
+            if (lid < 0 || lid > 0xffff) {
+                throw new IllegalArgumentException("LID must be between 0 and 65535, not " + lid);
+            }
+        }
+    }
+
+    /** With the arena's lock, so that nothing is attached while this closes. */
+    private void multicast(Group group, boolean attach) {
+        if (type != QueuePairType.UD) {
+            throw new IllegalArgumentException("multicast is for queue pairs of type UD, not for " + this);
+        }
+        arena.lock().lock();
+        try {
+            checkOpen();
+            int result = callMulticast(group, attach);
+            if (result < 0) {
+                throw context.failure(
+                        attach ? "ibv_attach_mcast" : "ibv_detach_mcast",
+                        -result,
+                        this + ", group " + group.gid + ", LID " + group.lid,
+                        errno -> !attach && errno == Errno.EINVAL.number && !groups.contains(group)
+                                ? "the queue pair is not attached to this group"
+                                : null,
+                        "DeviceAttributes.maxMulticastGroups, which is then 0");
+            }
+            if (attach) {
+                groups.add(group);
+            } else {
+                groups.remove(group);
+            }
+        } finally {
+            arena.lock().unlock();
+        }
+    }
+
+    private int callMulticast(Group group, boolean attach) {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment gid = temporary.allocate(Gid.BYTES, Long.BYTES);
+            group.gid.write(gid, 0);
+            return attach
+                    ? provider.attachMulticast(address, gid.address(), group.lid)
+                    : provider.detachMulticast(address, gid.address(), group.lid);
+        }
+    }
+
+    /** The kernel destroys no queue pair that is attached. Where this fails, destroying it fails, which is reported. */
+    private void detachFromAll() {
+        for (Group group : groups) {
+            callMulticast(group, false);
+        }
+        groups.clear();
+    }
+
+    /**
+     * Steers packets to this; see ibv_create_flow(3). Closing the flow, or this, ends it.
+     *
+     * @param rule which packets
+     * @return the flow
+     * @throws IllegalArgumentException when this is of another type than UD and RAW_PACKET, there is no such port, an
+     *     action or counters belong to another context, or DONT_TRAP is set on a rule of another type than NORMAL
+     * @throws UnsupportedVerbException when the device steers no flows
+     * @throws VerbsException when the verb fails: EPERM says that the process may not, EINVAL that the device cannot
+     *     match this
+     * @throws IllegalStateException when this, an action or counters are closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_create_flow
+     */
+    public Flow createFlow(FlowRule rule) {
+        return Flow.create(this, rule);
+    }
+
     private int refused(String verb, int result) {
         QueuePairState state = QueuePairState.of(ibv_qp.state(struct));
         throw new VerbsException(verb, -result, this + " in state " + state, cureOfPost(state, -result));
@@ -738,6 +864,7 @@ public final class QueuePair extends ContextObject {
 
     @Override
     int destroy() {
+        detachFromAll();
         if (mayHaveWork()) {
             fail();
         }
@@ -763,6 +890,10 @@ public final class QueuePair extends ContextObject {
         super.closed(destroyed);
         clearedQueues.release();
         MemoryWindow.forget(windows, this);
+        if (isBorrowed()) {
+            // Who owns it could not destroy it while it is attached.
+            detachFromAll();
+        }
     }
 
     @Override

@@ -402,7 +402,7 @@ public final class SendWorkRequest {
     }
 
     void holdAddressHandle(ProtectionDomain protectionDomain) {
-        if (addressHandle == null || addressHandle.protectionDomain != protectionDomain) {
+        if (addressHandle == null || addressHandle.protectionDomain.root != protectionDomain.root) {
             throw new IllegalArgumentException(
                     "a datagram needs an address handle of the queue pair's protection domain: see to(...)");
         }

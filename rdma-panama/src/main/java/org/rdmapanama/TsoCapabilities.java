@@ -2,7 +2,6 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
-import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_tso_caps;
 

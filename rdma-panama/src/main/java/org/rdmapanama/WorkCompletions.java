@@ -10,6 +10,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_wc;
+import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * A batch of work completions, an array of {@code struct ibv_wc}, that {@link CompletionQueue#poll} fills again and
@@ -41,6 +42,9 @@ public final class WorkCompletions {
     /** A wrong number should not ask for gigabytes. */
     private static final int MAX_CAPACITY = 1 << 20;
 
+    /** Set in the opcodes of receives, and of nothing else. */
+    private static final int RECEIVE = rdma_h.IBV_WC_RECV();
+
     private final VerbsArena arena;
     private final MemorySegment batch;
     private final int capacity;
@@ -70,6 +74,21 @@ public final class WorkCompletions {
             throw new IllegalArgumentException("these completions belong to another arena than the queue");
         }
         return batch.address();
+    }
+
+    /**
+     * Where the completion of a datagram is.
+     *
+     * @throws IllegalArgumentException when it is of none that arrived well
+     */
+    long addressOfDatagram(VerbsArena otherArena, int index) {
+        if (!succeeded(index)) {
+            throw new IllegalArgumentException("only what succeeded tells a sender: " + describe(index));
+        }
+        if ((batch.get(JAVA_INT, at(index, OPCODE)) & RECEIVE) == 0) {
+            throw new IllegalArgumentException("only what was received tells a sender: " + describe(index));
+        }
+        return address(otherArena) + at(index, 0);
     }
 
     void polled(int completions) {

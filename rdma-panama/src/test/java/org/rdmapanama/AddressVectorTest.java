@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
@@ -25,11 +28,11 @@ class AddressVectorTest {
 
     @Test
     void shouldGoThroughNativeMemory() {
-        AddressVector largest = new AddressVector(255, 0xffff, true, GID, 255, 255, 255, 0xf_ffff, 15);
+        AddressVector largest = new AddressVector(255, 0xffff, true, GID, 255, 255, 255, 0xf_ffff, 15, 127, 255);
         assertEquals(largest, throughNativeMemory(largest));
         AddressVector smallest = new AddressVector(0, 0, false, Gid.ZERO, 0, 0, 0, 0, 0);
         assertEquals(smallest, throughNativeMemory(smallest));
-        AddressVector distinct = new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7);
+        AddressVector distinct = new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7, 8, 9);
         assertEquals(distinct, throughNativeMemory(distinct));
         AddressVector limited = distinct.withSourcePathBits(127).withStaticRate(Rate.GBPS_1200);
         assertEquals(limited, throughNativeMemory(limited));
@@ -61,6 +64,19 @@ class AddressVectorTest {
                     x.static_rate = IBV_RATE_2_5_GBPS;
                     """, attributes.toArray(ValueLayout.JAVA_BYTE));
         }
+    }
+
+    @Test
+    @Shows({"ibv_flow_label_to_udp_sport"})
+    void shouldMakeAPortOfTheFlowLabelAsCDoes() throws IOException {
+        int[] labels = {0, 1, 0x3fff, 0x4000, 0xf_ffff, 0xa_bcde, 0x1_0001, 0xf_c000};
+        StringBuilder statements = new StringBuilder("uint16_t x[] = {");
+        ByteBuffer ports = ByteBuffer.allocate(labels.length * Short.BYTES).order(ByteOrder.nativeOrder());
+        for (int label : labels) {
+            statements.append("ibv_flow_label_to_udp_sport(").append(label).append("),");
+            ports.putShort((short) new AddressVector(1, 0, true, GID, 0, 64, 0, label, 0).udpSourcePort());
+        }
+        CStructs.assertSame(statements + "};", ports.array());
     }
 
     @Test

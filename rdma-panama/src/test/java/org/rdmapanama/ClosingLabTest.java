@@ -12,7 +12,9 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -77,6 +79,71 @@ class ClosingLabTest {
                             object.close();
                             assertFalse(object.isOpen());
                         }
+                    }
+                    shouldLeakNothing();
+                }));
+    }
+
+    /** Two kinds in both orders, and the rest by the arena. */
+    @TestFactory
+    Stream<DynamicTest> shouldCloseAnyTwoKindsInAnyOrder() {
+        List<String> kinds;
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            kinds = List.copyOf(firstOfEachKind(fullTree(arena)).keySet());
+        }
+        return kinds.stream()
+                .flatMap(first -> kinds.stream()
+                        .filter(second -> !second.equals(first))
+                        .map(second -> DynamicTest.dynamicTest(first + ", " + second, () -> {
+                            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                                Map<String, VerbsObject> objects = firstOfEachKind(fullTree(arena));
+                                objects.get(first).close();
+                                objects.get(second).close();
+                                assertFalse(objects.get(first).isOpen());
+                                assertFalse(objects.get(second).isOpen());
+                            }
+                            shouldLeakNothing();
+                        })));
+    }
+
+    private static Map<String, VerbsObject> firstOfEachKind(ObjectTree tree) {
+        Map<String, VerbsObject> objects = new LinkedHashMap<>();
+        for (VerbsObject object : tree.objects().values()) {
+            String type = object instanceof QueuePair queuePair ? queuePair.type() + " " : "";
+            objects.putIfAbsent(type + object.getClass().getSimpleName(), object);
+        }
+        return objects;
+    }
+
+    /** With kinds that Soft-RoCE lacks, on a device that pretends to have them. */
+    @TestFactory
+    Stream<DynamicTest> shouldCloseTreesWithOtherKindsInRandomOrder() {
+        return IntStream.range(0, TREES / 2)
+                .mapToObj(seed -> DynamicTest.dynamicTest("seed " + seed, () -> {
+                    Random random = new Random(seed);
+                    PretendingProvider driver = PretendingProvider.of(LabDevices.first());
+                    try (VerbsArena arena = VerbsArena.ofConfined()) {
+                        ObjectTree tree = ObjectTree.pretended(
+                                arena, Context.open(arena, LabDevices.first(), () -> driver), random);
+                        List<VerbsObject> objects =
+                                new ArrayList<>(tree.objects().values());
+                        List<Long> addresses = objects.stream()
+                                .map(object -> object.address)
+                                .sorted()
+                                .toList();
+                        Collections.shuffle(objects, random);
+                        for (VerbsObject object : objects.subList(0, random.nextInt(objects.size() + 1))) {
+                            object.close();
+                            assertFalse(object.isOpen());
+                        }
+                        arena.close();
+                        List<Long> ended = driver.calls().stream()
+                                .filter(call -> call.verb().startsWith("de")
+                                        || call.verb().startsWith("close"))
+                                .map(RecordingProvider.Call::object)
+                                .sorted()
+                                .toList();
+                        assertEquals(addresses, ended, "each object ends once");
                     }
                     shouldLeakNothing();
                 }));

@@ -29,6 +29,8 @@ class CodesTest {
         check(CompletionOpcode.class, CompletionOpcode::code, CompletionOpcode::of);
         check(CompletionStatus.class, CompletionStatus::code, CompletionStatus::of);
         check(ForkStatus.class, ForkStatus::code, ForkStatus::of);
+        check(CounterDescription.class, CounterDescription::code, CounterDescription::of);
+        check(FlowRuleType.class, FlowRuleType::code, FlowRuleType::of);
         check(GidType.class, GidType::code, GidType::of);
         check(LinkLayer.class, LinkLayer::code, LinkLayer::of);
         check(MemoryAdvice.class, MemoryAdvice::code, MemoryAdvice::of);
@@ -73,6 +75,9 @@ class CodesTest {
             assertEquals(flags, AccessFlag.of(AccessFlag.mask(flags)));
         }
         assertEquals(0, AccessFlag.mask(Set.of()));
+        assertEquals(6, FlowFlag.mask(EnumSet.allOf(FlowFlag.class)));
+        assertEquals(15, EspFlag.mask(EnumSet.allOf(EspFlag.class)));
+        assertEquals(1, CounterReadFlag.mask(EnumSet.allOf(CounterReadFlag.class)));
         assertEquals(AccessFlag.LOCAL_WRITE.code() | AccessFlag.REMOTE_READ.code(), 5);
     }
 

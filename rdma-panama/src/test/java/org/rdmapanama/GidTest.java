@@ -100,4 +100,14 @@ class GidTest {
         assertArrayEquals(LINK_LOCAL.toBytes(), segment.asSlice(3, 16).toArray(ValueLayout.JAVA_BYTE));
         assertEquals(LINK_LOCAL, Gid.read(segment, 3));
     }
+
+    @Test
+    void shouldKnowGroups() throws UnknownHostException {
+        for (String group : new String[] {"ff02::1", "ff0e::42", "224.0.0.1", "239.255.255.255"}) {
+            assertTrue(Gid.of(InetAddress.getByName(group)).isMulticast(), group);
+        }
+        for (String single : new String[] {"fe80::1", "10.77.0.1", "223.255.255.255", "240.0.0.1", "::e000:1", "::"}) {
+            assertFalse(Gid.of(InetAddress.getByName(single)).isMulticast(), single);
+        }
+    }
 }

@@ -8,6 +8,8 @@ import java.util.Random;
 
 /** Verbs objects of every kind in one arena, all related to each other in some way, to be closed in some order. */
 final class ObjectTree {
+    private static final Gid GROUP = Gid.parse("ff0e0000000000000000000000000042");
+
     private final VerbsArena arena;
     private final Map<String, VerbsObject> objects = new LinkedHashMap<>();
 
@@ -28,6 +30,38 @@ final class ObjectTree {
             tree.grow(Context.open(arena, LabDevices.second()), random);
         }
         return tree;
+    }
+
+    /** On a device that has what Soft-RoCE lacks: that in addition, used by a queue pair and by each other. */
+    static ObjectTree pretended(VerbsArena arena, Context context, Random random) {
+        ObjectTree tree = new ObjectTree(arena).grow(context, 1, 1, 2, 2, 1);
+        ThreadDomain thread = tree.add(context.allocateThreadDomain());
+        List<Counters> counters = List.of(tree.add(context.createCounters()), tree.add(context.createCounters()));
+        FlowActionEsp action = tree.add(context.createFlowActionEsp(new FlowActionEspOptions()));
+        for (ProtectionDomain domain : List.copyOf(tree.of(ProtectionDomain.class))) {
+            ParentDomain parent = tree.add(domain.createParentDomain(new ParentDomainOptions().threadDomain(thread)));
+            MemoryRegion region = tree.add(parent.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE));
+            tree.addQueuePair(parent, tree.of(CompletionQueue.class), region, 0);
+            tree.addAddressHandle(parent);
+        }
+        for (QueuePair queuePair : List.copyOf(tree.of(QueuePair.class))) {
+            if (queuePair.type() == QueuePairType.UD) {
+                FlowRule rule = new FlowRule(1).add(new FlowSpecification.Count(counters.get(random.nextInt(2))));
+                if (random.nextBoolean()) {
+                    rule.add(new FlowSpecification.Apply(action));
+                }
+                Flow flow = tree.add(queuePair.createFlow(rule));
+                counters.get(random.nextInt(2)).attachToFlow(CounterDescription.BYTES, 0, flow);
+            }
+        }
+        return tree;
+    }
+
+    private <T extends VerbsObject> List<T> of(Class<T> type) {
+        return objects.values().stream()
+                .filter(type::isInstance)
+                .map(type::cast)
+                .toList();
     }
 
     Map<String, VerbsObject> objects() {
@@ -86,6 +120,8 @@ final class ObjectTree {
             queuePair.localEndpoint(LabDevices.connectOptions());
             queuePair.activate();
             queuePair.postReceive(ReceiveWorkRequest.allocate(arena, 1).add(region, 0, 100));
+            // The kernel destroys no queue pair that is still attached to a group.
+            queuePair.attachMulticast(GROUP, 0);
         }
     }
 

@@ -27,4 +27,18 @@ final class Unsupported {
         assertTrue(thrown.getMessage().contains(thrown.capability()), thrown::getMessage);
         return thrown;
     }
+
+    /**
+     * A verb that ends an object fails with a {@link VerbsException}, as every failure of closing is one: it must really
+     * have reached the driver as well.
+     *
+     * @param verb the C function, written out: docs/VERBS.md is made of these calls
+     */
+    static void reached(String verb, VerbsException failure) {
+        LabDevices.assumeSoftRoce("it may have " + verb);
+        assertEquals(verb, failure.verb());
+        assertTrue(
+                failure.errno() == Errno.EOPNOTSUPP.number || failure.errno() == Errno.ENOSYS.number,
+                failure::toString);
+    }
 }

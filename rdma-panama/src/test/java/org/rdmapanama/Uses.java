@@ -22,6 +22,8 @@ final class Uses {
         }
     }
 
+    private static final Gid GROUP = Gid.parse("ff0e0000000000000000000000000042");
+
     static final List<Use> ALL = all();
 
     /** What never changes once an object is made: any thread may read it at any time, also when it is closed. */
@@ -57,6 +59,7 @@ final class Uses {
         uses.addAll(ofSharedReceiveQueue());
         uses.addAll(ofWorkQueue());
         uses.addAll(ofMemory());
+        uses.addAll(ofAddressesAndFlows());
         return List.copyOf(uses);
     }
 
@@ -364,5 +367,94 @@ final class Uses {
     private static MemoryWindowBinding binding(Side side) {
         MemoryRegion region = side.domain.register(side.memory, AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
         return new MemoryWindowBinding(region, 0, 64, AccessFlag.REMOTE_WRITE);
+    }
+    /** A queue pair of type UD beside that of the side. */
+    private static QueuePair datagrams(Side side) {
+        return side.domain.createQueuePair(new QueuePairOptions(QueuePairType.UD, side.queue));
+    }
+
+    /** A completion of nothing, which no check may come to look at. */
+    private static WorkCompletions completions(Side side) {
+        return new WorkCompletions(side.arena, 1);
+    }
+
+    /** Native objects that nobody looks at, because the Java object refuses before. */
+    private static long fake(Side side) {
+        return side.arena.allocate(64, 16).address();
+    }
+
+    private static List<Use> ofAddressesAndFlows() {
+        return List.of(
+                use("Context.addressVectorOf", side -> {
+                    WorkCompletions completions = completions(side);
+                    return () -> side.context.addressVectorOf(completions, 0, side.memory, 1);
+                }),
+                use("Context.resolveEthernetAddress", side -> {
+                    GidEntry own = side.context.preferredGid(1).orElseThrow();
+                    AddressVector way = AddressVector.toGid(1, own.index(), own.gid());
+                    return () -> side.context.resolveEthernetAddress(way);
+                }),
+                use("Context.allocateThreadDomain", side -> () -> side.context.allocateThreadDomain()),
+                use("Context.createCounters", side -> () -> side.context.createCounters()),
+                use("Context.createFlowActionEsp", side -> {
+                    FlowActionEspOptions options = new FlowActionEspOptions();
+                    return () -> side.context.createFlowActionEsp(options);
+                }),
+                use("ProtectionDomain.createParentDomain", side -> {
+                    ParentDomainOptions options = new ParentDomainOptions();
+                    return () -> side.domain.createParentDomain(options);
+                }),
+                use("ProtectionDomain.createAddressHandle of a completion", side -> {
+                    WorkCompletions completions = completions(side);
+                    return () -> side.domain.createAddressHandle(completions, 0, side.memory, 1);
+                }),
+                use("AddressHandle.ofNativeAddress", side -> {
+                    long address = fake(side);
+                    return () -> AddressHandle.ofNativeAddress(side.domain, address, Ownership.BORROWED);
+                }),
+                use("ParentDomain.ofNativeAddress", side -> {
+                    long address = fake(side);
+                    return () -> ParentDomain.ofNativeAddress(side.domain, address, Ownership.BORROWED);
+                }),
+                use("ThreadDomain.ofNativeAddress", side -> {
+                    long address = fake(side);
+                    return () -> ThreadDomain.ofNativeAddress(side.context, address, Ownership.BORROWED);
+                }),
+                use("Flow.ofNativeAddress", side -> {
+                    long address = fake(side);
+                    return () -> Flow.ofNativeAddress(side.queuePair, address, Ownership.BORROWED);
+                }),
+                use("QueuePair.createFlow", side -> {
+                    QueuePair queuePair = datagrams(side);
+                    FlowRule rule = new FlowRule(1);
+                    return () -> queuePair.createFlow(rule);
+                }),
+                use("QueuePair.attachMulticast", side -> {
+                    QueuePair queuePair = datagrams(side);
+                    return () -> queuePair.attachMulticast(GROUP, 0);
+                }),
+                use("QueuePair.detachMulticast", side -> {
+                    QueuePair queuePair = datagrams(side);
+                    queuePair.attachMulticast(GROUP, 0);
+                    return () -> queuePair.detachMulticast(GROUP, 0);
+                }),
+                use("Counters.attach", side -> {
+                    Counters counters = Counters.ofNativeAddress(side.context, fake(side), Ownership.BORROWED);
+                    return () -> counters.attach(CounterDescription.PACKETS, 0);
+                }),
+                use("Counters.attachToFlow", side -> {
+                    Counters counters = Counters.ofNativeAddress(side.context, fake(side), Ownership.BORROWED);
+                    Flow flow = Flow.ofNativeAddress(side.queuePair, fake(side), Ownership.BORROWED);
+                    return () -> counters.attachToFlow(CounterDescription.PACKETS, 0, flow);
+                }),
+                use("Counters.read", side -> {
+                    Counters counters = Counters.ofNativeAddress(side.context, fake(side), Ownership.BORROWED);
+                    return () -> counters.read(1);
+                }),
+                use("FlowActionEsp.modify", side -> {
+                    FlowActionEsp action = FlowActionEsp.ofNativeAddress(side.context, fake(side), Ownership.BORROWED);
+                    FlowActionEspOptions options = new FlowActionEspOptions();
+                    return () -> action.modify(options);
+                }));
     }
 }

@@ -1,0 +1,189 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.rdmapanama.ffm.verbs.ibv_counter_attach_attr;
+import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
+
+/**
+ * Counters of packets and bytes, {@code struct ibv_counters}: a row of numbers, to whose places something is attached
+ * that is to be counted.
+ *
+ * <p>{@snippet :
+ * Counters counters = context.createCounters();
+ * counters.attach(CounterDescription.PACKETS, 0);
+ * counters.attach(CounterDescription.BYTES, 1);
+ * Flow flow = qp.createFlow(rule.add(new FlowSpecification.Count(counters)));
+ * long[] packetsAndBytes = counters.read(2);
+ * }
+ *
+ * <p>Threads: as its {@link VerbsArena} says.
+ */
+public final class Counters extends ContextObject {
+    private static final String CAPABILITY =
+            "a driver with counters, such as mlx5: no DeviceCapability tells of them, only this call";
+
+    private Counters(Context context, long address) {
+        super(context, address, context);
+    }
+
+    static Counters create(Context context) {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_counters_init_attr.layout());
+            return context.create(
+                    "ibv_create_counters",
+                    "",
+                    null,
+                    CAPABILITY,
+                    () -> context.provider().createCounters(attributes.address()),
+                    counters -> new Counters(context, counters));
+        }
+    }
+
+    /**
+     * Makes counters for ones that other code of this process has made.
+     *
+     * @param context the open device that they were made on
+     * @param nativeAddress address of the {@code struct ibv_counters}
+     * @param ownership whether closing this object ends the native one
+     * @return the counters
+     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the context is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static Counters ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
+        return context.wrap(nativeAddress, ownership, counters -> new Counters(context, counters));
+    }
+
+    /**
+     * Says what a place counts, of every flow that is later made with {@link FlowSpecification.Count} of these counters;
+     * see ibv_attach_counters_point_flow(3). Once such a flow is there, nothing more can be attached this way.
+     *
+     * @param description what to count
+     * @param index place in the row, from 0; several things attached to one place are added up
+     * @throws IllegalArgumentException when the index is negative
+     * @throws NullPointerException when the description is null
+     * @throws VerbsException when the verb fails, for example with EBUSY when a flow uses these counters already
+     * @throws UnsupportedVerbException when the device cannot count this
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_attach_counters_point_flow
+     */
+    public void attach(CounterDescription description, int index) {
+        attach(description, index, 0, "all flows that are made with them", null);
+    }
+
+    /**
+     * Says what a place counts, of one flow that is there already; see ibv_attach_counters_point_flow(3). The counters
+     * must outlive the flow: closing them closes it first.
+     *
+     * @param description what to count
+     * @param index place in the row, from 0; several things attached to one place are added up
+     * @param flow whose packets to count
+     * @throws IllegalArgumentException when the index is negative or the flow belongs to another context
+     * @throws NullPointerException when the description or the flow is null
+     * @throws VerbsException when the verb fails
+     * @throws UnsupportedVerbException when the device cannot count this
+     * @throws IllegalStateException when this or the flow is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_attach_counters_point_flow
+     */
+    public void attachToFlow(CounterDescription description, int index, Flow flow) {
+        requireSameContext(flow);
+        attach(description, index, flow.address, flow.toString(), flow);
+    }
+
+    private void attach(CounterDescription description, int index, long flowAddress, String to, Flow flow) {
+        Objects.requireNonNull(description, "description");
+        if (index < 0) {
+            throw new IllegalArgumentException("the places of counters count from 0: " + index);
+        }
+        arena.lock().lock();
+        try (Arena temporary = Arena.ofConfined()) {
+            checkOpen();
+            if (flow != null) {
+                flow.checkOpen();
+            }
+            MemorySegment attributes = temporary.allocate(ibv_counter_attach_attr.layout());
+            ibv_counter_attach_attr.counter_desc(attributes, description.code());
+            ibv_counter_attach_attr.index(attributes, index);
+            context.check(
+                    "ibv_attach_counters_point_flow",
+                    provider.attachCountersToFlow(address, attributes.address(), flowAddress),
+                    this + ", " + description + " at place " + index + " to " + to,
+                    CAPABILITY);
+            if (flow != null) {
+                flow.addParent(this);
+            }
+        } finally {
+            arena.lock().unlock();
+        }
+    }
+
+    /**
+     * Reads the first places of the row; see ibv_read_counters(3).
+     *
+     * @param count how many, at least 1
+     * @param flags where the numbers may come from; without any the device is asked
+     * @return the numbers, each without sign
+     * @throws IllegalArgumentException when the count is not positive
+     * @throws NullPointerException when a flag is null
+     * @throws VerbsException when the verb fails
+     * @throws UnsupportedVerbException when the device has no counters
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_read_counters
+     */
+    public long[] read(int count, CounterReadFlag... flags) {
+        if (count < 1) {
+            throw new IllegalArgumentException("at least one counter is read, not " + count);
+        }
+        Set<CounterReadFlag> wanted = EnumSet.noneOf(CounterReadFlag.class);
+        wanted.addAll(List.of(flags));
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment values = temporary.allocate(JAVA_LONG, count);
+            enter();
+            try {
+                context.check(
+                        "ibv_read_counters",
+                        provider.readCounters(address, values.address(), count, CounterReadFlag.mask(wanted)),
+                        this + ", " + count + " places, flags " + wanted,
+                        CAPABILITY);
+            } finally {
+                exit();
+            }
+            return values.toArray(JAVA_LONG);
+        }
+    }
+
+    @Override
+    int destroy() {
+        return provider.destroyCounters(address);
+    }
+
+    @Override
+    String destroyVerb() {
+        return "ibv_destroy_counters";
+    }
+
+    @Override
+    int closingOrder() {
+        return 3;
+    }
+
+    /** The device. */
+    @Override
+    public String toString() {
+        return "counters of " + context;
+    }
+}

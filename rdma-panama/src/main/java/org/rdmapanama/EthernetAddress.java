@@ -1,0 +1,19 @@
+package org.rdmapanama;
+
+/**
+ * Where the frames of a way go on Ethernet.
+ *
+ * @param mac the address of the peer, or of the router on the way to it
+ * @param vlan the virtual LAN, 0 to 4095, or -1 when frames carry none
+ * @see Context#resolveEthernetAddress
+ */
+public record EthernetAddress(MacAddress mac, int vlan) {
+    /**
+     * Whether frames carry the tag of a virtual LAN.
+     *
+     * @return false when they carry none
+     */
+    public boolean hasVlan() {
+        return vlan >= 0;
+    }
+}

@@ -1,0 +1,116 @@
+package org.rdmapanama;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
+
+/**
+ * A parent domain: a protection domain together with a thread domain or an allocator of memory, to be used wherever a
+ * protection domain is. Memory regions and address handles of the protection domain that it was made of go with queue
+ * pairs of this one, and the other way round.
+ *
+ * <p>Closing its protection domain or its thread domain closes it first. Threads: as its {@link VerbsArena} says; with a
+ * thread domain see there.
+ */
+public final class ParentDomain extends ProtectionDomain {
+    private static final String CAPABILITY = "a driver with parent domains, such as mlx5, hns and mana: no"
+            + " DeviceCapability tells of them, only this call";
+
+    private final ProtectionDomain protectionDomain;
+    private final ThreadDomain threadDomain;
+    private final AllocatorUpcalls upcalls;
+
+    private ParentDomain(
+            ProtectionDomain protectionDomain, ThreadDomain threadDomain, AllocatorUpcalls upcalls, long address) {
+        super(protectionDomain, threadDomain == null ? protectionDomain : threadDomain, address);
+        this.protectionDomain = protectionDomain;
+        this.threadDomain = threadDomain;
+        this.upcalls = upcalls;
+    }
+
+    static ParentDomain create(ProtectionDomain protectionDomain, ParentDomainOptions options) {
+        ThreadDomain threadDomain = options.threadDomain();
+        if (threadDomain != null) {
+            protectionDomain.requireSameContext(threadDomain);
+        }
+        protectionDomain.checkOpen();
+        AllocatorUpcalls upcalls =
+                options.allocator() == null ? null : new AllocatorUpcalls(protectionDomain.arena, options.allocator());
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_parent_domain_init_attr.layout());
+            ibv_parent_domain_init_attr.pd(attributes, MemorySegment.ofAddress(protectionDomain.address));
+            if (threadDomain != null) {
+                ibv_parent_domain_init_attr.td(attributes, MemorySegment.ofAddress(threadDomain.address));
+            }
+            if (upcalls != null) {
+                upcalls.write(attributes);
+            }
+            return protectionDomain.context.create(
+                    "ibv_alloc_parent_domain",
+                    protectionDomain + ", " + options,
+                    null,
+                    CAPABILITY,
+                    () -> {
+                        protectionDomain.checkOpen();
+                        if (threadDomain != null) {
+                            threadDomain.checkOpen();
+                        }
+                        return protectionDomain.provider.allocateParentDomain(attributes.address());
+                    },
+                    domain -> new ParentDomain(protectionDomain, threadDomain, upcalls, domain));
+        }
+    }
+
+    /**
+     * Makes a parent domain for one that other code of this process has made.
+     *
+     * @param protectionDomain what it was made of
+     * @param nativeAddress address of the {@code struct ibv_pd}
+     * @param ownership whether closing this object ends the native one
+     * @return the parent domain
+     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the protection domain is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static ParentDomain ofNativeAddress(
+            ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership) {
+        return protectionDomain.context.wrap(nativeAddress, ownership, domain -> {
+            protectionDomain.checkOpen();
+            return new ParentDomain(protectionDomain, null, null, domain);
+        });
+    }
+
+    /**
+     * What this was made of.
+     *
+     * @return the protection domain
+     */
+    public ProtectionDomain protectionDomain() {
+        return protectionDomain;
+    }
+
+    /**
+     * The thread domain of what is made in this.
+     *
+     * @return the thread domain, or empty when it has none
+     */
+    public Optional<ThreadDomain> threadDomain() {
+        return Optional.ofNullable(threadDomain);
+    }
+
+    @Override
+    void closed(boolean destroyed) {
+        super.closed(destroyed);
+        if (upcalls != null) {
+            upcalls.leakWhatIsInUse(toString());
+        }
+    }
+
+    /** Which device it is on. */
+    @Override
+    public String toString() {
+        return "parent domain of " + context;
+    }
+}
