@@ -113,6 +113,15 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
     }
 
     /**
+     * Whether this names a group of ports.
+     *
+     * @return true for ff00::/8 and for ::ffff:224.0.0.0 to ::ffff:239.255.255.255
+     */
+    public boolean isMulticast() {
+        return subnetPrefix >>> 56 == 0xff || (isIpv4Mapped() && (interfaceId >>> 28 & 0xf) == 0xe);
+    }
+
+    /**
      * The bytes in network order.
      *
      * @return sixteen of them, fresh

@@ -7,8 +7,12 @@ import java.lang.foreign.MemorySegment;
 final class Native {
     private Native() {}
 
-    @SuppressWarnings("restricted")
     static MemorySegment struct(long address, MemoryLayout layout) {
-        return MemorySegment.ofAddress(address).reinterpret(layout.byteSize());
+        return struct(address, layout.byteSize());
+    }
+
+    @SuppressWarnings("restricted")
+    static MemorySegment struct(long address, long byteSize) {
+        return MemorySegment.ofAddress(address).reinterpret(byteSize);
     }
 }

@@ -1,11 +1,20 @@
 package org.rdmapanama;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
- * What a queue pair is to be, {@code struct ibv_qp_init_attr}; see ibv_create_qp(3).
+ * What a queue pair is to be, {@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}; see
+ * ibv_create_qp(3) and ibv_create_qp_ex(3).
  *
  * <p>{@snippet :
  * QueuePair qp = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue).maxSendWorkRequests(64));
@@ -16,13 +25,22 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
  */
 public final class QueuePairOptions {
     private static final int DEFAULT_WORK_REQUESTS = 16;
+    private static final int MAX_NUMBER = 0xff_ffff;
+    private static final int MAX_HEADER = 0xffff;
 
     private final QueuePairType type;
     private final CompletionQueue sendQueue;
     private final CompletionQueue receiveQueue;
-    private QueuePairCapabilities sizes =
-            new QueuePairCapabilities(DEFAULT_WORK_REQUESTS, DEFAULT_WORK_REQUESTS, 1, 1, 0);
+    private QueuePairCapabilities sizes;
     private boolean signalAll;
+    private final Set<SendOperation> sendOperations = EnumSet.noneOf(SendOperation.class);
+    private final Set<QueuePairCreateFlag> createFlags = EnumSet.noneOf(QueuePairCreateFlag.class);
+    private int sourceQueuePair;
+    private int maxTsoHeader;
+    private RxHash rxHash;
+    private ContextObject sharedReceiveQueue;
+    private ContextObject xrcDomain;
+    private ContextObject indirectionTable;
 
     /**
      * A queue pair that reports sends and receives to one completion queue.
@@ -44,25 +62,87 @@ public final class QueuePairOptions {
      * @throws NullPointerException when an argument is null
      */
     public QueuePairOptions(QueuePairType type, CompletionQueue sendQueue, CompletionQueue receiveQueue) {
-        this.type = Objects.requireNonNull(type, "type");
-        this.sendQueue = Objects.requireNonNull(sendQueue, "send completion queue");
-        this.receiveQueue = Objects.requireNonNull(receiveQueue, "receive completion queue");
+        this(
+                Objects.requireNonNull(type, "type"),
+                Objects.requireNonNull(sendQueue, "send completion queue"),
+                Objects.requireNonNull(receiveQueue, "receive completion queue"),
+                new QueuePairCapabilities(DEFAULT_WORK_REQUESTS, DEFAULT_WORK_REQUESTS, 1, 1, 0));
+    }
+
+    private QueuePairOptions(
+            QueuePairType type, CompletionQueue sendQueue, CompletionQueue receiveQueue, QueuePairCapabilities sizes) {
+        this.type = type;
+        this.sendQueue = sendQueue;
+        this.receiveQueue = receiveQueue;
+        this.sizes = sizes;
+    }
+
+    /**
+     * A queue pair of type {@link QueuePairType#XRC_SEND}, which receives nothing.
+     *
+     * @param sendQueue where it reports sends
+     * @return new options: 16 sends of one segment each
+     * @throws NullPointerException when the queue is null
+     */
+    public static QueuePairOptions xrcSend(CompletionQueue sendQueue) {
+        return new QueuePairOptions(
+                QueuePairType.XRC_SEND,
+                Objects.requireNonNull(sendQueue, "send completion queue"),
+                null,
+                new QueuePairCapabilities(DEFAULT_WORK_REQUESTS, 0, 1, 0, 0));
+    }
+
+    /** One that has no completion queues of its own: of type XRC_RECV, or one that spreads packets over work queues. */
+    static QueuePairOptions withoutQueues(QueuePairType type) {
+        return new QueuePairOptions(type, null, null, new QueuePairCapabilities(0, 0, 0, 0, 0));
     }
 
     QueuePairType type() {
         return type;
     }
 
+    /** Null when it sends nothing. */
     CompletionQueue sendQueue() {
         return sendQueue;
     }
 
+    /** Null when it receives nothing, or by way of other objects. */
     CompletionQueue receiveQueue() {
         return receiveQueue;
     }
 
+    /** Null when it has receives of its own. */
+    ContextObject sharedReceiveQueue() {
+        return sharedReceiveQueue;
+    }
+
+    Set<SendOperation> sendOperations() {
+        return sendOperations;
+    }
+
+    int maxTsoHeader() {
+        return maxTsoHeader;
+    }
+
+    /** All objects that the queue pair will use, besides its protection domain. */
+    List<ContextObject> uses() {
+        List<ContextObject> uses = new ArrayList<>();
+        uses.add(sendQueue);
+        uses.add(receiveQueue);
+        uses.add(sharedReceiveQueue);
+        uses.add(xrcDomain);
+        uses.add(indirectionTable);
+        uses.removeIf(Objects::isNull);
+        return uses;
+    }
+
     QueuePairCapabilities sizes() {
         return sizes;
+    }
+
+    QueuePairOptions sizes(QueuePairCapabilities all) {
+        sizes = all;
+        return this;
     }
 
     private static int checked(String name, int value) {
@@ -152,17 +232,198 @@ public final class QueuePairOptions {
         return this;
     }
 
-    void write(MemorySegment attributes) {
-        ibv_qp_init_attr.send_cq(attributes, MemorySegment.ofAddress(sendQueue.address));
-        ibv_qp_init_attr.recv_cq(attributes, MemorySegment.ofAddress(receiveQueue.address));
+    /**
+     * Adds to what can be posted with {@link ExtendedQueuePair#startWorkRequests}. For
+     * {@link ProtectionDomain#createExtendedQueuePair} only, which needs one at least.
+     *
+     * @param operations what is to be posted
+     * @return this
+     * @throws NullPointerException when one is null
+     */
+    public QueuePairOptions sendOperations(SendOperation... operations) {
+        sendOperations.addAll(Arrays.asList(operations));
+        return this;
+    }
+
+    /**
+     * Adds to how the queue pair behaves.
+     *
+     * @param flags any but {@link QueuePairCreateFlag#SOURCE_QPN}, which {@link #sourceQueuePair} adds
+     * @return this
+     * @throws IllegalArgumentException when SOURCE_QPN is among them
+     * @throws NullPointerException when one is null
+     */
+    public QueuePairOptions createFlags(QueuePairCreateFlag... flags) {
+        List<QueuePairCreateFlag> added = Arrays.asList(flags);
+        if (added.contains(QueuePairCreateFlag.SOURCE_QPN)) {
+            throw new IllegalArgumentException("SOURCE_QPN needs a number: see sourceQueuePair(...)");
+        }
+        createFlags.addAll(added);
+        return this;
+    }
+
+    /**
+     * Sets the number under which a datagram queue pair sends, instead of its own: that of a queue pair through which
+     * the device shares its port with the network stack.
+     *
+     * @param number 24 bits
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairOptions sourceQueuePair(int number) {
+        if (number < 0 || number > MAX_NUMBER) {
+            throw new IllegalArgumentException("a queue pair number has 24 bits: " + number);
+        }
+        sourceQueuePair = number;
+        createFlags.add(QueuePairCreateFlag.SOURCE_QPN);
+        return this;
+    }
+
+    /**
+     * Sets the size of the headers in front of each TCP segment that a
+     * {@link WorkRequestBuilder#sendTso segmented send} makes.
+     *
+     * @param bytes up to 65535
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairOptions maxTsoHeader(int bytes) {
+        if (bytes < 0 || bytes > MAX_HEADER) {
+            throw new IllegalArgumentException("headers have between 0 and " + MAX_HEADER + " bytes, not " + bytes);
+        }
+        maxTsoHeader = bytes;
+        return this;
+    }
+
+    /** Receives come from a queue that several queue pairs share. */
+    QueuePairOptions sharedReceiveQueue(ContextObject queue) {
+        sharedReceiveQueue = queue;
+        return this;
+    }
+
+    /** The domain of a queue pair of type XRC_RECV. */
+    QueuePairOptions xrcDomain(ContextObject domain) {
+        xrcDomain = domain;
+        return this;
+    }
+
+    /** Received packets are spread over the work queues of a table. */
+    QueuePairOptions receiveSideScaling(ContextObject table, RxHash hash) {
+        indirectionTable = table;
+        rxHash = hash;
+        return this;
+    }
+
+    /** Whether ibv_create_qp cannot make it: the other call has to. */
+    boolean needExtendedCall() {
+        return !sendOperations.isEmpty()
+                || !createFlags.isEmpty()
+                || maxTsoHeader > 0
+                || xrcDomain != null
+                || indirectionTable != null
+                || rxHash != null;
+    }
+
+    /**
+     * Checks that nothing is missing which drivers take for granted.
+     *
+     * @throws IllegalArgumentException when something is
+     */
+    void check() {
+        boolean receivesElsewhere = indirectionTable != null || type == QueuePairType.XRC_RECV;
+        if (sendQueue == null && !receivesElsewhere) {
+            throw new IllegalArgumentException("a " + type + " queue pair needs a completion queue for sends");
+        }
+        if (receiveQueue == null && !receivesElsewhere && type != QueuePairType.XRC_SEND) {
+            throw new IllegalArgumentException("a " + type + " queue pair needs a completion queue for receives");
+        }
+        if (type == QueuePairType.XRC_RECV && xrcDomain == null) {
+            throw new IllegalArgumentException("an XRC_RECV queue pair needs an XRC domain");
+        }
+    }
+
+    /** Where to see whether a device has all this. */
+    String capability() {
+        List<String> places = new ArrayList<>();
+        if (maxTsoHeader > 0 || sendOperations.contains(SendOperation.TSO)) {
+            places.add("DeviceAttributes.tsoCapabilities");
+        }
+        if (indirectionTable != null) {
+            places.add("DeviceAttributes.rssCapabilities");
+        }
+        if (createFlags.contains(QueuePairCreateFlag.SCATTER_FCS)
+                || createFlags.contains(QueuePairCreateFlag.CVLAN_STRIPPING)) {
+            places.add("DeviceAttributes.rawPacketCapabilities");
+        }
+        if (createFlags.contains(QueuePairCreateFlag.PCI_WRITE_END_PADDING)) {
+            places.add("DeviceCapability.PCI_WRITE_END_PADDING in DeviceAttributes.capabilities");
+        }
+        if (!sendOperations.isEmpty()) {
+            places.add("the send operations of the driver, which no attribute tells");
+        }
+        if (places.isEmpty() && !createFlags.isEmpty()) {
+            places.add("the documentation of the driver for " + createFlags);
+        }
+        places.add(type.capability());
+        return String.join(", and ", places);
+    }
+
+    /**
+     * Writes a struct ibv_qp_init_attr_ex, which begins as a struct ibv_qp_init_attr does.
+     *
+     * @param protectionDomain its address
+     * @param temporary for what the structure points to
+     */
+    void write(MemorySegment attributes, long protectionDomain, Arena temporary) {
+        ibv_qp_init_attr.send_cq(attributes, pointer(sendQueue));
+        ibv_qp_init_attr.recv_cq(attributes, pointer(receiveQueue));
+        ibv_qp_init_attr.srq(attributes, pointer(sharedReceiveQueue));
         ibv_qp_init_attr.qp_type(attributes, type.code());
         ibv_qp_init_attr.sq_sig_all(attributes, signalAll ? 1 : 0);
         sizes.write(ibv_qp_init_attr.cap(attributes));
+        int mask = 0;
+        if (type != QueuePairType.XRC_RECV) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_PD();
+            ibv_qp_init_attr_ex.pd(attributes, MemorySegment.ofAddress(protectionDomain));
+        }
+        if (xrcDomain != null) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_XRCD();
+            ibv_qp_init_attr_ex.xrcd(attributes, pointer(xrcDomain));
+        }
+        if (!createFlags.isEmpty()) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS();
+            ibv_qp_init_attr_ex.create_flags(attributes, QueuePairCreateFlag.mask(createFlags));
+            ibv_qp_init_attr_ex.source_qpn(attributes, sourceQueuePair);
+        }
+        if (maxTsoHeader > 0) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_MAX_TSO_HEADER();
+            ibv_qp_init_attr_ex.max_tso_header(attributes, (short) maxTsoHeader);
+        }
+        if (indirectionTable != null) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_IND_TABLE();
+            ibv_qp_init_attr_ex.rwq_ind_tbl(attributes, pointer(indirectionTable));
+        }
+        if (rxHash != null) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_RX_HASH();
+            rxHash.write(ibv_qp_init_attr_ex.rx_hash_conf(attributes), temporary);
+        }
+        if (!sendOperations.isEmpty()) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS();
+            ibv_qp_init_attr_ex.send_ops_flags(attributes, SendOperation.mask(sendOperations));
+        }
+        ibv_qp_init_attr_ex.comp_mask(attributes, mask);
     }
 
-    /** Type and sizes. */
+    private static MemorySegment pointer(ContextObject object) {
+        return object == null ? MemorySegment.NULL : MemorySegment.ofAddress(object.address);
+    }
+
+    /** Type, sizes, and what goes beyond a plain queue pair. */
     @Override
     public String toString() {
-        return type + ", " + sizes;
+        return type + ", " + sizes
+                + (sendOperations.isEmpty() ? "" : ", to post " + sendOperations)
+                + (createFlags.isEmpty() ? "" : ", " + createFlags)
+                + (rxHash == null ? "" : ", " + rxHash);
     }
 }

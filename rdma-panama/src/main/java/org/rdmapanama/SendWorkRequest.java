@@ -2,11 +2,14 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Collection;
 import java.util.Objects;
+import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
@@ -48,6 +51,22 @@ public final class SendWorkRequest {
     private static final long UD_AH = WR + ibv_send_wr.wr.ud.ah$offset();
     private static final long UD_REMOTE_QPN = WR + ibv_send_wr.wr.ud.remote_qpn$offset();
     private static final long UD_REMOTE_QKEY = WR + ibv_send_wr.wr.ud.remote_qkey$offset();
+    private static final long INVALIDATE_RKEY = ibv_send_wr.invalidate_rkey$offset();
+    private static final long XRC_REMOTE_SRQN = ibv_send_wr.qp_type$offset()
+            + ibv_send_wr.qp_type.xrc$offset()
+            + ibv_send_wr.qp_type.xrc.remote_srqn$offset();
+    private static final long BIND = ibv_send_wr.bind_mw$offset();
+    private static final long BIND_MW = BIND + ibv_send_wr.bind_mw.mw$offset();
+    private static final long BIND_RKEY = BIND + ibv_send_wr.bind_mw.rkey$offset();
+    private static final long BIND_INFO = BIND + ibv_send_wr.bind_mw.bind_info$offset();
+    private static final long BIND_INFO_MR = BIND_INFO + ibv_mw_bind_info.mr$offset();
+    private static final long BIND_INFO_ADDR = BIND_INFO + ibv_mw_bind_info.addr$offset();
+    private static final long BIND_INFO_LENGTH = BIND_INFO + ibv_mw_bind_info.length$offset();
+    private static final long BIND_INFO_ACCESS = BIND_INFO + ibv_mw_bind_info.mw_access_flags$offset();
+    private static final long TSO_HDR = ibv_send_wr.tso$offset() + ibv_send_wr.tso.hdr$offset();
+    private static final long TSO_HDR_SZ = ibv_send_wr.tso$offset() + ibv_send_wr.tso.hdr_sz$offset();
+    private static final long TSO_MSS = ibv_send_wr.tso$offset() + ibv_send_wr.tso.mss$offset();
+    private static final int MAX_SHORT = 0xffff;
     private static final int SEND = rdma_h.IBV_WR_SEND();
     private static final int SEND_WITH_IMM = rdma_h.IBV_WR_SEND_WITH_IMM();
     private static final int RDMA_WRITE = rdma_h.IBV_WR_RDMA_WRITE();
@@ -55,10 +74,15 @@ public final class SendWorkRequest {
     private static final int RDMA_READ = rdma_h.IBV_WR_RDMA_READ();
     private static final int ATOMIC_CMP_AND_SWP = rdma_h.IBV_WR_ATOMIC_CMP_AND_SWP();
     private static final int ATOMIC_FETCH_AND_ADD = rdma_h.IBV_WR_ATOMIC_FETCH_AND_ADD();
+    private static final int SEND_WITH_INV = rdma_h.IBV_WR_SEND_WITH_INV();
+    private static final int LOCAL_INV = rdma_h.IBV_WR_LOCAL_INV();
+    private static final int BIND_WINDOW = rdma_h.IBV_WR_BIND_MW();
+    private static final int TSO = rdma_h.IBV_WR_TSO();
     private static final int SIGNALED = rdma_h.IBV_SEND_SIGNALED();
     private static final int SOLICITED = rdma_h.IBV_SEND_SOLICITED();
     private static final int FENCE = rdma_h.IBV_SEND_FENCE();
     private static final int INLINE = rdma_h.IBV_SEND_INLINE();
+    private static final int IP_CSUM = rdma_h.IBV_SEND_IP_CSUM();
 
     private final VerbsArena arena;
     private final MemorySegment struct;
@@ -70,6 +94,14 @@ public final class SendWorkRequest {
     private AddressHandle addressHandle;
 
     private boolean inline;
+
+    /** What a bind points to, or null. */
+    private ContextObject window;
+
+    private MemoryRegion boundRegion;
+
+    /** Keeps the header of a segmented send from being collected. */
+    private MemorySegment header;
 
     private SendWorkRequest(VerbsArena arena, int maxSegments) {
         this.arena = arena;
@@ -127,7 +159,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest send() {
-        struct.set(JAVA_INT, OPCODE, SEND);
+        begin(SEND);
         return this;
     }
 
@@ -138,8 +170,119 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest sendWithImmediate(int immediate) {
-        struct.set(JAVA_INT, OPCODE, SEND_WITH_IMM);
+        begin(SEND_WITH_IMM);
         struct.set(NETWORK_INT, IMM_DATA, immediate);
+        return this;
+    }
+
+    /** What the operation before pointed to is nothing to this one. */
+    private void begin(int opcode) {
+        struct.set(JAVA_INT, OPCODE, opcode);
+        struct.set(JAVA_INT, IMM_DATA, 0);
+        window = null;
+        boundRegion = null;
+        header = null;
+    }
+
+    /**
+     * Makes this a SEND_WITH_INV: as {@link #send()}, and before the receive completes the peer's device takes away one
+     * of the peer's remote keys.
+     *
+     * @param rkey a remote key of the peer, of a memory window of type 2
+     * @return this
+     */
+    public SendWorkRequest sendWithInvalidate(int rkey) {
+        begin(SEND_WITH_INV);
+        struct.set(JAVA_INT, INVALIDATE_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Makes this a LOCAL_INV: takes away a remote key of this side. It has no segments.
+     *
+     * @param rkey a remote key of this side, of a memory window of type 2
+     * @return this
+     */
+    public SendWorkRequest localInvalidate(int rkey) {
+        begin(LOCAL_INV);
+        struct.set(JAVA_INT, INVALIDATE_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Makes this a BIND_MW: peers may reach a part of a region through a window. It has no segments.
+     *
+     * @param memoryWindow of type 2, in the queue pair's protection domain
+     * @param rkey the new remote key: the upper 24 bits are those of the window's key
+     * @param region in the same protection domain, registered with {@link AccessFlag#MW_BIND}
+     * @param offset where the part begins in the region, in bytes
+     * @param length how long it is, in bytes
+     * @param access what peers may do
+     * @throws IndexOutOfBoundsException when the part is not inside the region
+     * @throws IllegalArgumentException when the window or the region belongs to another arena
+     */
+    SendWorkRequest bindMemoryWindow(
+            ContextObject memoryWindow,
+            int rkey,
+            MemoryRegion region,
+            long offset,
+            long length,
+            Collection<AccessFlag> access) {
+        if (memoryWindow.arena != arena || region.arena != arena) {
+            throw new IllegalArgumentException("a window and its region belong to the arena of the work request");
+        }
+        long start = region.addressOf(offset, length);
+        begin(BIND_WINDOW);
+        window = memoryWindow;
+        boundRegion = region;
+        struct.set(JAVA_LONG, BIND_MW, memoryWindow.address);
+        struct.set(JAVA_INT, BIND_RKEY, rkey);
+        struct.set(JAVA_LONG, BIND_INFO_MR, region.address);
+        struct.set(JAVA_LONG, BIND_INFO_ADDR, start);
+        struct.set(JAVA_LONG, BIND_INFO_LENGTH, length);
+        struct.set(JAVA_INT, BIND_INFO_ACCESS, AccessFlag.mask(access));
+        return this;
+    }
+
+    /**
+     * Makes this a TSO: the data is cut into TCP segments, each behind a copy of the headers. For raw packets and
+     * datagrams, on devices that have it.
+     *
+     * @param headers all headers up to that of TCP, at most as long as {@link QueuePairOptions#maxTsoHeader} says; read
+     *     when this is posted
+     * @param maxSegmentSize data of one segment in bytes, 1 to 65535
+     * @return this
+     * @throws IllegalArgumentException when the headers are on the heap, of another arena, or longer than 65535 bytes, or
+     *     the size is out of range
+     */
+    public SendWorkRequest tso(MemorySegment headers, int maxSegmentSize) {
+        if (!headers.isNative()
+                || !(arena.owns(headers) || RegistrableMemory.livesAsLongAsReferenced(headers.scope()))) {
+            throw new IllegalArgumentException("headers are native memory of this arena, which nobody can free");
+        }
+        if (headers.byteSize() > MAX_SHORT) {
+            throw new IllegalArgumentException("headers have at most " + MAX_SHORT + " bytes: " + headers.byteSize());
+        }
+        if (maxSegmentSize < 1 || maxSegmentSize > MAX_SHORT) {
+            throw new IllegalArgumentException(
+                    "a segment has between 1 and " + MAX_SHORT + " bytes, not " + maxSegmentSize);
+        }
+        begin(TSO);
+        header = headers;
+        struct.set(JAVA_LONG, TSO_HDR, headers.address());
+        struct.set(JAVA_SHORT, TSO_HDR_SZ, (short) headers.byteSize());
+        struct.set(JAVA_SHORT, TSO_MSS, (short) maxSegmentSize);
+        return this;
+    }
+
+    /**
+     * Says which shared receive queue of the peer takes a message, on a queue pair of type XRC_SEND.
+     *
+     * @param number the peer's shared receive queue
+     * @return this
+     */
+    public SendWorkRequest xrcSharedReceiveQueue(int number) {
+        struct.set(JAVA_INT, XRC_REMOTE_SRQN, number);
         return this;
     }
 
@@ -151,7 +294,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest rdmaWrite(long remoteAddress, int rkey) {
-        struct.set(JAVA_INT, OPCODE, RDMA_WRITE);
+        begin(RDMA_WRITE);
         return remote(remoteAddress, rkey);
     }
 
@@ -165,7 +308,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest rdmaWriteWithImmediate(long remoteAddress, int rkey, int immediate) {
-        struct.set(JAVA_INT, OPCODE, RDMA_WRITE_WITH_IMM);
+        begin(RDMA_WRITE_WITH_IMM);
         struct.set(NETWORK_INT, IMM_DATA, immediate);
         return remote(remoteAddress, rkey);
     }
@@ -178,7 +321,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest rdmaRead(long remoteAddress, int rkey) {
-        struct.set(JAVA_INT, OPCODE, RDMA_READ);
+        begin(RDMA_READ);
         return remote(remoteAddress, rkey);
     }
 
@@ -213,7 +356,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest compareAndSwap(long remoteAddress, int rkey, long expected, long desired) {
         addressHandle = null;
-        struct.set(JAVA_INT, OPCODE, ATOMIC_CMP_AND_SWP);
+        begin(ATOMIC_CMP_AND_SWP);
         struct.set(JAVA_LONG, ATOMIC_REMOTE_ADDR, remoteAddress);
         struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, expected);
         struct.set(JAVA_LONG, ATOMIC_SWAP, desired);
@@ -232,7 +375,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest fetchAndAdd(long remoteAddress, int rkey, long delta) {
         addressHandle = null;
-        struct.set(JAVA_INT, OPCODE, ATOMIC_FETCH_AND_ADD);
+        begin(ATOMIC_FETCH_AND_ADD);
         struct.set(JAVA_LONG, ATOMIC_REMOTE_ADDR, remoteAddress);
         struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, delta);
         struct.set(JAVA_INT, ATOMIC_RKEY, rkey);
@@ -259,8 +402,11 @@ public final class SendWorkRequest {
     /**
      * Checks this and all that is chained behind against the sizes of a queue pair. Drivers are not careful here: some
      * report too many segments as a full queue, and some copy inline data of any length.
+     *
+     * @return whether one points to objects that must not be closed meanwhile; datagrams not counted, which all do
      */
-    void checkFits(QueuePairCapabilities sizes) {
+    boolean checkFits(QueuePairCapabilities sizes, int maxTsoHeader) {
+        boolean pointing = false;
         for (SendWorkRequest request = this; request != null; request = request.next) {
             request.segments.checkFits(sizes.maxSendSegments());
             if (request.inline && request.segments.totalLength() > sizes.maxInlineData()) {
@@ -268,10 +414,32 @@ public final class SendWorkRequest {
                         + " bytes inline, and the queue pair takes " + sizes.maxInlineData()
                         + ": see QueuePairOptions.maxInlineData");
             }
+            if (request.header != null && request.header.byteSize() > maxTsoHeader) {
+                throw new IllegalArgumentException(request + " has " + request.header.byteSize()
+                        + " bytes of headers, and the queue pair takes " + maxTsoHeader
+                        + ": see QueuePairOptions.maxTsoHeader");
+            }
+            pointing |= request.window != null;
+        }
+        return pointing;
+    }
+
+    /** Keeps open what this points to, until {@link #release}. */
+    void hold(QueuePair queuePair) {
+        if (queuePair.type() == QueuePairType.UD) {
+            holdAddressHandle(queuePair.protectionDomain());
+        } else if (window != null) {
+            window.enter();
+            try {
+                boundRegion.enter();
+            } catch (IllegalStateException closed) {
+                window.exit();
+                throw closed;
+            }
         }
     }
 
-    void holdAddressHandle(ProtectionDomain protectionDomain) {
+    private void holdAddressHandle(ProtectionDomain protectionDomain) {
         if (addressHandle == null || addressHandle.protectionDomain != protectionDomain) {
             throw new IllegalArgumentException(
                     "a datagram needs an address handle of the queue pair's protection domain: see to(...)");
@@ -279,8 +447,13 @@ public final class SendWorkRequest {
         addressHandle.enter();
     }
 
-    void releaseAddressHandle() {
-        addressHandle.exit();
+    void release(QueuePair queuePair) {
+        if (queuePair.type() == QueuePairType.UD) {
+            addressHandle.exit();
+        } else if (window != null) {
+            boundRegion.exit();
+            window.exit();
+        }
     }
 
     /**
@@ -323,6 +496,17 @@ public final class SendWorkRequest {
     public SendWorkRequest inline(boolean on) {
         inline = on;
         return flag(INLINE, on);
+    }
+
+    /**
+     * Sets whether the device computes the checksums of IPv4, TCP and UDP. For raw packets and datagrams, on devices
+     * that have it.
+     *
+     * @param on true to compute them
+     * @return this
+     */
+    public SendWorkRequest ipChecksum(boolean on) {
+        return flag(IP_CSUM, on);
     }
 
     private SendWorkRequest flag(int bit, boolean on) {
