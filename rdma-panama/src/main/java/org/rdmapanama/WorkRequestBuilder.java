@@ -650,6 +650,29 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Adds a slice of a region, behind the parts added before.
+     *
+     * @param region where the data is, or goes
+     * @param slice a slice of the region's memory
+     * @return this
+     * @throws IndexOutOfBoundsException when the slice is not inside the region
+     * @throws IllegalArgumentException when the slice is on the heap, the region belongs to another arena, or the queue
+     *     pair takes no further segment
+     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
+     *     data or has inline data already, or the region is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_wr_set_sge
+     * @verb ibv_wr_set_sge_list
+     */
+    public WorkRequestBuilder segment(MemoryRegion region, MemorySegment slice) {
+        if (!slice.isNative()) {
+            throw new IllegalArgumentException("a segment on the heap is no slice of " + region);
+        }
+        return segment(region, slice.address() - region.address(), slice.byteSize());
+    }
+
+    /**
      * Adds inline data, behind that added before. It is copied: its memory is free at once. For sends and writes only.
      *
      * @param data any memory, also on the heap

@@ -36,6 +36,11 @@ class CodesTest {
         check(QueuePairState.class, QueuePairState::code, QueuePairState::of);
         check(QueuePairType.class, QueuePairType::code, QueuePairType::of);
         check(TransportType.class, TransportType::code, TransportType::of);
+        check(SendOperation.class, SendOperation::code, SendOperation::of);
+        check(QueuePairCreateFlag.class, QueuePairCreateFlag::code, QueuePairCreateFlag::of);
+        check(WorkRequestOpcode.class, WorkRequestOpcode::code, WorkRequestOpcode::of);
+        check(FlushLevel.class, FlushLevel::code, FlushLevel::of);
+        check(RxHashFunction.class, RxHashFunction::code, RxHashFunction::of);
     }
 
     @Test
@@ -59,6 +64,20 @@ class CodesTest {
         }
         assertEquals(0, AccessFlag.mask(Set.of()));
         assertEquals(AccessFlag.LOCAL_WRITE.code() | AccessFlag.REMOTE_READ.code(), 5);
+    }
+
+    @Test
+    void shouldHaveABitForEachFlagOfAQueuePair() {
+        assertEquals(
+                SendOperation.values().length,
+                Integer.bitCount(SendOperation.mask(EnumSet.allOf(SendOperation.class))));
+        assertEquals(
+                QueuePairCreateFlag.values().length,
+                Integer.bitCount(QueuePairCreateFlag.mask(EnumSet.allOf(QueuePairCreateFlag.class))));
+        assertEquals(RxHashField.values().length, Long.bitCount(RxHashField.mask(EnumSet.allOf(RxHashField.class))));
+        assertEquals(1L << 31, RxHashField.INNER.code());
+        assertEquals(EnumSet.allOf(DataInOrder.class), DataInOrder.ofMask(3));
+        assertEquals(Set.of(), DataInOrder.ofMask(0));
     }
 
     @Test

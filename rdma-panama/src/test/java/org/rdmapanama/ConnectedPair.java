@@ -59,6 +59,7 @@ final class ConnectedPair implements AutoCloseable {
         private int segments = 4;
         private int inline;
         private boolean signalAll;
+        private SendOperation[] sendOperations = {};
         private int queueEntries = 128;
         private ConnectOptions optionsOfA = LabDevices.connectOptions();
         private ConnectOptions optionsOfB = LabDevices.connectOptions();
@@ -112,6 +113,16 @@ final class ConnectedPair implements AutoCloseable {
             return this;
         }
 
+        /** Both queue pairs are extended ones. */
+        Setup extended(SendOperation... operations) {
+            sendOperations = operations;
+            return this;
+        }
+
+        boolean isExtended() {
+            return sendOperations.length > 0;
+        }
+
         Setup connectA(ConnectOptions options) {
             optionsOfA = options;
             return this;
@@ -145,7 +156,8 @@ final class ConnectedPair implements AutoCloseable {
                     .maxReceiveWorkRequests(receives)
                     .maxSegments(segments, segments)
                     .maxInlineData(inline)
-                    .signalAll(signalAll);
+                    .signalAll(signalAll)
+                    .sendOperations(sendOperations);
         }
 
         ConnectedPair open() {

@@ -28,7 +28,9 @@ final class Side {
         domain = context.allocateProtectionDomain();
         channel = context.createCompletionChannel();
         queue = context.createCompletionQueue(setup.queueEntries(), channel, 0);
-        queuePair = domain.createQueuePair(setup.options(queue));
+        queuePair = setup.isExtended()
+                ? domain.createExtendedQueuePair(setup.options(queue))
+                : domain.createQueuePair(setup.options(queue));
         memory = arena.allocate(setup.bufferSize(), 4096);
         region = domain.register(memory, setup.access());
         batch = new WorkCompletions(arena, BATCH);
@@ -43,6 +45,11 @@ final class Side {
     ReceiveWorkRequest receiveRequest(long id, long offset, long length) {
         ReceiveWorkRequest request = ReceiveWorkRequest.allocate(arena, 4).id(id);
         return length == 0 ? request : request.add(region, offset, length);
+    }
+
+    /** Starts a batch on an extended queue pair: signaled, until told otherwise. */
+    WorkRequestBuilder batch() {
+        return ((ExtendedQueuePair) queuePair).startWorkRequests().signaled(true);
     }
 
     void post(SendWorkRequest request) {
