@@ -209,6 +209,7 @@ class ExtendedQueuePairLabTest {
             assertEquals(QueuePair.POSTED, batch.complete());
         }
         pair.b.await().is(CompletionOpcode.BIND_MW, 100);
+        window.bound(rkey);
     }
 
     @Test

@@ -29,7 +29,7 @@ import org.rdmapanama.ffm.verbs.ibv_send_wr;
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class QueuePairVerbsLabTest {
-    private final VerbsArena arena = VerbsArena.ofConfined();
+    private final VerbsArena arena = VerbsArena.ofShared();
     private final RecordingProvider recording = RecordingProvider.of(LabDevices.first());
     private final Context context = Context.open(arena, LabDevices.first(), () -> recording);
     private final ProtectionDomain domain = context.allocateProtectionDomain();
@@ -296,6 +296,7 @@ class QueuePairVerbsLabTest {
             pair.a.await().is(CompletionOpcode.SEND, 4);
             pair.b.await().is(CompletionOpcode.RECV, 3);
 
+            window.bound(rkey);
             int second = (rkey & 0xffff_ff00) | ((rkey + 1) & 0xff);
             pair.b.post(bind.bindMemoryWindow(window, second, pair.b.region, 0, 64, Set.of(AccessFlag.REMOTE_WRITE)));
             pair.b.await().is(CompletionOpcode.BIND_MW, 1);

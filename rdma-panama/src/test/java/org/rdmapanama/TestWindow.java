@@ -24,6 +24,11 @@ final class TestWindow extends ContextObject {
         return (rkey & 0xffff_ff00) | ((rkey + 1) & 0xff);
     }
 
+    /** What a program has to note once a bind has completed: Soft-RoCE's driver takes the next bind's old key from there. */
+    void bound(int rkey) {
+        ibv_mw.rkey(Native.struct(address, ibv_mw.layout()), rkey);
+    }
+
     @Override
     int destroy() {
         return provider.deallocateMemoryWindow(address);
