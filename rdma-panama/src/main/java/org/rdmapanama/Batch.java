@@ -68,6 +68,12 @@ final class Batch {
         STATE.setRelease(this, FREE);
     }
 
+    /** Ends a batch of the calling thread, and lets no further one begin. */
+    void endForGood() {
+        thread = null;
+        STATE.setRelease(this, SHUT);
+    }
+
     /**
      * Begins a call that must not fall into a batch.
      *

@@ -1,6 +1,8 @@
 package org.rdmapanama;
 
+import java.util.Objects;
 import java.util.function.IntSupplier;
+import java.util.stream.Stream;
 
 /**
  * The completion queues that something reports to. When it goes, or starts anew, a driver may clear them of its
@@ -12,10 +14,14 @@ final class ClearedQueues {
     /** Which of them are held for closing. Guarded by the arena's lock. */
     private final boolean[] held;
 
-    /** Of queues that may be the same. */
-    ClearedQueues(CompletionQueue... queues) {
+    private ClearedQueues(CompletionQueue[] queues) {
         this.queues = queues;
         held = new boolean[queues.length];
+    }
+
+    /** Of queues that may be the same, or null. */
+    static ClearedQueues of(CompletionQueue... queues) {
+        return new ClearedQueues(Stream.of(queues).filter(Objects::nonNull).distinct().toArray(CompletionQueue[]::new));
     }
 
     /**
@@ -55,9 +61,6 @@ final class ClearedQueues {
         if (first == queues.length) {
             return verb.getAsInt();
         }
-        if (isBefore(first)) {
-            return call(first + 1, verb);
-        }
         boolean begun = queues[first].beginClearing();
         try {
             return call(first + 1, verb);
@@ -66,14 +69,5 @@ final class ClearedQueues {
                 queues[first].endCall();
             }
         }
-    }
-
-    private boolean isBefore(int index) {
-        for (int i = 0; i < index; i++) {
-            if (queues[i].equals(queues[index])) {
-                return true;
-            }
-        }
-        return false;
     }
 }

@@ -36,6 +36,9 @@ public final class MemoryWindow extends ContextObject {
     private final MemorySegment struct;
     private volatile int rkey;
 
+    /** Of a batch that is being made. */
+    private int bindingKey;
+
     /** Where it may be bound, so that it is forgotten there when it goes. */
     private final Set<MemoryRegion> regions = ConcurrentHashMap.newKeySet(2);
 
@@ -174,16 +177,39 @@ public final class MemoryWindow extends ContextObject {
         rkey = ibv_mw.rkey(struct);
     }
 
-    /**
-     * Holds this and a region open while a driver follows pointers to them, and remembers that they may be bound
-     * together from then on.
-     */
-    void hold(QueuePair queuePair, MemoryRegion region) {
+    void requireSameDomain(QueuePair queuePair, MemoryRegion region) {
         if (protectionDomain != queuePair.protectionDomain() || protectionDomain != region.protectionDomain()) {
             throw new IllegalArgumentException(
                     "a window, its region and the queue pair must be of the same protection domain: " + this + ", "
                             + region + ", " + queuePair);
         }
+    }
+
+    /** Notes the key of a binding that was given to a driver, but not posted yet. */
+    void binding(int key) {
+        bindingKey = key;
+    }
+
+    /** The binding noted last has been posted. */
+    void bindingPosted() {
+        try {
+            enter();
+        } catch (IllegalStateException closed) {
+            return;
+        }
+        try {
+            bound(bindingKey);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Holds this and a region open while a driver follows pointers to them, and remembers that they may be bound
+     * together from then on.
+     */
+    void hold(QueuePair queuePair, MemoryRegion region) {
+        requireSameDomain(queuePair, region);
         enter();
         try {
             region.enter();

@@ -99,6 +99,22 @@ public final class MemoryWindowBinding {
         return access.contains(AccessFlag.ZERO_BASED) ? 0 : start;
     }
 
+    /** Checks that a work request can bind a window of type 2 so. */
+    void checkFits(MemoryWindow window, int rkey) {
+        window.checkOpen();
+        region.checkOpen();
+        if (window.type() != MemoryWindowType.TYPE_2) {
+            throw new IllegalArgumentException("QueuePair.bind is for " + window);
+        }
+        if (window.protectionDomain() != region.protectionDomain()) {
+            throw new IllegalArgumentException(window + " and " + region + " are of two protection domains");
+        }
+        if (byteSize == 0) {
+            throw new IllegalArgumentException("a window of type 2 is unbound by localInvalidate, not by length 0");
+        }
+        window.checkKey(rkey);
+    }
+
     /** Writes a {@code struct ibv_mw_bind_info}. */
     void write(MemorySegment struct, long at) {
         struct.set(JAVA_LONG, at + MR, region.address);

@@ -477,10 +477,15 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      *
      * @param options type, completion queues and sizes
      * @return a new one
-     * @throws IllegalArgumentException when a completion queue is missing or belongs to another context
-     * @throws IllegalStateException when this or a completion queue is closed
+     * @throws IllegalArgumentException when an object that the type needs is missing or belongs to another context, or
+     *     when {@linkplain QueuePairOptions#sendOperations send operations} are asked for
+     * @throws IllegalStateException when this or an object among the options is closed
      * @throws WrongThreadException when the arena is confined to another thread
-     * @throws VerbsException when the verb fails, for example because a size exceeds the device
+     * @throws UnsupportedVerbException when the device does not have such queue pairs
+     * @throws VerbsException when the verb fails otherwise, for example because a size exceeds the device
+     *
+     * @verb ibv_create_qp
+     * @verb ibv_create_qp_ex
      */
     public QueuePair createQueuePair(QueuePairOptions options) {
         return QueuePair.create(this, options);
@@ -518,6 +523,26 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      */
     public WorkQueue createWorkQueue(WorkQueueOptions options) {
         return WorkQueue.create(this, options);
+    }
+
+    /**
+     * Makes a queue pair whose sends can also be posted call by call; see ibv_create_qp_ex(3). It starts in state RESET.
+     *
+     * @param options type, completion queues, sizes, and the {@linkplain QueuePairOptions#sendOperations operations} that
+     *     are to be posted, one at least
+     * @return a new one
+     * @throws IllegalArgumentException when an object that the type needs is missing or belongs to another context, or
+     *     when there are no send operations
+     * @throws IllegalStateException when this or an object among the options is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws UnsupportedVerbException when the device does not have such queue pairs, or not all of the operations
+     * @throws VerbsException when the verb fails otherwise, for example because a size exceeds the device
+     *
+     * @verb ibv_create_qp_ex
+     * @verb ibv_qp_to_qp_ex
+     */
+    public ExtendedQueuePair createExtendedQueuePair(QueuePairOptions options) {
+        return ExtendedQueuePair.createExtended(this, options);
     }
 
     /**

@@ -14,10 +14,13 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
+import org.rdmapanama.ffm.verbs.ibv_ece;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
@@ -34,7 +37,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may post to one queue pair; the device
  * orders what they post.
  */
-public final class QueuePair extends ContextObject {
+public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /** What posting returns when all was posted. */
     public static final int POSTED = 0;
 
@@ -42,6 +45,7 @@ public final class QueuePair extends ContextObject {
     public static final int QUEUE_FULL = -12;
 
     private static final int MAX_PSN = 0xff_ffff;
+    private static final String ECE_CAPABILITY = "a driver that knows enhanced connection establishment, such as mlx5";
 
     private final ProtectionDomain protectionDomain;
     private final QueuePairType type;
@@ -49,8 +53,10 @@ public final class QueuePair extends ContextObject {
     private final CompletionQueue receiveQueue;
     private final ClearedQueues clearedQueues;
     private final SharedReceiveQueue sharedReceiveQueue;
-    private final boolean hasReceiveQueue;
     private final QueuePairCapabilities capabilities;
+    private final int maxTsoHeader;
+    private final boolean takesSends;
+    private final boolean takesReceives;
     private final int number;
     private final MemorySegment struct;
 
@@ -62,6 +68,7 @@ public final class QueuePair extends ContextObject {
 
     /** Windows of type 2 that were bound through this. */
     final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet(2);
+
     /** What this is attached to. Guarded by the arena's lock. */
     private final Set<Group> groups = new LinkedHashSet<>();
 
@@ -69,17 +76,23 @@ public final class QueuePair extends ContextObject {
     private Endpoint localEndpoint;
     private int localGidIndex;
 
-    private QueuePair(
-            ProtectionDomain protectionDomain, QueuePairOptions options, long address, QueuePairCapabilities granted) {
-        super(protectionDomain.context, address, parents(protectionDomain, options));
+    QueuePair(
+            Context context,
+            ProtectionDomain protectionDomain,
+            QueuePairOptions options,
+            long address,
+            QueuePairCapabilities granted) {
+        super(context, address, parents(context, protectionDomain, options));
         this.protectionDomain = protectionDomain;
         type = options.type();
         sendQueue = options.sendQueue();
         receiveQueue = options.receiveQueue();
-        clearedQueues = new ClearedQueues(sendQueue, receiveQueue);
+        clearedQueues = ClearedQueues.of(sendQueue, receiveQueue);
         sharedReceiveQueue = options.sharedReceiveQueue();
-        hasReceiveQueue = options.hasReceiveQueue();
         capabilities = granted;
+        maxTsoHeader = options.maxTsoHeader();
+        takesSends = sendQueue != null;
+        takesReceives = options.hasReceiveQueue();
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
         firstNotPosted = arena.allocate(JAVA_LONG, 2);
@@ -87,35 +100,206 @@ public final class QueuePair extends ContextObject {
         notReceived = notSent + JAVA_LONG.byteSize();
     }
 
-    private static VerbsObject[] parents(ProtectionDomain protectionDomain, QueuePairOptions options) {
-        List<VerbsObject> parents = new ArrayList<>(options.uses());
-        parents.add(protectionDomain);
-        return parents.toArray(new VerbsObject[0]);
+    private static VerbsObject[] parents(Context context, ProtectionDomain protectionDomain, QueuePairOptions options) {
+        Set<VerbsObject> parents = new LinkedHashSet<>(options.uses());
+        if (protectionDomain != null) {
+            parents.add(protectionDomain);
+        }
+        if (parents.isEmpty()) {
+            parents.add(context);
+        }
+        return parents.toArray(VerbsObject[]::new);
+    }
+
+    /** Makes the Java object for a native one. */
+    @FunctionalInterface
+    interface Wrapper<T extends QueuePair> {
+        T wrap(long address, QueuePairCapabilities granted);
     }
 
     static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options) {
-        options.uses().forEach(protectionDomain::requireSameContext);
+        if (!options.sendOperations().isEmpty()) {
+            throw new IllegalArgumentException("what is to post " + options.sendOperations()
+                    + " is an extended queue pair: see ProtectionDomain.createExtendedQueuePair");
+        }
+        return create(
+                protectionDomain,
+                options,
+                (qp, granted) -> new QueuePair(protectionDomain.context, protectionDomain, options, qp, granted));
+    }
+
+    static <T extends QueuePair> T create(
+            ProtectionDomain protectionDomain, QueuePairOptions options, Wrapper<T> wrapper) {
+        List<ContextObject> uses = options.uses();
+        uses.forEach(protectionDomain::requireSameContext);
+        Context context = protectionDomain.context;
+        boolean extended = options.needsExtendedCall();
+        String verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
-            options.write(attributes);
-            return protectionDomain.context.create(
-                    options.isExtended() ? "ibv_create_qp_ex" : "ibv_create_qp",
+            options.write(attributes, protectionDomain.address, temporary);
+            return context.create(
+                    verb,
                     options.toString(),
-                    errno -> cureOfCreate(protectionDomain.context, errno),
-                    options.type().capability(),
+                    errno -> cureOfCreate(context, errno),
+                    options.capability(),
                     () -> {
                         protectionDomain.checkOpen();
-                        options.uses().forEach(VerbsObject::checkOpen);
-                        return options.isExtended()
-                                ? protectionDomain.provider.createExtendedQueuePair(attributes.address())
-                                : protectionDomain.provider.createQueuePair(
-                                        protectionDomain.address, attributes.address());
+                        uses.forEach(ContextObject::checkOpen);
+                        return extended
+                                ? context.provider().createExtendedQueuePair(attributes.address())
+                                : context.provider().createQueuePair(protectionDomain.address, attributes.address());
                     },
-                    qp -> new QueuePair(
-                            protectionDomain,
-                            options,
-                            qp,
-                            QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
+                    qp -> wrapper.wrap(qp, QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
+        } catch (VerbsException e) {
+            throw explained(context, options, verb, e);
+        }
+    }
+
+    /** A device without these types may say EINVAL. */
+    private static RuntimeException explained(
+            Context context, QueuePairOptions options, String verb, VerbsException e) {
+        boolean xrc = options.type() == QueuePairType.XRC_SEND || options.type() == QueuePairType.XRC_RECV;
+        boolean unknown = xrc && (context.queryDevice().deviceCapabilityFlags() & rdma_h.IBV_DEVICE_XRC()) == 0;
+        return unknown && e.errno() == Errno.EINVAL.number
+                ? new UnsupportedVerbException(
+                        verb, e.errno(), context.deviceName(), options.toString(), options.capability())
+                : e;
+    }
+
+    /**
+     * Makes a queue pair for one that other code of this process has made.
+     *
+     * @param protectionDomain the protection domain that it was made in
+     * @param sendQueue where its sends complete
+     * @param receiveQueue where its receives complete; null when it was made without, as those of type XRC_SEND are
+     * @param nativeAddress address of the {@code struct ibv_qp}
+     * @param ownership whether closing this object ends the native one
+     * @return the queue pair
+     * @throws IllegalArgumentException when the address is 0 or has an object already, when the native queue pair
+     *     belongs to another protection domain or to other completion queues, or when its shared receive queue has no
+     *     object
+     * @throws NullPointerException when another argument is null
+     * @throws VerbsException when the queue pair cannot be queried
+     * @throws IllegalStateException when the protection domain or a completion queue is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static QueuePair ofNativeAddress(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            long nativeAddress,
+            Ownership ownership) {
+        return wrap(
+                protectionDomain,
+                sendQueue,
+                receiveQueue,
+                nativeAddress,
+                ownership,
+                options -> new QueuePair(
+                        protectionDomain.context, protectionDomain, options, nativeAddress, options.sizes()));
+    }
+
+    /** Makes an object of what a native queue pair was made with. */
+    @FunctionalInterface
+    interface OptionsMapper<T extends QueuePair> {
+        T map(QueuePairOptions options);
+    }
+
+    static <T extends QueuePair> T wrap(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            long nativeAddress,
+            Ownership ownership,
+            OptionsMapper<T> wrapper) {
+        protectionDomain.requireSameContext(sendQueue);
+        if (receiveQueue != null) {
+            protectionDomain.requireSameContext(receiveQueue);
+        }
+        Context context = protectionDomain.context;
+        return context.wrap(nativeAddress, ownership, qp -> {
+            protectionDomain.checkOpen();
+            sendQueue.checkOpen();
+            if (receiveQueue != null) {
+                receiveQueue.checkOpen();
+            }
+            MemorySegment struct = Native.struct(qp, ibv_qp.layout());
+            requireSame(protectionDomain, ibv_qp.pd(struct));
+            requireSame(sendQueue, ibv_qp.send_cq(struct));
+            requireSame(receiveQueue, ibv_qp.recv_cq(struct));
+            return wrapper.map(QueuePairOptions.ofExisting(
+                    queryInitial(context, qp),
+                    sendQueue,
+                    receiveQueue,
+                    sharedReceiveQueueAt(context, ibv_qp.srq(struct).address())));
+        });
+    }
+
+    private static void requireSame(ContextObject expected, MemorySegment pointer) {
+        if (pointer.address() != (expected == null ? 0 : expected.address)) {
+            throw new IllegalArgumentException("the native queue pair does not belong to "
+                    + (expected == null ? "a receive queue that is null" : expected));
+        }
+    }
+
+    private static SharedReceiveQueue sharedReceiveQueueAt(Context context, long address) {
+        if (address == 0) {
+            return null;
+        }
+        if (context.objectAt(address) instanceof SharedReceiveQueue queue) {
+            return queue;
+        }
+        throw new IllegalArgumentException("the native queue pair takes its receives from a shared receive queue that"
+                + " has no object: make one first, with SharedReceiveQueue.ofNativeAddress");
+    }
+
+    /**
+     * Makes a queue pair for one of type XRC_RECV that other code of this process has made or opened.
+     *
+     * @param domain the XRC domain that it belongs to
+     * @param nativeAddress address of the {@code struct ibv_qp}
+     * @param ownership whether closing this object ends the native one
+     * @return the queue pair
+     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the domain is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static QueuePair ofNativeAddress(XrcDomain domain, long nativeAddress, Ownership ownership) {
+        Context context = domain.context;
+        return context.wrap(nativeAddress, ownership, qp -> {
+            domain.checkOpen();
+            QueuePairOptions options = QueuePairOptions.xrcReceive(domain);
+            return new QueuePair(context, null, options, qp, options.sizes());
+        });
+    }
+
+    /** For {@link XrcDomain#openQueuePair}. */
+    static QueuePair open(XrcDomain xrcDomain, int number) {
+        if (number < 0 || number > MAX_PSN) {
+            throw new IllegalArgumentException("a queue pair number has 24 bits: " + number);
+        }
+        Context context = xrcDomain.context;
+        QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_qp_open_attr.layout());
+            ibv_qp_open_attr.comp_mask(
+                    attributes,
+                    rdma_h.IBV_QP_OPEN_ATTR_NUM() | rdma_h.IBV_QP_OPEN_ATTR_XRCD() | rdma_h.IBV_QP_OPEN_ATTR_TYPE());
+            ibv_qp_open_attr.qp_num(attributes, number);
+            ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
+            ibv_qp_open_attr.qp_type(attributes, options.type().code());
+            return context.create(
+                    "ibv_open_qp",
+                    "number " + number,
+                    null,
+                    options.type().capability(),
+                    () -> {
+                        xrcDomain.checkOpen();
+                        return context.provider().openQueuePair(attributes.address());
+                    },
+                    qp -> new QueuePair(context, null, options, qp, options.sizes()));
         }
     }
 
@@ -137,7 +321,7 @@ public final class QueuePair extends ContextObject {
      *
      * @return 24 bits
      */
-    public int number() {
+    public final int number() {
         return number;
     }
 
@@ -146,7 +330,7 @@ public final class QueuePair extends ContextObject {
      *
      * @return the type
      */
-    public QueuePairType type() {
+    public final QueuePairType type() {
         return type;
     }
 
@@ -155,34 +339,34 @@ public final class QueuePair extends ContextObject {
      *
      * @return at least what was asked for
      */
-    public QueuePairCapabilities capabilities() {
+    public final QueuePairCapabilities capabilities() {
         return capabilities;
     }
 
     /**
      * The protection domain that this belongs to.
      *
-     * @return the protection domain
+     * @return the protection domain; null for a queue pair that was opened through an XRC domain
      */
-    public ProtectionDomain protectionDomain() {
+    public final ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
     /**
      * Where sends complete.
      *
-     * @return the completion queue
+     * @return the completion queue; null when this sends nothing
      */
-    public CompletionQueue sendQueue() {
+    public final CompletionQueue sendQueue() {
         return sendQueue;
     }
 
     /**
      * Where receives complete.
      *
-     * @return the completion queue
+     * @return the completion queue; null when this receives nothing, or through other objects
      */
-    public CompletionQueue receiveQueue() {
+    public final CompletionQueue receiveQueue() {
         return receiveQueue;
     }
 
@@ -191,7 +375,7 @@ public final class QueuePair extends ContextObject {
      *
      * @return the shared receive queue, or null
      */
-    public SharedReceiveQueue sharedReceiveQueue() {
+    public final SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
 
@@ -203,7 +387,7 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public QueuePairState state() {
+    public final QueuePairState state() {
         enter();
         try {
             return QueuePairState.of(ibv_qp.state(struct));
@@ -220,8 +404,10 @@ public final class QueuePair extends ContextObject {
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_query_qp
      */
-    public QueuePairAttributes query(QueuePairAttribute... wanted) {
+    public final QueuePairAttributes query(QueuePairAttribute... wanted) {
         Set<QueuePairAttribute> asked = EnumSet.complementOf(EnumSet.of(QueuePairAttribute.RATE_LIMIT));
         if (wanted.length > 0) {
             asked.clear();
@@ -242,17 +428,50 @@ public final class QueuePair extends ContextObject {
     }
 
     /**
+     * Asks the device what this was made with; see ibv_query_qp(3).
+     *
+     * @return type and sizes
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_query_qp
+     */
+    public final QueuePairInitialAttributes queryInitial() {
+        enter();
+        try {
+            return queryInitial(context, address);
+        } finally {
+            exit();
+        }
+    }
+
+    private static QueuePairInitialAttributes queryInitial(Context context, long queuePair) {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
+            MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
+            int result = context.provider()
+                    .queryQueuePair(queuePair, attributes.address(), QueuePairAttribute.CAP.code(), initial.address());
+            context.check("ibv_query_qp", result, "the initial attributes of a queue pair", null);
+            return QueuePairInitialAttributes.read(initial);
+        }
+    }
+
+    /**
      * Changes attributes, above all the state; see ibv_modify_qp(3).
      *
      * @param attributes what to change, and which
      * @throws IllegalArgumentException when the transition is not legal, an attribute that it needs is missing, or one
      *     is given that it does not take; the message names them
      * @throws VerbsException when the verb fails
-     * @throws IllegalStateException when this is closed; or when the new state is RESET or ERR and another thread has a
-     *     batch open on a completion queue of this and does not end it within two seconds
+     * @throws IllegalStateException when this is closed, or a {@link ExtendedQueuePair#startWorkRequests batch} is open;
+     *     or when the new state is RESET or ERR and another thread has a batch open on a completion queue of this and
+     *     does not end it within two seconds
      * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_modify_qp
      */
-    public void modify(QueuePairAttributes attributes) {
+    public final void modify(QueuePairAttributes attributes) {
         // iWARP has states, but attributes of its own: its driver checks them.
         if (context.transportType() != TransportType.IWARP) {
             QueuePairTransitions.check(type, state(), attributes);
@@ -262,7 +481,14 @@ public final class QueuePair extends ContextObject {
             attributes.write(encoded);
             enter();
             try {
-                int result = modifyNow(encoded.address(), attributes);
+                // Drivers reset the queue under the batch that is being written.
+                beginCall();
+                int result;
+                try {
+                    result = modifyNow(encoded.address(), attributes);
+                } finally {
+                    endCall();
+                }
                 if (result < 0) {
                     throw new VerbsException("ibv_modify_qp", -result, this + ", " + attributes, cureOfModify(-result));
                 }
@@ -301,7 +527,7 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public Endpoint localEndpoint() {
+    public final Endpoint localEndpoint() {
         return localEndpoint == null ? localEndpoint(new ConnectOptions()) : localEndpoint;
     }
 
@@ -315,9 +541,10 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public Endpoint localEndpoint(ConnectOptions options) {
+    public final Endpoint localEndpoint(ConnectOptions options) {
         PortAttributes port = requireUp(options.port());
-        int gidIndex = chooseGid(options, port);
+        // Raw packets bring addresses of their own.
+        int gidIndex = type == QueuePairType.RAW_PACKET ? options.gidIndex() : chooseGid(options, port);
         Gid gid =
                 gidIndex < 0 ? Gid.ZERO : context.gid(options.port(), gidIndex).gid();
         localOptions = options;
@@ -367,16 +594,17 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public void initialize() {
+    public final void initialize() {
         localEndpoint();
-        QueuePairAttributes attributes = new QueuePairAttributes()
-                .state(QueuePairState.INIT)
-                .pkeyIndex(localOptions.pkeyIndex())
-                .port(localOptions.port());
-        if (type == QueuePairType.UD) {
-            attributes.qkey(localOptions.qkey());
-        } else {
-            attributes.accessFlags(remoteAccess(localOptions, context.queryDevice()));
+        QueuePairAttributes attributes =
+                new QueuePairAttributes().state(QueuePairState.INIT).port(localOptions.port());
+        switch (type) {
+            case RAW_PACKET -> {}
+            case UD -> attributes.pkeyIndex(localOptions.pkeyIndex()).qkey(localOptions.qkey());
+            default ->
+                attributes
+                        .pkeyIndex(localOptions.pkeyIndex())
+                        .accessFlags(remoteAccess(localOptions, context.queryDevice()));
         }
         modify(attributes);
     }
@@ -399,14 +627,15 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public void connect(Endpoint remote) {
+    public final void connect(Endpoint remote) {
         Objects.requireNonNull(remote, "remote");
-        if (type != QueuePairType.RC && type != QueuePairType.UC) {
+        if (!hasPeer()) {
             throw new IllegalArgumentException("a " + type + " queue pair has no single peer: activate it instead");
         }
         Endpoint local = localEndpoint();
         ConnectOptions options = localOptions;
-        boolean reliable = type == QueuePairType.RC;
+        boolean initiates = type == QueuePairType.RC || type == QueuePairType.XRC_SEND;
+        boolean answers = type == QueuePairType.RC || type == QueuePairType.XRC_RECV;
         PortAttributes port = requireUp(options.port());
         DeviceAttributes device = context.queryDevice();
 
@@ -418,7 +647,7 @@ public final class QueuePair extends ContextObject {
                 .destinationQueuePair(remote.queuePairNumber())
                 .receivePsn(remote.packetSequenceNumber())
                 .addressVector(pathTo(remote));
-        if (reliable) {
+        if (answers) {
             receiving
                     .maxReadAtomicAsTarget(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsTarget()))
                     .minRnrTimer(options.minRnrTimer());
@@ -427,13 +656,22 @@ public final class QueuePair extends ContextObject {
 
         QueuePairAttributes sending =
                 new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(local.packetSequenceNumber());
-        if (reliable) {
-            sending.timeout(options.timeout())
-                    .retryCount(options.retryCount())
+        if (initiates || answers) {
+            sending.timeout(options.timeout());
+        }
+        if (initiates) {
+            sending.retryCount(options.retryCount())
                     .rnrRetry(options.rnrRetry())
                     .maxReadAtomicAsInitiator(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsInitiator()));
         }
         modify(sending);
+    }
+
+    private boolean hasPeer() {
+        return switch (type) {
+            case RC, UC, XRC_SEND, XRC_RECV -> true;
+            case UD, RAW_PACKET, DRIVER -> false;
+        };
     }
 
     /** Some devices refuse the flag for what they cannot do. */
@@ -460,8 +698,7 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public AddressVector pathTo(Endpoint remote) {
-        checkOpen();
+    public final AddressVector pathTo(Endpoint remote) {
         localEndpoint();
         return new AddressVector(
                 localOptions.port(),
@@ -476,22 +713,23 @@ public final class QueuePair extends ContextObject {
     }
 
     /**
-     * Makes a datagram queue pair ready, with what {@link #localEndpoint()} was made with: takes it from RESET or INIT
+     * Makes a queue pair for datagrams or raw packets ready, with what {@link #localEndpoint()} was made with: takes it from RESET or INIT
      * through RTR to RTS.
      *
-     * @throws IllegalArgumentException when this is no datagram queue pair, or is in another state than RESET or INIT
+     * @throws IllegalArgumentException when this is of another type, or is in another state than RESET or INIT
      * @throws VerbsException when a verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public void activate() {
-        if (type != QueuePairType.UD) {
+    public final void activate() {
+        if (type != QueuePairType.UD && type != QueuePairType.RAW_PACKET) {
             throw new IllegalArgumentException("a " + type + " queue pair needs a peer: connect it instead");
         }
         Endpoint local = localEndpoint();
         initializeIfReset();
         modify(new QueuePairAttributes().state(QueuePairState.RTR));
-        modify(new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(local.packetSequenceNumber()));
+        QueuePairAttributes sending = new QueuePairAttributes().state(QueuePairState.RTS);
+        modify(type == QueuePairType.UD ? sending.sendPsn(local.packetSequenceNumber()) : sending);
     }
 
     /**
@@ -503,69 +741,67 @@ public final class QueuePair extends ContextObject {
      * @param first the work request, with whatever is {@link SendWorkRequest#next chained} behind it
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
      *     {@link #firstNotSent} tells from where
-     * @throws IllegalArgumentException when the work request belongs to another arena, has more segments or more inline
-     *     data than this queue pair takes, or is a datagram without an address handle of this protection domain
+     * @throws IllegalArgumentException when the work request belongs to another arena, has more segments, more inline
+     *     data or a longer header than this queue pair takes, or is a datagram without an address handle of this
+     *     protection domain
      * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic;
      *     those before it in the chain are posted
-     * @throws IllegalStateException when this, or a datagram's address handle, is closed
+     * @throws IllegalStateException when this, or what a work request points to (an address handle, a memory window), is
+     *     closed; when this is of a type that sends nothing; or when a {@link ExtendedQueuePair#startWorkRequests batch}
+     *     is open on this
      * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_post_send
      */
-    public int postSend(SendWorkRequest first) {
+    public final int postSend(SendWorkRequest first) {
         enter();
         try {
-            long chain = first.address(arena);
-            first.checkFits(capabilities);
-            if (first.bindsWindows()) {
-                return postBindings(first);
+            beginCall();
+            try {
+                return post(first);
+            } finally {
+                endCall();
             }
-            if (type == QueuePairType.UD) {
-                return postDatagrams(first);
-            }
-            int result = provider.postSend(address, chain, notSent);
-            return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_send", result);
         } finally {
             exit();
         }
     }
 
-    /** Drivers follow the pointer to an address handle when they post: none may be missing, or go meanwhile. */
-    private int postDatagrams(SendWorkRequest first) {
-        SendWorkRequest held = first;
-        try {
-            for (SendWorkRequest request = first; request != null; request = request.next()) {
-                request.holdAddressHandle(protectionDomain);
-                held = request.next();
-            }
-            int result = provider.postSend(address, first.address(arena), notSent);
-            return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_send", result);
-        } finally {
-            for (SendWorkRequest request = first; request != held; request = request.next()) {
-                request.releaseAddressHandle();
-            }
+    private int post(SendWorkRequest first) {
+        if (!takesSends) {
+            throw new IllegalStateException(this + " sends nothing");
         }
+        long chain = first.address(arena);
+        boolean binding = first.checkFits(capabilities, maxTsoHeader);
+        if (binding) {
+            requireConnected();
+        }
+        if (binding || type == QueuePairType.UD) {
+            return postHolding(first, chain);
+        }
+        return postedOrFull("ibv_post_send", provider.postSend(address, chain, notSent));
     }
 
-    /** Drivers follow the pointers to a window and its region when they post: neither may go meanwhile. */
-    private int postBindings(SendWorkRequest first) {
-        requireConnected();
+    /** Drivers follow the pointers to other objects when they post: none may be missing, or go meanwhile. */
+    private int postHolding(SendWorkRequest first, long chain) {
         SendWorkRequest held = first;
         try {
             for (SendWorkRequest request = first; request != null; request = request.next()) {
-                request.holdWindow(this);
+                request.hold(this);
                 held = request.next();
             }
-            firstNotPosted.setAtIndex(JAVA_LONG, 0, first.address(arena));
-            int result = provider.postSend(address, first.address(arena), notSent);
+            firstNotPosted.setAtIndex(JAVA_LONG, 0, chain);
+            int result = provider.postSend(address, chain, notSent);
             long bad = result == 0 ? 0 : firstNotPosted.getAtIndex(JAVA_LONG, 0);
             for (SendWorkRequest request = first;
                     request != null && request.address(arena) != bad;
                     request = request.next()) {
-                request.windowBound();
+                request.posted();
             }
-            return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_send", result);
+            return postedOrFull("ibv_post_send", result);
         } finally {
             for (SendWorkRequest request = first; request != held; request = request.next()) {
-                request.releaseWindow();
+                request.release(this);
             }
         }
     }
@@ -597,7 +833,7 @@ public final class QueuePair extends ContextObject {
      * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_bind_mw
      */
-    public int bind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
+    public final int bind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
         if (window.type() != MemoryWindowType.TYPE_1) {
             throw new IllegalArgumentException("SendWorkRequest.bindMemoryWindow is for " + window);
         }
@@ -642,16 +878,18 @@ public final class QueuePair extends ContextObject {
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
      * @throws IllegalStateException when this is closed, or takes its receives from a shared receive queue
      * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_post_recv
      */
-    public int postReceive(ReceiveWorkRequest first) {
+    public final int postReceive(ReceiveWorkRequest first) {
         enter();
         try {
-            if (!hasReceiveQueue) {
+            if (!takesReceives) {
                 throw noReceiveQueue();
             }
             first.checkFits(capabilities);
             int result = provider.postReceive(address, first.address(arena), notReceived);
-            return result == 0 || result == QUEUE_FULL ? result : refused("ibv_post_recv", result);
+            return postedOrFull("ibv_post_recv", result);
         } finally {
             exit();
         }
@@ -661,11 +899,6 @@ public final class QueuePair extends ContextObject {
     private IllegalStateException noReceiveQueue() {
         return new IllegalStateException(this + " has no receive queue of its own: post to the shared receive queue,"
                 + " with SharedReceiveQueue.postReceive");
-    }
-
-    /** Whether receives are posted to this itself. */
-    boolean hasReceiveQueue() {
-        return hasReceiveQueue;
     }
 
     /**
@@ -690,7 +923,7 @@ public final class QueuePair extends ContextObject {
      *
      * @verb ibv_attach_mcast
      */
-    public void attachMulticast(Gid group, int lid) {
+    public final void attachMulticast(Gid group, int lid) {
         multicast(new Group(group, lid), true);
     }
 
@@ -708,7 +941,7 @@ public final class QueuePair extends ContextObject {
      *
      * @verb ibv_detach_mcast
      */
-    public void detachMulticast(Gid group, int lid) {
+    public final void detachMulticast(Gid group, int lid) {
         multicast(new Group(group, lid), false);
     }
 
@@ -787,13 +1020,21 @@ public final class QueuePair extends ContextObject {
      *
      * @verb ibv_create_flow
      */
-    public Flow createFlow(FlowRule rule) {
+    public final Flow createFlow(FlowRule rule) {
         return Flow.create(this, rule);
     }
 
-    private int refused(String verb, int result) {
+    private int postedOrFull(String verb, int result) {
+        if (result == POSTED || result == QUEUE_FULL) {
+            return result;
+        }
+        throw refused(verb, result);
+    }
+
+    /** What to throw when posting failed. */
+    final VerbsException refused(String verb, int result) {
         QueuePairState state = QueuePairState.of(ibv_qp.state(struct));
-        throw new VerbsException(verb, -result, this + " in state " + state, cureOfPost(state, -result));
+        return new VerbsException(verb, -result, this + " in state " + state, cureOfPost(state, -result));
     }
 
     private static String cureOfPost(QueuePairState state, int errno) {
@@ -814,7 +1055,7 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public SendWorkRequest firstNotSent(SendWorkRequest first) {
+    public final SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
         long bad = firstNotPosted.getAtIndex(JAVA_LONG, 0);
         SendWorkRequest request = Objects.requireNonNull(first, "first");
@@ -832,7 +1073,7 @@ public final class QueuePair extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
+    public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         long bad = firstNotPosted.getAtIndex(JAVA_LONG, 1);
         ReceiveWorkRequest request = Objects.requireNonNull(first, "first");
@@ -840,6 +1081,138 @@ public final class QueuePair extends ContextObject {
             request = request.next();
         }
         return request;
+    }
+
+    /**
+     * Asks for the options of enhanced connection establishment; see ibv_query_ece(3). To agree with a peer, each side
+     * sends its options to the other, and {@link #setEce sets} what came.
+     *
+     * @return the options that this device has, or that were accepted
+     * @throws UnsupportedVerbException when the driver knows none
+     * @throws VerbsException when the verb fails otherwise
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_query_ece
+     */
+    public final Ece queryEce() {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment ece = temporary.allocate(ibv_ece.layout());
+            enter();
+            try {
+                context.check("ibv_query_ece", provider.queryEce(address, ece.address()), toString(), ECE_CAPABILITY);
+            } finally {
+                exit();
+            }
+            return new Ece(ibv_ece.vendor_id(ece), ibv_ece.options(ece), ibv_ece.comp_mask(ece));
+        }
+    }
+
+    /**
+     * Sets the options of enhanced connection establishment, which the following transitions use; see ibv_set_ece(3).
+     *
+     * @param options what the peer has
+     * @return what this side accepted
+     * @throws UnsupportedVerbException when the driver knows no options, or the vendor is 0
+     * @throws VerbsException when the verb fails otherwise
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_set_ece
+     */
+    public final Ece setEce(Ece options) {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment ece = temporary.allocate(ibv_ece.layout());
+            ibv_ece.vendor_id(ece, options.vendorId());
+            ibv_ece.options(ece, options.options());
+            ibv_ece.comp_mask(ece, options.compMask());
+            enter();
+            try {
+                context.check(
+                        "ibv_set_ece", provider.setEce(address, ece.address()), this + ", " + options, ECE_CAPABILITY);
+            } finally {
+                exit();
+            }
+            return new Ece(ibv_ece.vendor_id(ece), ibv_ece.options(ece), ibv_ece.comp_mask(ece));
+        }
+    }
+
+    /**
+     * Limits how fast this sends; see ibv_modify_qp_rate_limit(3). A queue pair must be in state RTS.
+     *
+     * @param limit the rate, and how it is kept
+     * @throws UnsupportedVerbException when the device has no packet pacing
+     * @throws VerbsException when the verb fails otherwise, for example for a rate that the device does not have
+     * @throws IllegalStateException when this is closed, or a {@link ExtendedQueuePair#startWorkRequests batch} is open
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_modify_qp_rate_limit
+     */
+    public final void modifyRateLimit(RateLimit limit) {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_qp_rate_limit_attr.layout());
+            ibv_qp_rate_limit_attr.rate_limit(attributes, limit.kilobitsPerSecond());
+            ibv_qp_rate_limit_attr.max_burst_sz(attributes, limit.maxBurstBytes());
+            ibv_qp_rate_limit_attr.typical_pkt_sz(attributes, (short) limit.typicalPacketBytes());
+            enter();
+            try {
+                beginCall();
+                try {
+                    context.check(
+                            "ibv_modify_qp_rate_limit",
+                            provider.modifyRateLimit(address, attributes.address()),
+                            this + ", " + limit,
+                            "DeviceAttributes.packetPacing");
+                } finally {
+                    endCall();
+                }
+            } finally {
+                exit();
+            }
+        }
+    }
+
+    /**
+     * Asks whether what an operation of the peer brings becomes visible here in order, so that a program may watch for
+     * the last byte; see ibv_query_qp_data_in_order(3). It holds for memory that was not registered with
+     * {@link AccessFlag#RELAXED_ORDERING}, and is only ever promised on x86. The answer may change when this is
+     * connected.
+     *
+     * @param opcode what the peer does, such as RDMA_WRITE; SEND tells of this side's receives
+     * @return what is promised, empty when nothing is
+     * @throws NullPointerException when the opcode is null
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_query_qp_data_in_order
+     */
+    public final Set<DataInOrder> queryDataInOrder(WorkRequestOpcode opcode) {
+        int code = opcode.code();
+        enter();
+        try {
+            int result = provider.queryDataInOrder(address, code, rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS());
+            check("ibv_query_qp_data_in_order", result);
+            return DataInOrder.ofMask(result);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Begins a call that an open batch of an extended queue pair rules out. Plain queue pairs have no batches. */
+    void beginCall() {}
+
+    /** Ends what {@link #beginCall} began. */
+    void endCall() {}
+
+    /** Whether a receive can be posted to this, and would complete in its completion queue. */
+    final boolean takesReceives() {
+        return takesReceives && capabilities.maxReceiveWorkRequests() > 0;
+    }
+
+    /** Whether a send can be posted to this without saying where it goes. */
+    final boolean takesSendsToItsPeer() {
+        return takesSends && hasPeer() && capabilities.maxSendWorkRequests() > 0;
     }
 
     private void check(String verb, int result) {
@@ -908,7 +1281,7 @@ public final class QueuePair extends ContextObject {
 
     /** Type, number and device. */
     @Override
-    public String toString() {
+    public final String toString() {
         return type + " queue pair " + number + " of " + context;
     }
 }

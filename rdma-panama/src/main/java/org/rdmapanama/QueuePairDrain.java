@@ -68,11 +68,12 @@ final class QueuePairDrain {
     private void begin(QueuePair queuePair) {
         queues.add(queuePair.sendQueue());
         queues.add(queuePair.receiveQueue());
+        // Some types have one only, or none.
+        queues.remove(null);
         Marker receive = receiveMarker(queuePair);
         // Before the error state: drivers that share the receive queue with the kernel flush it once.
         // What is posted to a shared receive queue stays there, for other queue pairs.
-        boolean settled =
-                !queuePair.hasReceiveQueue() || queuePair.capabilities().maxReceiveWorkRequests() == 0 || post(receive);
+        boolean settled = !queuePair.takesReceives() || post(receive);
         if (!queuePair.fail()) {
             // The device is gone, or so broken that nothing will complete: there is nothing to wait for.
             posted.remove(receive.workRequest().address());
@@ -81,8 +82,7 @@ final class QueuePairDrain {
         if (!settled) {
             waiting.add(receive);
         }
-        boolean connected = queuePair.type() == QueuePairType.RC || queuePair.type() == QueuePairType.UC;
-        if (connected && queuePair.capabilities().maxSendWorkRequests() > 0) {
+        if (queuePair.takesSendsToItsPeer()) {
             waiting.add(sendMarker(queuePair));
         }
         // Completions of unsignaled sends come out now: a queue that many share would overrun if nobody read it.

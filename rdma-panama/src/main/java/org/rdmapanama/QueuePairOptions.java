@@ -1,15 +1,20 @@
 package org.rdmapanama;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Stream;
+import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
- * What a queue pair is to be, {@code struct ibv_qp_init_attr}; see ibv_create_qp(3).
+ * What a queue pair is to be, {@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}; see
+ * ibv_create_qp(3) and ibv_create_qp_ex(3).
  *
  * <p>{@snippet :
  * QueuePair qp = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue).maxSendWorkRequests(64));
@@ -20,15 +25,22 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  */
 public final class QueuePairOptions {
     private static final int DEFAULT_WORK_REQUESTS = 16;
+    private static final int MAX_NUMBER = 0xff_ffff;
+    private static final int MAX_HEADER = 0xffff;
 
     private final QueuePairType type;
     private final CompletionQueue sendQueue;
     private final CompletionQueue receiveQueue;
-    private QueuePairCapabilities sizes =
-            new QueuePairCapabilities(DEFAULT_WORK_REQUESTS, DEFAULT_WORK_REQUESTS, 1, 1, 0);
+    private QueuePairCapabilities sizes;
     private boolean signalAll;
+    private final Set<SendOperation> sendOperations = EnumSet.noneOf(SendOperation.class);
+    private final Set<QueuePairCreateFlag> createFlags = EnumSet.noneOf(QueuePairCreateFlag.class);
+    private int sourceQueuePair;
+    private int maxTsoHeader;
+    private RxHash rxHash;
     private SharedReceiveQueue sharedReceiveQueue;
     private XrcDomain xrcDomain;
+    private ReceiveIndirectionTable indirectionTable;
 
     /**
      * A queue pair that reports sends and receives to one completion queue.
@@ -36,6 +48,7 @@ public final class QueuePairOptions {
      * @param type its transport service
      * @param queue where it reports
      * @throws NullPointerException when an argument is null
+     * @throws IllegalArgumentException when the type is XRC_SEND or XRC_RECV: see {@link #xrcSend} and {@link #xrcReceive}
      */
     public QueuePairOptions(QueuePairType type, CompletionQueue queue) {
         this(type, queue, queue);
@@ -48,23 +61,143 @@ public final class QueuePairOptions {
      * @param sendQueue where it reports sends
      * @param receiveQueue where it reports receives
      * @throws NullPointerException when an argument is null
+     * @throws IllegalArgumentException when the type is XRC_SEND or XRC_RECV: see {@link #xrcSend} and {@link #xrcReceive}
      */
     public QueuePairOptions(QueuePairType type, CompletionQueue sendQueue, CompletionQueue receiveQueue) {
-        this.type = Objects.requireNonNull(type, "type");
-        this.sendQueue = Objects.requireNonNull(sendQueue, "send completion queue");
-        this.receiveQueue = Objects.requireNonNull(receiveQueue, "receive completion queue");
+        this(
+                requireBothWays(type),
+                Objects.requireNonNull(sendQueue, "send completion queue"),
+                Objects.requireNonNull(receiveQueue, "receive completion queue"),
+                new QueuePairCapabilities(DEFAULT_WORK_REQUESTS, DEFAULT_WORK_REQUESTS, 1, 1, 0));
+    }
+
+    private static QueuePairType requireBothWays(QueuePairType type) {
+        return switch (Objects.requireNonNull(type, "type")) {
+            case XRC_SEND -> throw new IllegalArgumentException("XRC_SEND receives nothing: see QueuePairOptions.xrcSend");
+            case XRC_RECV ->
+                throw new IllegalArgumentException("XRC_RECV has no queues: see QueuePairOptions.xrcReceive");
+            default -> type;
+        };
+    }
+
+    private QueuePairOptions(
+            QueuePairType type, CompletionQueue sendQueue, CompletionQueue receiveQueue, QueuePairCapabilities sizes) {
+        this.type = type;
+        this.sendQueue = sendQueue;
+        this.receiveQueue = receiveQueue;
+        this.sizes = sizes;
+    }
+
+    /**
+     * A queue pair of type {@link QueuePairType#XRC_SEND}, which receives nothing.
+     *
+     * @param sendQueue where it reports sends
+     * @return new options: 16 sends of one segment each
+     * @throws NullPointerException when the queue is null
+     */
+    public static QueuePairOptions xrcSend(CompletionQueue sendQueue) {
+        return new QueuePairOptions(
+                QueuePairType.XRC_SEND,
+                Objects.requireNonNull(sendQueue, "send completion queue"),
+                null,
+                new QueuePairCapabilities(DEFAULT_WORK_REQUESTS, 0, 1, 0, 0));
+    }
+
+    /**
+     * A queue pair of type {@link QueuePairType#XRC_RECV}. It has no queues at all: each message names the shared receive
+     * queue of the domain that it goes to, and completes in the completion queue of that.
+     *
+     * @param domain what it shares with the shared receive queues that messages may name
+     * @return new options
+     * @throws NullPointerException when the domain is null
+     */
+    public static QueuePairOptions xrcReceive(XrcDomain domain) {
+        QueuePairOptions options = withoutQueues(QueuePairType.XRC_RECV);
+        options.xrcDomain = Objects.requireNonNull(domain, "XRC domain");
+        return options;
+    }
+
+    /**
+     * A queue pair that only receives, and spreads what it receives over work queues: receive side scaling. Receives are
+     * posted to the work queues.
+     *
+     * @param type RAW_PACKET or UD: see {@link RssCapabilities#queuePairTypes}
+     * @param table the work queues
+     * @param hash which of them takes a packet
+     * @return new options
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalArgumentException when the type is one of connections
+     */
+    public static QueuePairOptions receiveSideScaling(
+            QueuePairType type, ReceiveIndirectionTable table, RxHash hash) {
+        if (type != QueuePairType.RAW_PACKET && type != QueuePairType.UD && type != QueuePairType.DRIVER) {
+            throw new IllegalArgumentException("a " + Objects.requireNonNull(type, "type")
+                    + " queue pair receives for itself: RAW_PACKET and UD ones can spread what comes");
+        }
+        QueuePairOptions options = withoutQueues(type);
+        options.indirectionTable = Objects.requireNonNull(table, "indirection table");
+        options.rxHash = Objects.requireNonNull(hash, "hash");
+        return options;
+    }
+
+    private static QueuePairOptions withoutQueues(QueuePairType type) {
+        return new QueuePairOptions(type, null, null, new QueuePairCapabilities(0, 0, 0, 0, 0));
+    }
+
+    /** What an existing queue pair is: a receive queue may be null where the type has none. */
+    static QueuePairOptions ofExisting(
+            QueuePairInitialAttributes initial,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            SharedReceiveQueue sharedReceiveQueue) {
+        QueuePairOptions options =
+                new QueuePairOptions(initial.type(), sendQueue, receiveQueue, initial.capabilities());
+        options.sharedReceiveQueue = sharedReceiveQueue;
+        return options;
     }
 
     QueuePairType type() {
         return type;
     }
 
+    /** Null when it sends nothing. */
     CompletionQueue sendQueue() {
         return sendQueue;
     }
 
+    /** Null when it receives nothing, or by way of other objects. */
     CompletionQueue receiveQueue() {
         return receiveQueue;
+    }
+
+    /** Null when it has receives of its own. */
+    SharedReceiveQueue sharedReceiveQueue() {
+        return sharedReceiveQueue;
+    }
+
+    /** Whether receives are posted to such a queue pair itself. */
+    boolean hasReceiveQueue() {
+        return receiveQueue != null && sharedReceiveQueue == null;
+    }
+
+    Set<SendOperation> sendOperations() {
+        return sendOperations;
+    }
+
+    int maxTsoHeader() {
+        return maxTsoHeader;
+    }
+
+    /** All objects that the queue pair will use, besides its protection domain. */
+    List<ContextObject> uses() {
+        List<ContextObject> uses = new ArrayList<>();
+        uses.add(sendQueue);
+        uses.add(receiveQueue);
+        uses.add(sharedReceiveQueue);
+        uses.add(xrcDomain);
+        uses.add(indirectionTable);
+        uses.removeIf(Objects::isNull);
+        return uses;
     }
 
     QueuePairCapabilities sizes() {
@@ -165,62 +298,128 @@ public final class QueuePairOptions {
      * @param queue where to take them from, or null for a receive queue of its own
      * @return this
      * @throws IllegalArgumentException when this is of a type whose messages name their queue, or that receives none:
-     *     XRC_RECV and XRC_SEND
+     *     XRC_RECV and XRC_SEND; or when it spreads what it receives over work queues
      */
     public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
         if (queue != null && (type == QueuePairType.XRC_SEND || type == QueuePairType.XRC_RECV)) {
             throw new IllegalArgumentException(
                     "a " + type + " queue pair has no receives: a message names the shared receive queue it goes to");
         }
+        if (queue != null && indirectionTable != null) {
+            throw new IllegalArgumentException("what this queue pair receives goes to the work queues of its table");
+        }
         sharedReceiveQueue = queue;
         return this;
     }
 
     /**
-     * Sets the domain of an XRC_RECV queue pair, which such a one needs. Neither the protection domain nor the
-     * completion queues matter to it: those of the shared receive queues do.
+     * Adds to what can be posted with {@link ExtendedQueuePair#startWorkRequests}. For
+     * {@link ProtectionDomain#createExtendedQueuePair} only, which needs one at least.
      *
-     * @param domain what it shares with the shared receive queues that messages may name
+     * @param operations what is to be posted
      * @return this
-     * @throws IllegalArgumentException when this is of another type
+     * @throws NullPointerException when one is null
      */
-    public QueuePairOptions xrcDomain(XrcDomain domain) {
-        if (type != QueuePairType.XRC_RECV) {
-            throw new IllegalArgumentException("a " + type + " queue pair has no XRC domain: only XRC_RECV has");
-        }
-        xrcDomain = domain;
+    public QueuePairOptions sendOperations(SendOperation... operations) {
+        sendOperations.addAll(Arrays.asList(operations));
         return this;
     }
 
-    SharedReceiveQueue sharedReceiveQueue() {
-        return sharedReceiveQueue;
-    }
-
-    /** Whether ibv_create_qp cannot make it. */
-    boolean isExtended() {
-        return xrcDomain != null;
-    }
-
-    /** Whether receives are posted to such a queue pair itself. */
-    boolean hasReceiveQueue() {
-        return sharedReceiveQueue == null && type != QueuePairType.XRC_SEND && type != QueuePairType.XRC_RECV;
-    }
-
-    /** What such a queue pair uses beyond its protection domain. */
-    List<ContextObject> uses() {
-        return Stream.of(sendQueue, receiveQueue, sharedReceiveQueue, xrcDomain)
-                .filter(Objects::nonNull)
-                .toList();
-    }
-
-    /** Into a zeroed {@code struct ibv_qp_init_attr_ex}, which begins as a {@code struct ibv_qp_init_attr} does. */
-    void write(MemorySegment attributes) {
-        if (type == QueuePairType.XRC_RECV) {
-            writeXrcReceive(attributes);
-            return;
+    /**
+     * Adds to how the queue pair behaves.
+     *
+     * @param flags any but {@link QueuePairCreateFlag#SOURCE_QPN}, which {@link #sourceQueuePair} adds
+     * @return this
+     * @throws IllegalArgumentException when SOURCE_QPN is among them
+     * @throws NullPointerException when one is null
+     */
+    public QueuePairOptions createFlags(QueuePairCreateFlag... flags) {
+        List<QueuePairCreateFlag> added = Arrays.asList(flags);
+        if (added.contains(QueuePairCreateFlag.SOURCE_QPN)) {
+            throw new IllegalArgumentException("SOURCE_QPN needs a number: see sourceQueuePair(...)");
         }
-        ibv_qp_init_attr.send_cq(attributes, MemorySegment.ofAddress(sendQueue.address));
-        ibv_qp_init_attr.recv_cq(attributes, MemorySegment.ofAddress(receiveQueue.address));
+        createFlags.addAll(added);
+        return this;
+    }
+
+    /**
+     * Sets the number under which a datagram queue pair sends, instead of its own: that of a queue pair through which
+     * the device shares its port with the network stack.
+     *
+     * @param number 24 bits
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairOptions sourceQueuePair(int number) {
+        if (number < 0 || number > MAX_NUMBER) {
+            throw new IllegalArgumentException("a queue pair number has 24 bits: " + number);
+        }
+        sourceQueuePair = number;
+        createFlags.add(QueuePairCreateFlag.SOURCE_QPN);
+        return this;
+    }
+
+    /**
+     * Sets the size of the headers in front of each TCP segment that a
+     * {@link WorkRequestBuilder#sendTso segmented send} makes.
+     *
+     * @param bytes up to 65535
+     * @return this
+     * @throws IllegalArgumentException when it is out of range
+     */
+    public QueuePairOptions maxTsoHeader(int bytes) {
+        if (bytes < 0 || bytes > MAX_HEADER) {
+            throw new IllegalArgumentException("headers have between 0 and " + MAX_HEADER + " bytes, not " + bytes);
+        }
+        maxTsoHeader = bytes;
+        return this;
+    }
+    /** Whether ibv_create_qp cannot make it: the other call has to. */
+    boolean needsExtendedCall() {
+        return !sendOperations.isEmpty()
+                || !createFlags.isEmpty()
+                || maxTsoHeader > 0
+                || xrcDomain != null
+                || indirectionTable != null
+                || rxHash != null;
+    }
+
+    /** Where to see whether a device has all this. */
+    String capability() {
+        List<String> places = new ArrayList<>();
+        if (maxTsoHeader > 0 || sendOperations.contains(SendOperation.TSO)) {
+            places.add("DeviceAttributes.tsoCapabilities");
+        }
+        if (indirectionTable != null) {
+            places.add("DeviceAttributes.rssCapabilities");
+        }
+        if (createFlags.contains(QueuePairCreateFlag.SCATTER_FCS)
+                || createFlags.contains(QueuePairCreateFlag.CVLAN_STRIPPING)) {
+            places.add("DeviceAttributes.rawPacketCapabilities");
+        }
+        if (createFlags.contains(QueuePairCreateFlag.PCI_WRITE_END_PADDING)) {
+            places.add("DeviceCapability.PCI_WRITE_END_PADDING in DeviceAttributes.capabilities");
+        }
+        if (!sendOperations.isEmpty()) {
+            places.add("the send operations of the driver, which no attribute tells");
+        }
+        if (places.isEmpty() && !createFlags.isEmpty()) {
+            places.add("the documentation of the driver for " + createFlags);
+        }
+        places.add(type.capability());
+        return String.join(", and ", places);
+    }
+
+    /**
+     * Writes a struct ibv_qp_init_attr_ex, which begins as a struct ibv_qp_init_attr does.
+     *
+     * @param protectionDomain its address
+     * @param temporary for what the structure points to
+     */
+    void write(MemorySegment attributes, long protectionDomain, Arena temporary) {
+        ibv_qp_init_attr.send_cq(attributes, pointer(sendQueue));
+        ibv_qp_init_attr.recv_cq(attributes, pointer(receiveQueue));
+        ibv_qp_init_attr.srq(attributes, pointer(sharedReceiveQueue));
         ibv_qp_init_attr.qp_type(attributes, type.code());
         ibv_qp_init_attr.sq_sig_all(attributes, signalAll ? 1 : 0);
         QueuePairCapabilities wanted = hasReceiveQueue()
@@ -228,24 +427,49 @@ public final class QueuePairOptions {
                 : new QueuePairCapabilities(
                         sizes.maxSendWorkRequests(), 0, sizes.maxSendSegments(), 0, sizes.maxInlineData());
         wanted.write(ibv_qp_init_attr.cap(attributes));
-        if (sharedReceiveQueue != null) {
-            ibv_qp_init_attr.srq(attributes, MemorySegment.ofAddress(sharedReceiveQueue.address));
+        int mask = 0;
+        if (type != QueuePairType.XRC_RECV) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_PD();
+            ibv_qp_init_attr_ex.pd(attributes, MemorySegment.ofAddress(protectionDomain));
         }
+        if (xrcDomain != null) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_XRCD();
+            ibv_qp_init_attr_ex.xrcd(attributes, pointer(xrcDomain));
+        }
+        if (!createFlags.isEmpty()) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS();
+            ibv_qp_init_attr_ex.create_flags(attributes, QueuePairCreateFlag.mask(createFlags));
+            ibv_qp_init_attr_ex.source_qpn(attributes, sourceQueuePair);
+        }
+        if (maxTsoHeader > 0) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_MAX_TSO_HEADER();
+            ibv_qp_init_attr_ex.max_tso_header(attributes, (short) maxTsoHeader);
+        }
+        if (indirectionTable != null) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_IND_TABLE();
+            ibv_qp_init_attr_ex.rwq_ind_tbl(attributes, pointer(indirectionTable));
+        }
+        if (rxHash != null) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_RX_HASH();
+            rxHash.write(ibv_qp_init_attr_ex.rx_hash_conf(attributes), temporary);
+        }
+        if (!sendOperations.isEmpty()) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS();
+            ibv_qp_init_attr_ex.send_ops_flags(attributes, SendOperation.mask(sendOperations));
+        }
+        ibv_qp_init_attr_ex.comp_mask(attributes, mask);
     }
 
-    /** Such a queue pair has neither queues nor a protection domain of its own: only its domain counts. */
-    private void writeXrcReceive(MemorySegment attributes) {
-        if (xrcDomain == null) {
-            throw new IllegalArgumentException("an XRC_RECV queue pair needs a domain: see QueuePairOptions.xrcDomain");
-        }
-        ibv_qp_init_attr.qp_type(attributes, type.code());
-        ibv_qp_init_attr_ex.comp_mask(attributes, rdma_h.IBV_QP_INIT_ATTR_XRCD());
-        ibv_qp_init_attr_ex.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
+    private static MemorySegment pointer(ContextObject object) {
+        return object == null ? MemorySegment.NULL : MemorySegment.ofAddress(object.address);
     }
 
-    /** Type and sizes. */
+    /** Type, sizes, and what goes beyond a plain queue pair. */
     @Override
     public String toString() {
-        return type + ", " + sizes;
+        return type + ", " + sizes
+                + (sendOperations.isEmpty() ? "" : ", to post " + sendOperations)
+                + (createFlags.isEmpty() ? "" : ", " + createFlags)
+                + (rxHash == null ? "" : ", " + rxHash);
     }
 }

@@ -46,59 +46,62 @@ final class QueuePairTransitions {
     private static final Map<QueuePairType, Map<Transition, Attributes>> TABLES = new EnumMap<>(QueuePairType.class);
 
     static {
-        TABLES.put(QueuePairType.RC, connected(true));
-        TABLES.put(QueuePairType.UC, connected(false));
+        TABLES.put(QueuePairType.RC, connected(true, true));
+        TABLES.put(QueuePairType.UC, connected(false, false));
+        TABLES.put(QueuePairType.XRC_SEND, connected(true, false));
+        TABLES.put(QueuePairType.XRC_RECV, connected(false, true));
         TABLES.put(QueuePairType.UD, datagram());
         TABLES.put(QueuePairType.RAW_PACKET, raw());
     }
 
     private QueuePairTransitions() {}
 
-    private static Map<Transition, Attributes> connected(boolean reliable) {
+    /**
+     * A type that has one peer.
+     *
+     * @param initiates whether it sends requests that the peer acknowledges
+     * @param answers whether it acknowledges requests of the peer
+     */
+    private static Map<Transition, Attributes> connected(boolean initiates, boolean answers) {
+        Set<QueuePairAttribute> ofInitiator = initiates ? set(RETRY_CNT, RNR_RETRY, MAX_QP_RD_ATOMIC) : set();
+        Set<QueuePairAttribute> ofTarget = answers ? set(MIN_RNR_TIMER) : set();
+        Set<QueuePairAttribute> readsOfTarget = answers ? set(MAX_DEST_RD_ATOMIC) : set();
+        Set<QueuePairAttribute> ofReliable = initiates || answers ? set(TIMEOUT) : set();
+        Set<QueuePairAttribute> whileRunning = union(set(CUR_STATE, ALT_PATH, ACCESS_FLAGS, PATH_MIG_STATE), ofTarget);
         Table table = new Table();
         table.add(QueuePairState.RESET, QueuePairState.INIT, set(PKEY_INDEX, PORT, ACCESS_FLAGS), set());
         table.add(QueuePairState.INIT, QueuePairState.INIT, set(), set(PKEY_INDEX, PORT, ACCESS_FLAGS));
         table.add(
                 QueuePairState.INIT,
                 QueuePairState.RTR,
-                reliable
-                        ? set(AV, PATH_MTU, DEST_QPN, RQ_PSN, MAX_DEST_RD_ATOMIC, MIN_RNR_TIMER)
-                        : set(AV, PATH_MTU, DEST_QPN, RQ_PSN),
+                union(set(AV, PATH_MTU, DEST_QPN, RQ_PSN), readsOfTarget, ofTarget),
                 set(ALT_PATH, ACCESS_FLAGS, PKEY_INDEX));
-        Set<QueuePairAttribute> whileRunning = reliable
-                ? set(CUR_STATE, ALT_PATH, ACCESS_FLAGS, MIN_RNR_TIMER, PATH_MIG_STATE)
-                : set(CUR_STATE, ALT_PATH, ACCESS_FLAGS, PATH_MIG_STATE);
-        table.add(
-                QueuePairState.RTR,
-                QueuePairState.RTS,
-                reliable ? set(TIMEOUT, RETRY_CNT, RNR_RETRY, SQ_PSN, MAX_QP_RD_ATOMIC) : set(SQ_PSN),
-                whileRunning);
+        table.add(QueuePairState.RTR, QueuePairState.RTS, union(set(SQ_PSN), ofReliable, ofInitiator), whileRunning);
         table.add(QueuePairState.RTS, QueuePairState.RTS, set(), whileRunning);
         table.add(QueuePairState.RTS, QueuePairState.SQD, set(), set(EN_SQD_ASYNC_NOTIFY));
         table.add(QueuePairState.SQD, QueuePairState.RTS, set(), whileRunning);
+        Set<QueuePairAttribute> whileDrained = set(AV, ALT_PATH, ACCESS_FLAGS, PKEY_INDEX, PATH_MIG_STATE);
+        if (initiates || answers) {
+            whileDrained.add(PORT);
+        }
         table.add(
                 QueuePairState.SQD,
                 QueuePairState.SQD,
                 set(),
-                reliable
-                        ? set(
-                                PORT,
-                                AV,
-                                TIMEOUT,
-                                RETRY_CNT,
-                                RNR_RETRY,
-                                MAX_QP_RD_ATOMIC,
-                                MAX_DEST_RD_ATOMIC,
-                                ALT_PATH,
-                                ACCESS_FLAGS,
-                                PKEY_INDEX,
-                                MIN_RNR_TIMER,
-                                PATH_MIG_STATE)
-                        : set(AV, ALT_PATH, ACCESS_FLAGS, PKEY_INDEX, PATH_MIG_STATE));
-        if (!reliable) {
+                union(whileDrained, ofReliable, ofInitiator, readsOfTarget, ofTarget));
+        if (!initiates && !answers) {
             table.add(QueuePairState.SQE, QueuePairState.RTS, set(), set(CUR_STATE, ACCESS_FLAGS));
         }
         return table.transitions;
+    }
+
+    @SafeVarargs
+    private static Set<QueuePairAttribute> union(Set<QueuePairAttribute>... sets) {
+        Set<QueuePairAttribute> all = set();
+        for (Set<QueuePairAttribute> each : sets) {
+            all.addAll(each);
+        }
+        return all;
     }
 
     private static Map<Transition, Attributes> datagram() {

@@ -52,7 +52,7 @@ final class RegistrableMemory {
      * Whether nobody can free memory of a scope as long as its segment is referenced: memory of the global arena, and
      * direct buffers, whose scope is of the same kind as that of arrays. A kind that is not known here is not trusted.
      */
-    private static boolean livesAsLongAsReferenced(MemorySegment.Scope scope) {
+    static boolean livesAsLongAsReferenced(MemorySegment.Scope scope) {
         return scope.equals(Arena.global().scope()) || scope.getClass().equals(SCOPE_OF_ARRAYS);
     }
 

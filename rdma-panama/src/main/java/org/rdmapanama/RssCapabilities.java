@@ -19,8 +19,8 @@ public record RssCapabilities(
         Set<QueuePairType> queuePairTypes,
         long maxIndirectionTables,
         long maxIndirectionTableSize,
-        Set<RssHashField> hashFields,
-        Set<RssHashFunction> hashFunctions) {
+        Set<RxHashField> hashFields,
+        Set<RxHashFunction> hashFunctions) {
     /**
      * What was read of a device.
      *
@@ -49,7 +49,7 @@ public record RssCapabilities(
                 QueuePairType.setOf(ibv_rss_caps.supported_qpts(caps)),
                 Integer.toUnsignedLong(ibv_rss_caps.max_rwq_indirection_tables(caps)),
                 Integer.toUnsignedLong(ibv_rss_caps.max_rwq_indirection_table_size(caps)),
-                RssHashField.of(ibv_rss_caps.rx_hash_fields_mask(caps)),
-                RssHashFunction.of(Byte.toUnsignedInt(ibv_rss_caps.rx_hash_function(caps))));
+                RxHashField.ofMask(ibv_rss_caps.rx_hash_fields_mask(caps)),
+                RxHashFunction.ofMask(Byte.toUnsignedInt(ibv_rss_caps.rx_hash_function(caps))));
     }
 }

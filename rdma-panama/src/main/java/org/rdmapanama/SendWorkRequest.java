@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -53,6 +54,10 @@ public final class SendWorkRequest {
     private static final long BIND_MW_INFO = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.bind_info$offset();
     private static final long XRC_REMOTE_SRQN =
             ibv_send_wr.qp_type$offset() + ibv_send_wr.qp_type.xrc.remote_srqn$offset();
+    private static final long TSO_HDR = ibv_send_wr.tso$offset() + ibv_send_wr.tso.hdr$offset();
+    private static final long TSO_HDR_SZ = ibv_send_wr.tso$offset() + ibv_send_wr.tso.hdr_sz$offset();
+    private static final long TSO_MSS = ibv_send_wr.tso$offset() + ibv_send_wr.tso.mss$offset();
+    private static final int MAX_SHORT = 0xffff;
     private static final int SEND = rdma_h.IBV_WR_SEND();
     private static final int SEND_WITH_IMM = rdma_h.IBV_WR_SEND_WITH_IMM();
     private static final int RDMA_WRITE = rdma_h.IBV_WR_RDMA_WRITE();
@@ -63,10 +68,12 @@ public final class SendWorkRequest {
     private static final int SEND_WITH_INV = rdma_h.IBV_WR_SEND_WITH_INV();
     private static final int LOCAL_INV = rdma_h.IBV_WR_LOCAL_INV();
     private static final int BIND_MW = rdma_h.IBV_WR_BIND_MW();
+    private static final int TSO = rdma_h.IBV_WR_TSO();
     private static final int SIGNALED = rdma_h.IBV_SEND_SIGNALED();
     private static final int SOLICITED = rdma_h.IBV_SEND_SOLICITED();
     private static final int FENCE = rdma_h.IBV_SEND_FENCE();
     private static final int INLINE = rdma_h.IBV_SEND_INLINE();
+    private static final int IP_CSUM = rdma_h.IBV_SEND_IP_CSUM();
 
     private final VerbsArena arena;
     private final MemorySegment struct;
@@ -79,10 +86,13 @@ public final class SendWorkRequest {
 
     private boolean inline;
 
-    /** What the last {@link #bindMemoryWindow} named; of use as long as the opcode is BIND_MW. */
+    /** What the operation binds, or null. */
     private MemoryWindow window;
 
     private MemoryRegion windowRegion;
+
+    /** Keeps the header of a segmented send from being collected. */
+    private MemorySegment header;
 
     private SendWorkRequest(VerbsArena arena, int maxSegments) {
         this.arena = arena;
@@ -140,7 +150,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest send() {
-        struct.set(JAVA_INT, OPCODE, SEND);
+        begin(SEND);
         return this;
     }
 
@@ -151,8 +161,48 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest sendWithImmediate(int immediate) {
-        struct.set(JAVA_INT, OPCODE, SEND_WITH_IMM);
+        begin(SEND_WITH_IMM);
         struct.set(NETWORK_INT, IMM_DATA, immediate);
+        return this;
+    }
+
+    /** What the operation before pointed to is nothing to this one. */
+    private void begin(int opcode) {
+        struct.set(JAVA_INT, OPCODE, opcode);
+        struct.set(JAVA_INT, IMM_DATA, 0);
+        window = null;
+        windowRegion = null;
+        header = null;
+    }
+
+    /**
+     * Makes this a TSO: the data is cut into TCP segments, each behind a copy of the headers. For raw packets and
+     * datagrams, on devices that have it.
+     *
+     * @param headers all headers up to that of TCP, at most as long as {@link QueuePairOptions#maxTsoHeader} says; read
+     *     when this is posted
+     * @param maxSegmentSize data of one segment in bytes, 1 to 65535
+     * @return this
+     * @throws IllegalArgumentException when the headers are on the heap, of another arena, or longer than 65535 bytes, or
+     *     the size is out of range
+     */
+    public SendWorkRequest tso(MemorySegment headers, int maxSegmentSize) {
+        if (!headers.isNative()
+                || !(arena.owns(headers) || RegistrableMemory.livesAsLongAsReferenced(headers.scope()))) {
+            throw new IllegalArgumentException("headers are native memory of this arena, which nobody can free");
+        }
+        if (headers.byteSize() > MAX_SHORT) {
+            throw new IllegalArgumentException("headers have at most " + MAX_SHORT + " bytes: " + headers.byteSize());
+        }
+        if (maxSegmentSize < 1 || maxSegmentSize > MAX_SHORT) {
+            throw new IllegalArgumentException(
+                    "a segment has between 1 and " + MAX_SHORT + " bytes, not " + maxSegmentSize);
+        }
+        begin(TSO);
+        header = headers;
+        struct.set(JAVA_LONG, TSO_HDR, headers.address());
+        struct.set(JAVA_SHORT, TSO_HDR_SZ, (short) headers.byteSize());
+        struct.set(JAVA_SHORT, TSO_MSS, (short) maxSegmentSize);
         return this;
     }
 
@@ -164,7 +214,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest rdmaWrite(long remoteAddress, int rkey) {
-        struct.set(JAVA_INT, OPCODE, RDMA_WRITE);
+        begin(RDMA_WRITE);
         return remote(remoteAddress, rkey);
     }
 
@@ -178,7 +228,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest rdmaWriteWithImmediate(long remoteAddress, int rkey, int immediate) {
-        struct.set(JAVA_INT, OPCODE, RDMA_WRITE_WITH_IMM);
+        begin(RDMA_WRITE_WITH_IMM);
         struct.set(NETWORK_INT, IMM_DATA, immediate);
         return remote(remoteAddress, rkey);
     }
@@ -191,7 +241,7 @@ public final class SendWorkRequest {
      * @return this
      */
     public SendWorkRequest rdmaRead(long remoteAddress, int rkey) {
-        struct.set(JAVA_INT, OPCODE, RDMA_READ);
+        begin(RDMA_READ);
         return remote(remoteAddress, rkey);
     }
 
@@ -226,7 +276,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest compareAndSwap(long remoteAddress, int rkey, long expected, long desired) {
         addressHandle = null;
-        struct.set(JAVA_INT, OPCODE, ATOMIC_CMP_AND_SWP);
+        begin(ATOMIC_CMP_AND_SWP);
         struct.set(JAVA_LONG, ATOMIC_REMOTE_ADDR, remoteAddress);
         struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, expected);
         struct.set(JAVA_LONG, ATOMIC_SWAP, desired);
@@ -245,7 +295,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest fetchAndAdd(long remoteAddress, int rkey, long delta) {
         addressHandle = null;
-        struct.set(JAVA_INT, OPCODE, ATOMIC_FETCH_AND_ADD);
+        begin(ATOMIC_FETCH_AND_ADD);
         struct.set(JAVA_LONG, ATOMIC_REMOTE_ADDR, remoteAddress);
         struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, delta);
         struct.set(JAVA_INT, ATOMIC_RKEY, rkey);
@@ -261,7 +311,7 @@ public final class SendWorkRequest {
      * @verb ibv_post_send
      */
     public SendWorkRequest sendWithInvalidate(int rkey) {
-        struct.set(JAVA_INT, OPCODE, SEND_WITH_INV);
+        begin(SEND_WITH_INV);
         struct.set(JAVA_INT, INVALIDATE_RKEY, rkey);
         return this;
     }
@@ -275,7 +325,7 @@ public final class SendWorkRequest {
      * @verb ibv_post_send
      */
     public SendWorkRequest localInvalidate(int rkey) {
-        struct.set(JAVA_INT, OPCODE, LOCAL_INV);
+        begin(LOCAL_INV);
         struct.set(JAVA_INT, INVALIDATE_RKEY, rkey);
         return this;
     }
@@ -297,60 +347,14 @@ public final class SendWorkRequest {
      * @verb ibv_post_send
      */
     public SendWorkRequest bindMemoryWindow(MemoryWindow memoryWindow, int rkey, MemoryWindowBinding binding) {
-        MemoryRegion region = binding.region();
-        memoryWindow.checkOpen();
-        region.checkOpen();
-        if (memoryWindow.type() != MemoryWindowType.TYPE_2) {
-            throw new IllegalArgumentException("QueuePair.bind is for " + memoryWindow);
-        }
-        if (memoryWindow.protectionDomain() != region.protectionDomain()) {
-            throw new IllegalArgumentException(memoryWindow + " and " + region + " are of two protection domains");
-        }
-        if (binding.byteSize() == 0) {
-            throw new IllegalArgumentException("a window of type 2 is unbound by localInvalidate, not by length 0");
-        }
-        memoryWindow.checkKey(rkey);
+        binding.checkFits(memoryWindow, rkey);
+        begin(BIND_MW);
         window = memoryWindow;
-        windowRegion = region;
-        struct.set(JAVA_INT, OPCODE, BIND_MW);
+        windowRegion = binding.region();
         struct.set(JAVA_LONG, BIND_MW_MW, memoryWindow.address);
         struct.set(JAVA_INT, BIND_MW_RKEY, rkey);
         binding.write(struct, BIND_MW_INFO);
         return this;
-    }
-
-    /** Whether this or something chained behind binds a window. */
-    boolean bindsWindows() {
-        for (SendWorkRequest request = this; request != null; request = request.next) {
-            if (request.bindsWindow()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private boolean bindsWindow() {
-        return window != null && struct.get(JAVA_INT, OPCODE) == BIND_MW;
-    }
-
-    /** Drivers follow pointers to a window and its region when they post: none may go meanwhile. */
-    void holdWindow(QueuePair queuePair) {
-        if (bindsWindow()) {
-            window.hold(queuePair, windowRegion);
-        }
-    }
-
-    void releaseWindow() {
-        if (bindsWindow()) {
-            window.release(windowRegion);
-        }
-    }
-
-    /** This was posted. */
-    void windowBound() {
-        if (bindsWindow()) {
-            window.bound(struct.get(JAVA_INT, BIND_MW_RKEY));
-        }
     }
 
     /**
@@ -389,8 +393,11 @@ public final class SendWorkRequest {
     /**
      * Checks this and all that is chained behind against the sizes of a queue pair. Drivers are not careful here: some
      * report too many segments as a full queue, and some copy inline data of any length.
+     *
+     * @return whether one binds a memory window
      */
-    void checkFits(QueuePairCapabilities sizes) {
+    boolean checkFits(QueuePairCapabilities sizes, int maxTsoHeader) {
+        boolean binding = false;
         for (SendWorkRequest request = this; request != null; request = request.next) {
             request.segments.checkFits(sizes.maxSendSegments());
             if (request.inline && request.segments.totalLength() > sizes.maxInlineData()) {
@@ -398,10 +405,26 @@ public final class SendWorkRequest {
                         + " bytes inline, and the queue pair takes " + sizes.maxInlineData()
                         + ": see QueuePairOptions.maxInlineData");
             }
+            if (request.header != null && request.header.byteSize() > maxTsoHeader) {
+                throw new IllegalArgumentException(request + " has " + request.header.byteSize()
+                        + " bytes of headers, and the queue pair takes " + maxTsoHeader
+                        + ": see QueuePairOptions.maxTsoHeader");
+            }
+            binding |= request.window != null;
+        }
+        return binding;
+    }
+
+    /** Keeps open what this points to, until {@link #release}: drivers follow the pointers when they post. */
+    void hold(QueuePair queuePair) {
+        if (queuePair.type() == QueuePairType.UD) {
+            holdAddressHandle(queuePair.protectionDomain());
+        } else if (window != null) {
+            window.hold(queuePair, windowRegion);
         }
     }
 
-    void holdAddressHandle(ProtectionDomain protectionDomain) {
+    private void holdAddressHandle(ProtectionDomain protectionDomain) {
         if (addressHandle == null || addressHandle.protectionDomain.root != protectionDomain.root) {
             throw new IllegalArgumentException(
                     "a datagram needs an address handle of the queue pair's protection domain: see to(...)");
@@ -409,8 +432,19 @@ public final class SendWorkRequest {
         addressHandle.enter();
     }
 
-    void releaseAddressHandle() {
-        addressHandle.exit();
+    void release(QueuePair queuePair) {
+        if (queuePair.type() == QueuePairType.UD) {
+            addressHandle.exit();
+        } else if (window != null) {
+            window.release(windowRegion);
+        }
+    }
+
+    /** This was posted. */
+    void posted() {
+        if (window != null) {
+            window.bound(struct.get(JAVA_INT, BIND_MW_RKEY));
+        }
     }
 
     /**
@@ -455,6 +489,17 @@ public final class SendWorkRequest {
         segments.inline(on);
         inline = on;
         return flag(INLINE, on);
+    }
+
+    /**
+     * Sets whether the device computes the checksums of IPv4, TCP and UDP. For raw packets and datagrams, on devices
+     * that have it.
+     *
+     * @param on true to compute them
+     * @return this
+     */
+    public SendWorkRequest ipChecksum(boolean on) {
+        return flag(IP_CSUM, on);
     }
 
     private SendWorkRequest flag(int bit, boolean on) {

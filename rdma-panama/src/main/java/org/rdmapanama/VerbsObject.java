@@ -210,7 +210,7 @@ abstract class VerbsObject implements AutoCloseable {
     }
 
     /** Lets no further call in and waits for those under way, each of which is short. */
-    final void shut() {
+    void shut() {
         if (owner != null) {
             users = CLOSED;
             return;

@@ -64,6 +64,23 @@ public final class XrcDomain extends ContextObject {
         return context.wrap(nativeAddress, ownership, xrcd -> new XrcDomain(context, xrcd));
     }
 
+    /**
+     * Opens a queue pair of type XRC_RECV of this domain that another process, or this one, has made; see
+     * ibv_open_qp(3). Closing the object ends this process's part of it.
+     *
+     * @param number of the queue pair, 24 bits
+     * @return the queue pair
+     * @throws IllegalArgumentException when the number is out of its range
+     * @throws UnsupportedVerbException when the device has no such queue pairs
+     * @throws VerbsException when the verb fails, for example with EINVAL when there is no such queue pair
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @verb ibv_open_qp
+     */
+    public QueuePair openQueuePair(int number) {
+        return QueuePair.open(this, number);
+    }
+
     @Override
     int destroy() {
         return provider.closeXrcDomain(address);

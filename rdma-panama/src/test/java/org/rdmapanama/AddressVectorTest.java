@@ -28,11 +28,11 @@ class AddressVectorTest {
 
     @Test
     void shouldGoThroughNativeMemory() {
-        AddressVector largest = new AddressVector(255, 0xffff, true, GID, 255, 255, 255, 0xf_ffff, 15, 127, 255);
+        AddressVector largest = new AddressVector(255, 0xffff, true, GID, 255, 255, 255, 0xf_ffff, 15, 127, Rate.GBPS_1200);
         assertEquals(largest, throughNativeMemory(largest));
         AddressVector smallest = new AddressVector(0, 0, false, Gid.ZERO, 0, 0, 0, 0, 0);
         assertEquals(smallest, throughNativeMemory(smallest));
-        AddressVector distinct = new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7, 8, 9);
+        AddressVector distinct = new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7, 8, Rate.GBPS_25);
         assertEquals(distinct, throughNativeMemory(distinct));
         AddressVector limited = distinct.withSourcePathBits(127).withStaticRate(Rate.GBPS_1200);
         assertEquals(limited, throughNativeMemory(limited));

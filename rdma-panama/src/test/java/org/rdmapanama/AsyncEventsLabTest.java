@@ -198,7 +198,7 @@ class AsyncEventsLabTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = Context.open(arena, LabDevices.first(), () -> forger);
             AsyncEvent event = context.awaitAsyncEvent(LONG).orElseThrow();
-            assertEquals(new AsyncEvent(AsyncEventType.UNKNOWN, 0, null, null), event);
+            assertEquals(new AsyncEvent(AsyncEventType.UNKNOWN, 0, null, null, null, null), event);
         }
     }
 

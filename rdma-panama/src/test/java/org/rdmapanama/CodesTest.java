@@ -47,6 +47,11 @@ class CodesTest {
         check(WorkQueueType.class, WorkQueueType::code, WorkQueueType::of);
         check(Rate.class, Rate::code, Rate::of);
         check(TransportType.class, TransportType::code, TransportType::of);
+        check(SendOperation.class, SendOperation::code, SendOperation::of);
+        check(QueuePairCreateFlag.class, QueuePairCreateFlag::code, QueuePairCreateFlag::of);
+        check(WorkRequestOpcode.class, WorkRequestOpcode::code, WorkRequestOpcode::of);
+        check(FlushLevel.class, FlushLevel::code, FlushLevel::of);
+        check(RxHashFunction.class, RxHashFunction::code, RxHashFunction::of);
     }
 
     @Test
@@ -111,9 +116,9 @@ class CodesTest {
                 DeviceCapability.of(1L << 36 | 1));
         assertEquals(EnumSet.noneOf(DeviceCapability.class), DeviceCapability.of(1L << 63 | 1L << 32));
         assertEquals(EnumSet.allOf(OdpOperation.class), OdpOperation.of(0x3f));
-        assertEquals(EnumSet.of(RssHashField.INNER), RssHashField.of(1L << 31));
-        assertEquals(EnumSet.noneOf(RssHashField.class), RssHashField.of(-1L << 32));
-        assertEquals(EnumSet.allOf(RssHashFunction.class), RssHashFunction.of(1));
+        assertEquals(EnumSet.of(RxHashField.INNER), RxHashField.ofMask(1L << 31));
+        assertEquals(EnumSet.noneOf(RxHashField.class), RxHashField.ofMask(-1L << 32));
+        assertEquals(EnumSet.allOf(RxHashFunction.class), RxHashFunction.ofMask(1));
         assertEquals(EnumSet.allOf(RawPacketCapability.class), RawPacketCapability.of(0xf));
         assertEquals(EnumSet.allOf(TagMatchingTransport.class), TagMatchingTransport.of(1));
         assertEquals(EnumSet.of(PciAtomicSize.BYTES_4, PciAtomicSize.BYTES_16), PciAtomicSize.of(5));
@@ -121,6 +126,19 @@ class CodesTest {
         assertEquals(EnumSet.allOf(ExtendedPortCapability.class), ExtendedPortCapability.of(0xffff));
         assertEquals(EnumSet.of(QueuePairType.RC, QueuePairType.XRC_RECV), QueuePairType.setOf(1 << 2 | 1 << 10));
         assertEquals(EnumSet.complementOf(EnumSet.of(QueuePairType.DRIVER)), QueuePairType.setOf(-1));
+    }
+
+    void shouldHaveABitForEachFlagOfAQueuePair() {
+        assertEquals(
+                SendOperation.values().length,
+                Integer.bitCount(SendOperation.mask(EnumSet.allOf(SendOperation.class))));
+        assertEquals(
+                QueuePairCreateFlag.values().length,
+                Integer.bitCount(QueuePairCreateFlag.mask(EnumSet.allOf(QueuePairCreateFlag.class))));
+        assertEquals(RxHashField.values().length, Long.bitCount(RxHashField.mask(EnumSet.allOf(RxHashField.class))));
+        assertEquals(1L << 31, RxHashField.INNER.code());
+        assertEquals(EnumSet.allOf(DataInOrder.class), DataInOrder.ofMask(3));
+        assertEquals(Set.of(), DataInOrder.ofMask(0));
     }
 
     @Test

@@ -59,6 +59,7 @@ final class ConnectedPair implements AutoCloseable {
         private int segments = 4;
         private int inline;
         private boolean signalAll;
+        private SendOperation[] sendOperations = {};
         private int queueEntries = 128;
         private CompletionField[] fields;
         private ConnectOptions optionsOfA = LabDevices.connectOptions();
@@ -119,6 +120,16 @@ final class ConnectedPair implements AutoCloseable {
             return this;
         }
 
+        /** Both queue pairs are extended ones. */
+        Setup extended(SendOperation... operations) {
+            sendOperations = operations;
+            return this;
+        }
+
+        boolean isExtended() {
+            return sendOperations.length > 0;
+        }
+
         Setup connectA(ConnectOptions options) {
             optionsOfA = options;
             return this;
@@ -156,7 +167,8 @@ final class ConnectedPair implements AutoCloseable {
                     .maxReceiveWorkRequests(receives)
                     .maxSegments(segments, segments)
                     .maxInlineData(inline)
-                    .signalAll(signalAll);
+                    .signalAll(signalAll)
+                    .sendOperations(sendOperations);
         }
 
         ConnectedPair open() {

@@ -172,8 +172,8 @@ class DeviceFieldsLabTest {
         fields.put("rss_caps.supported_qpts", types(rss.queuePairTypes()));
         fields.put("rss_caps.max_rwq_indirection_tables", rss.maxIndirectionTables());
         fields.put("rss_caps.max_rwq_indirection_table_size", rss.maxIndirectionTableSize());
-        fields.put("rss_caps.rx_hash_fields_mask", bits(rss.hashFields(), RssHashField::code));
-        fields.put("rss_caps.rx_hash_function", bits(rss.hashFunctions(), RssHashFunction::code));
+        fields.put("rss_caps.rx_hash_fields_mask", bits(rss.hashFields(), RxHashField::code));
+        fields.put("rss_caps.rx_hash_function", bits(rss.hashFunctions(), RxHashFunction::code));
         fields.put("max_wq_type_rq", device.maxWorkQueues());
         PacketPacingCapabilities pacing = device.packetPacing();
         fields.put("packet_pacing_caps.qp_rate_limit_min", pacing.minRate());

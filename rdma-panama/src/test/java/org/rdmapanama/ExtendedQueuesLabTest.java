@@ -217,7 +217,7 @@ class ExtendedQueuesLabTest {
             for (int i = 0; i < 10; i++) {
                 assertEquals(i, queue.id());
                 assertEquals(CompletionStatus.WR_FLUSH_ERR, queue.status());
-                assertTrue(queue.status().describe().contains("flushed"));
+                assertTrue(queue.status().description().contains("flushed"));
                 assertFalse(queue.succeeded());
                 assertEquals(pair.a.queuePair.number(), queue.queuePairNumber());
                 if (i < 9) {

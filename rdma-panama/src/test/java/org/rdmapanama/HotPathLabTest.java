@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
+import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -74,6 +75,25 @@ class HotPathLabTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldAllocateNothingInABatch(boolean shared) {
+        VerbsArena arena = shared ? VerbsArena.ofShared() : VerbsArena.ofConfined();
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .in(arena)
+                .inline(64)
+                .extended(SendOperation.SEND_WITH_IMM, SendOperation.RDMA_WRITE)
+                .open()) {
+            Loop loop = new Loop(pair);
+            long allocated = Long.MAX_VALUE;
+            for (int rounds = 0; allocated >= ROUND && rounds < MAX_WARM_UP_ROUNDS; rounds++) {
+                allocated = loop.bytesAllocatedInARound();
+            }
+            long bytes = allocated;
+            assertTrue(bytes < ROUND, () -> ROUND + " batches allocated " + bytes + " bytes");
+        }
+    }
+
     /** Sends to the other side, waits for both completions, and reads their fields. */
     private static final class Loop {
         private final QueuePair sender;
@@ -83,9 +103,15 @@ class HotPathLabTest {
         private final SendWorkRequest send;
         private final ReceiveWorkRequest receive;
         private final WorkCompletions completions;
+        private final ConnectedPair pair;
+        private final ExtendedQueuePair extended;
+        private final MemorySegment text;
         private long sum;
 
         Loop(ConnectedPair pair) {
+            this.pair = pair;
+            extended = pair.a.queuePair instanceof ExtendedQueuePair queuePair ? queuePair : null;
+            text = pair.a.memory.asSlice(0, 20);
             sender = pair.a.queuePair;
             receiver = pair.b.queuePair;
             sent = pair.a.queue;
@@ -100,13 +126,29 @@ class HotPathLabTest {
             long sumBefore = sum;
             for (int i = 0; i < ROUND; i++) {
                 receiver.postReceive(receive);
-                sender.postSend(send.id(i));
+                if (extended == null) {
+                    sender.postSend(send.id(i));
+                } else {
+                    postBatch(i);
+                }
                 await(received);
                 await(sent);
             }
             long allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
             assertEquals(ROUND * 7L, sum - sumBefore, "the immediate data of all receives");
             return allocated;
+        }
+
+        /** Two segments, which must have one length, and two pieces of inline data. */
+        private void postBatch(int id) {
+            WorkRequestBuilder batch = extended.startWorkRequests();
+            batch.rdmaWrite(pair.b.region.address(), pair.b.region.rkey())
+                    .segment(pair.a.region, 0, 32)
+                    .segment(pair.a.region, 64, 32);
+            batch.id(id).signaled(true).sendWithImmediate(7).inlineData(text).inlineData(text);
+            if (batch.complete() != QueuePair.POSTED) {
+                throw new AssertionError("not posted");
+            }
         }
 
         private void await(CompletionQueue queue) {

@@ -115,7 +115,11 @@ final class ObjectTree {
     private void addQueuePair(ProtectionDomain domain, List<CompletionQueue> queues, MemoryRegion region, int number) {
         QueuePairType type = number % 2 == 0 ? QueuePairType.UD : QueuePairType.RC;
         CompletionQueue receives = queues.get(number % queues.size());
-        QueuePair queuePair = add(domain.createQueuePair(new QueuePairOptions(type, queues.get(0), receives)));
+        QueuePairOptions options = new QueuePairOptions(type, queues.get(0), receives);
+        QueuePair queuePair = add(
+                number % 3 == 0
+                        ? domain.createExtendedQueuePair(options.sendOperations(SendOperation.SEND))
+                        : domain.createQueuePair(options));
         if (type == QueuePairType.UD) {
             queuePair.localEndpoint(LabDevices.connectOptions());
             queuePair.activate();

@@ -39,6 +39,12 @@ class QueuePairTransitionsTest {
             row(QueuePairType.RC, RESET, INIT, "PKEY_INDEX PORT ACCESS_FLAGS"),
             row(QueuePairType.RC, INIT, RTR, "AV PATH_MTU DEST_QPN RQ_PSN MAX_DEST_RD_ATOMIC MIN_RNR_TIMER"),
             row(QueuePairType.RC, RTR, RTS, "SQ_PSN MAX_QP_RD_ATOMIC RETRY_CNT RNR_RETRY TIMEOUT"),
+            row(QueuePairType.XRC_SEND, RESET, INIT, "PKEY_INDEX PORT ACCESS_FLAGS"),
+            row(QueuePairType.XRC_SEND, INIT, RTR, "AV PATH_MTU DEST_QPN RQ_PSN"),
+            row(QueuePairType.XRC_SEND, RTR, RTS, "SQ_PSN MAX_QP_RD_ATOMIC RETRY_CNT RNR_RETRY TIMEOUT"),
+            row(QueuePairType.XRC_RECV, RESET, INIT, "PKEY_INDEX PORT ACCESS_FLAGS"),
+            row(QueuePairType.XRC_RECV, INIT, RTR, "AV PATH_MTU DEST_QPN RQ_PSN MAX_DEST_RD_ATOMIC MIN_RNR_TIMER"),
+            row(QueuePairType.XRC_RECV, RTR, RTS, "SQ_PSN TIMEOUT"),
             row(QueuePairType.RAW_PACKET, RESET, INIT, "PORT"),
             row(QueuePairType.RAW_PACKET, INIT, RTR, ""),
             row(QueuePairType.RAW_PACKET, RTR, RTS, ""));
@@ -140,6 +146,10 @@ class QueuePairTransitionsTest {
         refused(row(QueuePairType.UC, RTR, RTS, "SQ_PSN TIMEOUT"), "TIMEOUT");
         refused(row(QueuePairType.UD, INIT, RTR, "AV"), "AV");
         refused(row(QueuePairType.RC, RTS, RTS, "QKEY"), "QKEY");
+        refused(row(QueuePairType.XRC_SEND, RTS, RTS, "MIN_RNR_TIMER"), "MIN_RNR_TIMER");
+        refused(row(QueuePairType.XRC_SEND, SQD, SQD, "MAX_DEST_RD_ATOMIC"), "MAX_DEST_RD_ATOMIC");
+        refused(row(QueuePairType.XRC_RECV, SQD, SQD, "RETRY_CNT"), "RETRY_CNT");
+        refused(row(QueuePairType.UC, SQD, SQD, "PORT"), "PORT");
     }
 
     private static void refused(Row row, String attribute) {
@@ -153,6 +163,17 @@ class QueuePairTransitionsTest {
         check(row(QueuePairType.RC, RTS, RTS, ""), Set.of(QueuePairAttribute.MIN_RNR_TIMER));
         check(row(QueuePairType.RC, RTS, SQD, ""), Set.of(QueuePairAttribute.EN_SQD_ASYNC_NOTIFY));
         check(row(QueuePairType.RC, SQD, SQD, ""), Set.of(QueuePairAttribute.AV, QueuePairAttribute.TIMEOUT));
+        check(
+                row(QueuePairType.RC, SQD, SQD, ""),
+                Set.of(
+                        QueuePairAttribute.PORT,
+                        QueuePairAttribute.RETRY_CNT,
+                        QueuePairAttribute.RNR_RETRY,
+                        QueuePairAttribute.MAX_QP_RD_ATOMIC,
+                        QueuePairAttribute.MAX_DEST_RD_ATOMIC,
+                        QueuePairAttribute.MIN_RNR_TIMER));
+        check(row(QueuePairType.XRC_RECV, RTS, RTS, ""), Set.of(QueuePairAttribute.MIN_RNR_TIMER));
+        check(row(QueuePairType.XRC_SEND, SQD, SQD, ""), Set.of(QueuePairAttribute.MAX_QP_RD_ATOMIC));
         check(row(QueuePairType.UD, RTS, RTS, ""), Set.of(QueuePairAttribute.QKEY));
         check(row(QueuePairType.UD, SQE, RTS, ""), Set.of());
         check(row(QueuePairType.RAW_PACKET, RTS, RTS, ""), Set.of(QueuePairAttribute.RATE_LIMIT));
@@ -191,6 +212,7 @@ class QueuePairTransitionsTest {
         }
         // Reliable queue pairs have no SQE.
         illegal.add(row(QueuePairType.RC, SQE, RTS, ""));
+        illegal.add(row(QueuePairType.XRC_SEND, SQE, RTS, ""));
         for (Row row : illegal) {
             IllegalArgumentException exception =
                     assertThrows(IllegalArgumentException.class, () -> check(row, Set.of()), row::toString);

@@ -28,7 +28,9 @@ final class Side {
         domain = context.allocateProtectionDomain();
         channel = context.createCompletionChannel();
         queue = setup.createQueue(context, channel);
-        queuePair = domain.createQueuePair(setup.options(queue));
+        queuePair = setup.isExtended()
+                ? domain.createExtendedQueuePair(setup.options(queue))
+                : domain.createQueuePair(setup.options(queue));
         memory = arena.allocate(setup.bufferSize(), 4096);
         region = domain.register(memory, setup.access());
         batch = new WorkCompletions(arena, BATCH);
@@ -69,6 +71,11 @@ final class Side {
     ReceiveWorkRequest receiveRequest(long id, long offset, long length) {
         ReceiveWorkRequest request = ReceiveWorkRequest.allocate(arena, 4).id(id);
         return length == 0 ? request : request.add(region, offset, length);
+    }
+
+    /** Starts a batch on an extended queue pair: signaled, until told otherwise. */
+    WorkRequestBuilder batch() {
+        return ((ExtendedQueuePair) queuePair).startWorkRequests().signaled(true);
     }
 
     void post(SendWorkRequest request) {

@@ -60,6 +60,7 @@ final class Uses {
         uses.addAll(ofWorkQueue());
         uses.addAll(ofMemory());
         uses.addAll(ofAddressesAndFlows());
+        uses.addAll(ofMoreOfQueuePair());
         return List.copyOf(uses);
     }
 
@@ -456,5 +457,52 @@ final class Uses {
                     FlowActionEspOptions options = new FlowActionEspOptions();
                     return () -> action.modify(options);
                 }));
+
+    private static List<Use> ofMoreOfQueuePair() {
+        return List.of(
+                use("ProtectionDomain.createExtendedQueuePair", side -> {
+                    QueuePairOptions options =
+                            new QueuePairOptions(QueuePairType.RC, side.queue).sendOperations(SendOperation.SEND);
+                    return () -> side.domain.createExtendedQueuePair(options);
+                }),
+                use("QueuePair.queryInitial", side -> () -> side.queuePair.queryInitial()),
+                use("QueuePair.queryEce", side -> () -> side.queuePair.queryEce()),
+                use("QueuePair.setEce", side -> () -> side.queuePair.setEce(new Ece(1, 0))),
+                use("QueuePair.modifyRateLimit", side -> () -> side.queuePair.modifyRateLimit(new RateLimit(1000))),
+                use(
+                        "QueuePair.queryDataInOrder",
+                        side -> () -> side.queuePair.queryDataInOrder(WorkRequestOpcode.SEND)),
+                use("QueuePair.attachMulticast", side -> {
+                    QueuePair datagrams =
+                            side.domain.createQueuePair(new QueuePairOptions(QueuePairType.UD, side.queue));
+                    return () -> datagrams.attachMulticast(Gid.parse("ff0e:0000:0000:0000:0000:0000:0000:0001"), 0);
+                }),
+                use("QueuePair.detachMulticast", side -> {
+                    QueuePair datagrams =
+                            side.domain.createQueuePair(new QueuePairOptions(QueuePairType.UD, side.queue));
+                    return () -> datagrams.detachMulticast(Gid.parse("ff0e:0000:0000:0000:0000:0000:0000:0001"), 0);
+                }),
+                use("ExtendedQueuePair.startWorkRequests", side -> extended(side)::startWorkRequests),
+                use("WorkRequestBuilder.send", side -> extended(side).startWorkRequests()::send),
+                use("WorkRequestBuilder.id", side -> {
+                    WorkRequestBuilder batch = extended(side).startWorkRequests();
+                    return () -> batch.id(1);
+                }),
+                use("WorkRequestBuilder.signaled", side -> {
+                    WorkRequestBuilder batch = extended(side).startWorkRequests();
+                    return () -> batch.signaled(true);
+                }),
+                use("WorkRequestBuilder.segment", side -> {
+                    WorkRequestBuilder batch =
+                            extended(side).startWorkRequests().send();
+                    return () -> batch.segment(side.region, 0, 8);
+                }),
+                use("WorkRequestBuilder.complete", side -> extended(side).startWorkRequests()::complete),
+                use("WorkRequestBuilder.abort", side -> extended(side).startWorkRequests()::abort));
+    }
+
+    private static ExtendedQueuePair extended(Side side) {
+        return side.domain.createExtendedQueuePair(
+                new QueuePairOptions(QueuePairType.RC, side.queue).sendOperations(SendOperation.SEND));
     }
 }

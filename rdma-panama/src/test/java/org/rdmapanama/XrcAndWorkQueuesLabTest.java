@@ -150,7 +150,7 @@ class XrcAndWorkQueuesLabTest {
     void shouldMakeXrcReceivingQueuePairs() throws Exception {
         XrcDomain xrcDomain = xrcDomain();
         provider.keepBytes("createExtendedQueuePair", ibv_qp_init_attr_ex.sizeof());
-        QueuePairOptions options = new QueuePairOptions(QueuePairType.XRC_RECV, queue).xrcDomain(xrcDomain);
+        QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
         Unsupported.verb("ibv_create_qp_ex", () -> domain.createQueuePair(options));
         CStructs.assertSame("""
                 struct ibv_qp_init_attr_ex x; memset(&x, 0, sizeof x);
@@ -160,11 +160,10 @@ class XrcAndWorkQueuesLabTest {
 
     @Test
     void shouldRefuseXrcOptionsThatDoNotFit() {
-        XrcDomain xrcDomain = xrcDomain();
-        QueuePairOptions connected = new QueuePairOptions(QueuePairType.RC, queue);
-        assertThrows(IllegalArgumentException.class, () -> connected.xrcDomain(xrcDomain));
-        QueuePairOptions receiving = new QueuePairOptions(QueuePairType.XRC_RECV, queue);
-        assertThrows(IllegalArgumentException.class, () -> domain.createQueuePair(receiving));
+        QueuePairOptions receiving = QueuePairOptions.xrcReceive(xrcDomain());
+        for (QueuePairType type : List.of(QueuePairType.XRC_RECV, QueuePairType.XRC_SEND)) {
+            assertThrows(IllegalArgumentException.class, () -> new QueuePairOptions(type, queue));
+        }
         SharedReceiveQueue receives = domain.createSharedReceiveQueue(new SharedReceiveQueueOptions());
         assertThrows(IllegalArgumentException.class, () -> receiving.sharedReceiveQueue(receives));
     }

@@ -14,9 +14,11 @@ final class Errno {
     static final int EINTR = 4;
     static final int EIO = 5;
     static final int EAGAIN = 11;
+    static final int ENOMEM = 12;
     static final int EACCES = 13;
     static final int ENODEV = 19;
     static final int EINVAL = 22;
+    static final int ENOSPC = 28;
     static final int ENOSYS = 38;
     static final int EOPNOTSUPP = 95;
 

@@ -15,6 +15,7 @@ import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.SendVerbs;
@@ -32,11 +33,15 @@ final class NativeContext extends ProviderContext {
     /** The software drivers poll a queue that they share with the kernel: memory only. */
     private static final Set<String> ALSO_POLLS_WITHOUT_KERNEL = Set.of("rxe", "siw");
 
+    private static final int DATA_IN_ORDER_FLAGS_SINCE = 46;
+
     private static final ValueLayout.OfShort NETWORK_SHORT = JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
 
     private static final Pattern DRIVER_FILE = Pattern.compile("lib(\\w+)-rdmav\\d+\\.so$");
 
     private static final SendVerbs SEND_VERBS = new NativeSendVerbs();
+    private static final SendVerbs SEND_VERBS_OF_RXE = new RxeSendVerbs(libraryVersion());
+    private static final CompletionVerbs COMPLETION_VERBS = new NativeCompletionVerbs();
 
     private final long context;
     private final String driver;
@@ -49,6 +54,7 @@ final class NativeContext extends ProviderContext {
     private final boolean criticalPost;
     private final boolean criticalPoll;
     private final int asyncFd;
+    private final SendVerbs sendVerbs;
 
     NativeContext(long context) {
         this.context = context;
@@ -61,6 +67,7 @@ final class NativeContext extends ProviderContext {
         completionVerbs = NativeCompletionVerbs.of(driver, NativeLibrary.IBVERBS.version());
         criticalPost = POSTS_WITHOUT_KERNEL.contains(driver);
         criticalPoll = criticalPost || ALSO_POLLS_WITHOUT_KERNEL.contains(driver);
+        sendVerbs = driver.equals("rxe") ? SEND_VERBS_OF_RXE : SEND_VERBS;
         asyncFd = ibv_context.async_fd(Structs.at(context, ibv_context.layout()));
         // Reading an event after poll(2) must never wait: another reader may have been faster.
         Libc.setNonBlocking(asyncFd);
@@ -82,6 +89,11 @@ final class NativeContext extends ProviderContext {
         return library.find() ? library.group(1) : "unknown";
     }
 
+    /** The version of rdma-core; the oldest supported one when it cannot be told. */
+    private static int libraryVersion() {
+        return NativeLibrary.IBVERBS.version().map(Integer::parseInt).orElse(44);
+    }
+
     @Override
     public long address() {
         return context;
@@ -94,7 +106,7 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public SendVerbs sendVerbs() {
-        return SEND_VERBS;
+        return sendVerbs;
     }
 
     @Override
@@ -506,7 +518,14 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public int queryDataInOrder(long queuePair, int opcode, int flags) {
-        return Libibverbs.queryQpDataInOrder(queuePair, opcode, flags);
+        if (flags == 0 || libraryVersion() >= DATA_IN_ORDER_FLAGS_SINCE) {
+            return Libibverbs.queryQpDataInOrder(queuePair, opcode, flags);
+        }
+        // Before there were flags, a driver was to refuse them. What is in order as a whole is so in parts.
+        int wholeMessage = Libibverbs.queryQpDataInOrder(queuePair, opcode, 0);
+        return wholeMessage <= 0
+                ? wholeMessage
+                : rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG() | rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES();
     }
 
     @Override

@@ -15,7 +15,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.internal.provider.SendVerbs;
 
 /** The builder of work requests, through the function pointers of {@code struct ibv_qp_ex}. */
-final class NativeSendVerbs extends SendVerbs {
+class NativeSendVerbs extends SendVerbs {
     private static final MethodHandle WR_START = pointer(FunctionDescriptor.ofVoid(JAVA_LONG));
     private static final MethodHandle WR_COMPLETE = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
     private static final MethodHandle WR_ABORT = pointer(FunctionDescriptor.ofVoid(JAVA_LONG));
@@ -59,9 +59,14 @@ final class NativeSendVerbs extends SendVerbs {
         return Linker.nativeLinker().downcallHandle(type);
     }
 
-    /** All of these lie behind the mutex of the structure. */
+    /** All of these lie behind the mutex of the structure. A driver leaves out what it does not have. */
     private static MemorySegment function(long struct, long offset) {
-        return InlineVerbs.MEMORY.get(ADDRESS, struct + offset + Pthread.MUTEX_GROWTH);
+        MemorySegment function = InlineVerbs.MEMORY.get(ADDRESS, struct + offset + Pthread.MUTEX_GROWTH);
+        if (function.address() == 0) {
+            throw new UnsupportedOperationException(
+                    "the driver's struct ibv_qp_ex has no function at offset " + offset);
+        }
+        return function;
     }
 
     @Override

@@ -14,7 +14,7 @@ public abstract class SendVerbs {
     /** ibv_wr_start: locks the send queue until completed or aborted. */
     public abstract void wrStart(long queuePair);
 
-    /** ibv_wr_complete: zero or a negated errno. */
+    /** ibv_wr_complete: zero or a negated errno, ENOMEM when the queue is full. */
     public abstract int wrComplete(long queuePair);
 
     /** ibv_wr_abort. */
@@ -74,6 +74,14 @@ public abstract class SendVerbs {
     /** ibv_wr_set_sge. */
     public abstract void wrSetSge(long queuePair, int lkey, long address, int length);
 
-    /** ibv_wr_set_sge_list of an array of struct ibv_sge. */
+    /** ibv_wr_set_sge_list of an array of struct ibv_sge, which {@link #faultOfSgeList} has nothing against. */
     public abstract void wrSetSgeList(long queuePair, long count, long list);
+
+    /**
+     * Why {@link #wrSetSgeList} must not be called with these segments: what a driver needs that takes them rightly, for
+     * people to read, or null when this one does.
+     */
+    public String faultOfSgeList(long count, long list) {
+        return null;
+    }
 }

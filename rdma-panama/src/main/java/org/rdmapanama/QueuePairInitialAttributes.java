@@ -1,0 +1,20 @@
+package org.rdmapanama;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+
+/**
+ * What a queue pair was made with, as the device tells it, {@code struct ibv_qp_init_attr}; see ibv_query_qp(3).
+ *
+ * @param type its transport service
+ * @param capabilities its sizes; a device may have rounded up further than it said when the queue pair was made
+ * @param signalAll whether every send completes visibly
+ */
+public record QueuePairInitialAttributes(QueuePairType type, QueuePairCapabilities capabilities, boolean signalAll) {
+    static QueuePairInitialAttributes read(MemorySegment struct) {
+        return new QueuePairInitialAttributes(
+                QueuePairType.of(ibv_qp_init_attr.qp_type(struct)),
+                QueuePairCapabilities.read(ibv_qp_init_attr.cap(struct)),
+                ibv_qp_init_attr.sq_sig_all(struct) != 0);
+    }
+}

@@ -1,0 +1,81 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Collection;
+import java.util.Objects;
+import java.util.Set;
+import org.rdmapanama.ffm.verbs.ibv_rx_hash_conf;
+
+/**
+ * How received packets are spread over the work queues of an indirection table, {@code struct ibv_rx_hash_conf}:
+ * receive-side scaling; see ibv_create_qp_ex(3). Immutable.
+ */
+public final class RxHash {
+    private static final int MAX_KEY = 0xff;
+
+    private final RxHashFunction function;
+    private final byte[] key;
+    private final Set<RxHashField> fields;
+
+    /**
+     * A way to spread packets.
+     *
+     * @param function what is computed of the fields
+     * @param key the function's key, at most 255 bytes; Toeplitz takes 40
+     * @param fields which fields of a packet count
+     * @throws IllegalArgumentException when the key is longer
+     * @throws NullPointerException when an argument is null
+     */
+    public RxHash(RxHashFunction function, byte[] key, Collection<RxHashField> fields) {
+        this.function = Objects.requireNonNull(function, "function");
+        this.key = key.clone();
+        this.fields = RxHashField.copyOf(fields);
+        if (key.length > MAX_KEY) {
+            throw new IllegalArgumentException("a key has at most " + MAX_KEY + " bytes, not " + key.length);
+        }
+    }
+
+    /**
+     * What is computed of the fields.
+     *
+     * @return the function
+     */
+    public RxHashFunction function() {
+        return function;
+    }
+
+    /**
+     * The function's key.
+     *
+     * @return a copy
+     */
+    public byte[] key() {
+        return key.clone();
+    }
+
+    /**
+     * Which fields of a packet count.
+     *
+     * @return an unmodifiable set
+     */
+    public Set<RxHashField> fields() {
+        return fields;
+    }
+
+    /** Writes this; the key goes into memory that must live until the verb has been called. */
+    void write(MemorySegment struct, Arena keys) {
+        ibv_rx_hash_conf.rx_hash_function(struct, (byte) function.code());
+        ibv_rx_hash_conf.rx_hash_key_len(struct, (byte) key.length);
+        ibv_rx_hash_conf.rx_hash_key(struct, keys.allocateFrom(JAVA_BYTE, key));
+        ibv_rx_hash_conf.rx_hash_fields_mask(struct, RxHashField.mask(fields));
+    }
+
+    /** Function and fields. */
+    @Override
+    public String toString() {
+        return function + " of " + fields;
+    }
+}

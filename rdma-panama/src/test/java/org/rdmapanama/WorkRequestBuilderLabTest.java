@@ -1,0 +1,206 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.SendVerbs;
+
+/**
+ * What a driver is told, call by call: also of operations that Soft-RoCE does not have. The queue pair is a real one; the
+ * driver's builder is replaced by one that writes down.
+ */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class WorkRequestBuilderLabTest {
+    private final RecordingSendVerbs recorded = new RecordingSendVerbs();
+
+    /** Grants every operation and every type, by asking the device for less. */
+    private final class Generous extends RecordingProvider {
+        Generous() {
+            super(LabDevices.first()
+                    .providerDevice()
+                    .provider()
+                    .open(LabDevices.first().providerDevice()));
+        }
+
+        @Override
+        public SendVerbs sendVerbs() {
+            return recorded;
+        }
+
+        @Override
+        public long createExtendedQueuePair(long attributes) {
+            MemorySegment struct = RecordingSendVerbs.at(attributes, ibv_qp_init_attr_ex.sizeof());
+            assertTrue((ibv_qp_init_attr_ex.comp_mask(struct) & rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS()) != 0);
+            ibv_qp_init_attr_ex.send_ops_flags(struct, rdma_h.IBV_QP_EX_WITH_SEND());
+            int mask = ibv_qp_init_attr_ex.comp_mask(struct);
+            ibv_qp_init_attr_ex.comp_mask(struct, mask & ~rdma_h.IBV_QP_INIT_ATTR_MAX_TSO_HEADER());
+            boolean datagrams = ibv_qp_init_attr_ex.qp_type(struct) == QueuePairType.UD.code();
+            ibv_qp_init_attr_ex.qp_type(struct, datagrams ? QueuePairType.UD.code() : QueuePairType.RC.code());
+            ibv_qp_init_attr_ex.recv_cq(struct, ibv_qp_init_attr_ex.send_cq(struct));
+            return super.createExtendedQueuePair(attributes);
+        }
+    }
+
+    private void with(QueuePairType type, BiConsumer<ExtendedQueuePair, MemoryRegion> test) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first(), Generous::new);
+            CompletionQueue queue = context.createCompletionQueue(16);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            QueuePairOptions options = type == QueuePairType.XRC_SEND
+                    ? QueuePairOptions.xrcSend(queue)
+                    : new QueuePairOptions(type, queue);
+            ExtendedQueuePair queuePair = domain.createExtendedQueuePair(options.maxSegments(4, 1)
+                    .maxInlineData(64)
+                    .maxTsoHeader(40)
+                    .sendOperations(SendOperation.values()));
+            assertEquals(EnumSet.allOf(SendOperation.class), queuePair.sendOperations());
+            test.accept(queuePair, domain.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND));
+        }
+    }
+
+    private void assertCalls(String... expected) {
+        assertEquals(List.of(expected), recorded.calls);
+        recorded.calls.clear();
+    }
+
+    private static MemorySegment bytes(int count) {
+        return MemorySegment.ofArray(new byte[count]);
+    }
+
+    @Test
+    void shouldPassWhatEachOperationTakes() {
+        with(QueuePairType.RC, (queuePair, region) -> {
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            batch.send();
+            batch.sendWithImmediate(0x0102_0304).segment(region, 0, 1);
+            batch.sendWithInvalidate(7).inlineData(bytes(5));
+            batch.rdmaRead(1000, 8).segment(region, 0, 2).segment(region, 2, 3);
+            batch.rdmaWrite(2000, 9).inlineData(bytes(1)).inlineData(bytes(2));
+            batch.rdmaWriteWithImmediate(3000, 10, 0x0506_0708);
+            batch.compareAndSwap(4000, 11, 12, 13).segment(region, 0, 8);
+            batch.fetchAndAdd(5000, 14, 15).segment(region, 0, 8);
+            batch.atomicWrite(6000, 16, 17);
+            batch.flush(7000, 18, 4096, Set.of(FlushType.PERSISTENT), FlushLevel.RANGE);
+            batch.flush(8000, 19, 0, EnumSet.allOf(FlushType.class), FlushLevel.MR);
+            batch.localInvalidate(20);
+            assertEquals(QueuePair.POSTED, batch.complete());
+            assertCalls(
+                    "start",
+                    "send",
+                    "set_sge_list 0",
+                    "send_imm 4030201",
+                    "set_sge 1",
+                    "send_inv 7",
+                    "set_inline_data 5",
+                    "rdma_read 8 1000",
+                    "set_sge_list 2",
+                    "rdma_write 9 2000",
+                    "set_inline_data_list 1+2",
+                    "rdma_write_imm 10 3000 8070605",
+                    "set_sge_list 0",
+                    "atomic_cmp_swp 11 4000 12 13",
+                    "set_sge 8",
+                    "atomic_fetch_add 14 5000 15",
+                    "set_sge 8",
+                    "atomic_write 16 6000 17",
+                    "flush 18 7000 4096 2 0",
+                    "flush 19 8000 0 3 1",
+                    "local_inv 20",
+                    "complete");
+        });
+    }
+
+    @Test
+    void shouldPassTheHeadersOfSegmentedSends() {
+        with(QueuePairType.UD, (queuePair, region) -> {
+            GidEntry own = queuePair.context().preferredGid(1).orElseThrow();
+            AddressHandle handle =
+                    queuePair.protectionDomain().createAddressHandle(AddressVector.toGid(1, own.index(), own.gid()));
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            MemorySegment header = MemorySegment.ofArray("headers\0".getBytes(StandardCharsets.US_ASCII));
+            batch.sendTso(header, 40_000).to(handle, 5, 6).segment(region, 0, 4096);
+            header.fill((byte) 'x');
+            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(bytes(41), 1));
+            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(header, 0));
+            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(header, 65_536));
+            assertEquals(QueuePair.POSTED, batch.complete());
+            assertCalls("start", "send_tso headers 8 40000", "set_ud_addr 5 6", "set_sge 4096", "complete");
+        });
+    }
+
+    @Test
+    void shouldSayWhichSharedReceiveQueueTakesAMessage() {
+        with(QueuePairType.XRC_SEND, (queuePair, region) -> {
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            batch.send().segment(region, 0, 4);
+            String message =
+                    assertThrows(IllegalStateException.class, batch::complete).getMessage();
+            assertTrue(message.contains("toSharedReceiveQueue"), message);
+            batch.toSharedReceiveQueue(77);
+            batch.localInvalidate(3);
+            assertEquals(QueuePair.POSTED, batch.complete());
+            assertCalls("start", "send", "set_xrc_srqn 77", "set_sge 4", "local_inv 3", "complete");
+        });
+    }
+
+    @Test
+    void shouldCheckWhatAFlushIsTold() {
+        with(QueuePairType.RC, (queuePair, region) -> {
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            assertThrows(IllegalArgumentException.class, () -> batch.flush(0, 0, 1, Set.of(), FlushLevel.MR));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> batch.flush(0, 0, -1, Set.of(FlushType.GLOBAL), FlushLevel.MR));
+            assertThrows(NullPointerException.class, () -> batch.flush(0, 0, 1, Set.of(FlushType.GLOBAL), null));
+            batch.abort();
+            assertCalls("start", "abort");
+        });
+    }
+
+    @Test
+    void shouldTellAFullQueueFromAFailure() {
+        with(QueuePairType.RC, (queuePair, region) -> {
+            recorded.result = -Errno.ENOMEM.number;
+            assertEquals(
+                    QueuePair.QUEUE_FULL, queuePair.startWorkRequests().send().complete());
+            recorded.result = -Errno.EIO.number;
+            VerbsException failure = assertThrows(
+                    VerbsException.class,
+                    () -> queuePair.startWorkRequests().send().complete());
+            assertEquals(Errno.EIO.number, failure.errno());
+            recorded.result = 0;
+            assertEquals(QueuePair.POSTED, queuePair.startWorkRequests().send().complete());
+        });
+    }
+
+    /** A work request that the driver has seen a half of must not be posted. */
+    @Test
+    void shouldAbortWhatATornWorkRequestIsPartOf() {
+        with(QueuePairType.RC, (queuePair, region) -> {
+            recorded.broken = "set_sge";
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            batch.send().segment(region, 0, 4);
+            assertThrows(UnsupportedOperationException.class, batch::complete);
+            assertThrows(IllegalStateException.class, batch::complete);
+            assertCalls("start", "send", "set_sge 4", "abort");
+            recorded.broken = "start";
+            assertThrows(UnsupportedOperationException.class, queuePair::startWorkRequests);
+            recorded.broken = null;
+            recorded.calls.clear();
+            assertEquals(QueuePair.POSTED, queuePair.startWorkRequests().send().complete());
+        });
+    }
+}
