@@ -465,10 +465,12 @@ public final class QueuePair extends ContextObject {
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
      *     {@link #firstNotSent} tells from where
      * @throws IllegalArgumentException when the work request belongs to another arena, has more segments or more inline
-     *     data than this queue pair takes, or is a datagram without an address handle of this protection domain
+     *     data than this queue pair takes, is a datagram without an address handle of this protection domain, or binds a
+     *     memory window of another protection domain or through a queue pair that is not connected
      * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic;
      *     those before it in the chain are posted
-     * @throws IllegalStateException when this, or a datagram's address handle, is closed
+     * @throws IllegalStateException when this, a datagram's address handle, or a memory window to be bound or its region
+     *     is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public int postSend(SendWorkRequest first) {
@@ -532,7 +534,7 @@ public final class QueuePair extends ContextObject {
     }
 
     private void requireConnected() {
-        if (type == QueuePairType.UD) {
+        if (type != QueuePairType.RC && type != QueuePairType.UC && type != QueuePairType.XRC_SEND) {
             throw new IllegalArgumentException("memory windows are bound through connected queue pairs, not " + this);
         }
     }
@@ -552,7 +554,7 @@ public final class QueuePair extends ContextObject {
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when nothing was posted
      * @throws NullPointerException when the window or the binding is null
      * @throws IllegalArgumentException when the window is of type 2; when it, the region and this are not of the same
-     *     protection domain; or when this is a datagram queue pair
+     *     protection domain; or when this is of another type than RC, UC and XRC_SEND
      * @throws VerbsException when the driver refuses it, for example with EINVAL where a window cannot be ZERO_BASED
      * @throws IllegalStateException when this, the window or the region is closed
      * @throws WrongThreadException when the arena is confined to another thread
