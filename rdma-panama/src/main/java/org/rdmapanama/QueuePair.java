@@ -742,13 +742,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
      *     {@link #firstNotSent} tells from where
      * @throws IllegalArgumentException when the work request belongs to another arena, has more segments, more inline
-     *     data or a longer header than this queue pair takes, or is a datagram without an address handle of this
-     *     protection domain
+     *     data or a longer header than this queue pair takes, is a datagram without an address handle of this
+     *     protection domain, or binds a memory window of another protection domain or through a queue pair that is not
+     *     connected
      * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic;
      *     those before it in the chain are posted
-     * @throws IllegalStateException when this, or what a work request points to (an address handle, a memory window), is
-     *     closed; when this is of a type that sends nothing; or when a {@link ExtendedQueuePair#startWorkRequests batch}
-     *     is open on this
+     * @throws IllegalStateException when this, a datagram's address handle, or a memory window to be bound or its region
+     *     is closed; when this is of a type that sends nothing; or when a
+     *     {@link ExtendedQueuePair#startWorkRequests batch} is open on this
      * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_post_send
@@ -806,8 +807,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    private void requireConnected() {
-        if (type == QueuePairType.UD) {
+    void requireConnected() {
+        if (type != QueuePairType.RC && type != QueuePairType.UC && type != QueuePairType.XRC_SEND) {
             throw new IllegalArgumentException("memory windows are bound through connected queue pairs, not " + this);
         }
     }
@@ -827,7 +828,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when nothing was posted
      * @throws NullPointerException when the window or the binding is null
      * @throws IllegalArgumentException when the window is of type 2; when it, the region and this are not of the same
-     *     protection domain; or when this is a datagram queue pair
+     *     protection domain; or when this is of another type than RC, UC and XRC_SEND
      * @throws VerbsException when the driver refuses it, for example with EINVAL where a window cannot be ZERO_BASED
      * @throws IllegalStateException when this, the window or the region is closed
      * @throws WrongThreadException when the arena is confined to another thread

@@ -18,8 +18,8 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <ol>
  *   <li>the queue pairs to the error state, and drains what was posted to them;
- *   <li>then queue pairs, address handles, memory regions, completion queues, completion channels and protection
- *       domains away, children before parents, and the device last;
+ *   <li>then memory windows, queue pairs, address handles, memory regions, completion queues, device memory, completion
+ *       channels and protection domains away, children before parents, and the device last;
  *   <li>and only then, its memory.
  * </ol>
  *

@@ -509,7 +509,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @return this
      * @throws NullPointerException when the window or the binding is null
      * @throws IllegalArgumentException when the window is of type 1; when it, the region and the queue pair are not of
-     *     the same protection domain; when the key cannot be one of the window; or when nothing is to be opened
+     *     the same protection domain; when the key cannot be one of the window; when nothing is to be opened; or when
+     *     the queue pair is of another type than RC, UC and XRC_SEND
      * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for BIND_MW, the
      *     work request before is not complete, or the window or the region is closed
      * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
@@ -519,6 +520,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder bindMemoryWindow(MemoryWindow memoryWindow, int newRkey, MemoryWindowBinding binding) {
         binding.checkFits(memoryWindow, newRkey);
+        queuePair.requireConnected();
         memoryWindow.requireSameDomain(queuePair, binding.region());
         begin(SendOperation.BIND_MW);
         window = memoryWindow;

@@ -246,6 +246,7 @@ class ClosingLabTest {
         List<String> ending = recording.verbs().subList(setUp, recording.verbs().size());
         assertEquals(
                 List.of(
+                        "dealloc_mw",
                         "destroy_qp",
                         "destroy_ah",
                         "dereg_mr",

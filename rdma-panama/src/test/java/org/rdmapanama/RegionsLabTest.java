@@ -321,6 +321,17 @@ class RegionsLabTest {
         }
     }
 
+    @Test
+    void shouldAskTheDriverToRegisterDeviceMemory() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first());
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            long struct = arena.allocate(ibv_dm.layout()).address();
+            DeviceMemory memory = DeviceMemory.ofNativeAddress(context, struct, 256, Ownership.BORROWED);
+            Unsupported.verb("ibv_reg_dm_mr", () -> domain.registerDeviceMemory(memory, 0, 128));
+        }
+    }
+
     /** Plays a device with memory: the library's side of it is real. */
     private static final class WithDeviceMemory extends RecordingProvider {
         private final MemorySegment struct;
