@@ -24,7 +24,7 @@ public final class ForkSupport {
 
     /**
      * Makes libibverbs prepare the memory that is registered from now on. Has to come before the first registration of
-     * the process; does nothing where the kernel takes care, or the second time. The environment variables
+     * the process, unless the kernel takes care. Does nothing the second time. The environment variables
      * {@code RDMAV_FORK_SAFE} and {@code IBV_FORK_SAFE} do the same without a change to the program.
      *
      * @throws VerbsException when memory was registered before (EINVAL), the kernel cannot do it (ENOSYS), or
@@ -33,7 +33,8 @@ public final class ForkSupport {
      */
     public static void initialize() {
         int result = installed("ibv_fork_init", NativeProvider::initializeFork);
-        if (result < 0) {
+        // Libraries before version 45 look at what was registered before they ask the kernel.
+        if (result < 0 && status() != ForkStatus.UNNEEDED) {
             throw new VerbsException("ibv_fork_init", -result, "", cure(-result));
         }
     }

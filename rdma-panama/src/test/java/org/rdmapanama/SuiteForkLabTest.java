@@ -1,13 +1,16 @@
 package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.EnumSet;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.internal.libibverbs.NativeProvider;
 
 /** The case of rdma-core's own suite in test_fork.py, class ForkAPITest; and how this process stands next to C. */
 @Tag("lab")
@@ -42,6 +45,34 @@ class SuiteForkLabTest {
         }
         LabDevices.assumeSoftRoce("the lab's kernel is newer than 5.12");
         assertEquals(ForkStatus.UNNEEDED, ForkSupport.status());
+    }
+
+    /** A process of its own, in which nothing was registered yet. */
+    static final class Child {
+        private Child() {}
+
+        public static void main(String[] arguments) {
+            System.out.println("first " + NativeProvider.initializeFork());
+            ForkSupport.initialize();
+            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                MemoryRegion region = Context.open(arena, LabDevices.first())
+                        .allocateProtectionDomain()
+                        .register(arena.allocate(8192, 4096));
+                System.out.println("registered " + region.isOpen());
+                ForkSupport.initialize();
+            }
+            System.out.println("status " + ForkSupport.status());
+        }
+    }
+
+    @Test
+    @Shows({"ibv_fork_init", "ibv_is_fork_initialized"})
+    void shouldPrepareBeforeTheFirstRegistration() throws Exception {
+        Commands.Result result = Commands.java(List.of(), Child.class);
+        assertEquals(0, result.status(), result::output);
+        assertTrue(result.output().contains("first 0"), result::output);
+        assertTrue(result.output().contains("registered true"), result::output);
+        assertFalse(result.output().contains("status " + ForkStatus.DISABLED), result::output);
     }
 
     @Test
