@@ -21,7 +21,8 @@ final class ClearedQueues {
 
     /** Of queues that may be the same, or null. */
     static ClearedQueues of(CompletionQueue... queues) {
-        return new ClearedQueues(Stream.of(queues).filter(Objects::nonNull).distinct().toArray(CompletionQueue[]::new));
+        return new ClearedQueues(
+                Stream.of(queues).filter(Objects::nonNull).distinct().toArray(CompletionQueue[]::new));
     }
 
     /**

@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.LinkedHashSet;
@@ -13,8 +12,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
-import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.ibv_ece;
+import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;

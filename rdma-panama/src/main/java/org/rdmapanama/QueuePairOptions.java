@@ -73,7 +73,8 @@ public final class QueuePairOptions {
 
     private static QueuePairType requireBothWays(QueuePairType type) {
         return switch (Objects.requireNonNull(type, "type")) {
-            case XRC_SEND -> throw new IllegalArgumentException("XRC_SEND receives nothing: see QueuePairOptions.xrcSend");
+            case XRC_SEND ->
+                throw new IllegalArgumentException("XRC_SEND receives nothing: see QueuePairOptions.xrcSend");
             case XRC_RECV ->
                 throw new IllegalArgumentException("XRC_RECV has no queues: see QueuePairOptions.xrcReceive");
             default -> type;
@@ -128,8 +129,7 @@ public final class QueuePairOptions {
      * @throws NullPointerException when an argument is null
      * @throws IllegalArgumentException when the type is one of connections
      */
-    public static QueuePairOptions receiveSideScaling(
-            QueuePairType type, ReceiveIndirectionTable table, RxHash hash) {
+    public static QueuePairOptions receiveSideScaling(QueuePairType type, ReceiveIndirectionTable table, RxHash hash) {
         if (type != QueuePairType.RAW_PACKET && type != QueuePairType.UD && type != QueuePairType.DRIVER) {
             throw new IllegalArgumentException("a " + Objects.requireNonNull(type, "type")
                     + " queue pair receives for itself: RAW_PACKET and UD ones can spread what comes");

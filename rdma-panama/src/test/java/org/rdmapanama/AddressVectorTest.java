@@ -28,7 +28,8 @@ class AddressVectorTest {
 
     @Test
     void shouldGoThroughNativeMemory() {
-        AddressVector largest = new AddressVector(255, 0xffff, true, GID, 255, 255, 255, 0xf_ffff, 15, 127, Rate.GBPS_1200);
+        AddressVector largest =
+                new AddressVector(255, 0xffff, true, GID, 255, 255, 255, 0xf_ffff, 15, 127, Rate.GBPS_1200);
         assertEquals(largest, throughNativeMemory(largest));
         AddressVector smallest = new AddressVector(0, 0, false, Gid.ZERO, 0, 0, 0, 0, 0);
         assertEquals(smallest, throughNativeMemory(smallest));

@@ -253,8 +253,8 @@ class DomainLabTest {
         assertEquals(
                 QueuePair.POSTED,
                 inParent.postSend(send.to(parent.createAddressHandle(way), inParent.number(), 0x1111_1111)));
-        assertDoesNotThrow(() -> send.to(domain.createAddressHandle(way), 1, 1).holdAddressHandle(parent));
-        send.releaseAddressHandle();
+        assertDoesNotThrow(() -> send.to(domain.createAddressHandle(way), 1, 1).hold(inParent));
+        send.release(inParent);
         AddressHandle foreign = context.allocateProtectionDomain().createAddressHandle(way);
         assertThrows(IllegalArgumentException.class, () -> inParent.postSend(send.to(foreign, 1, 1)));
 

@@ -3,8 +3,8 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -519,7 +519,7 @@ class ExtendedQueuePairLabTest {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes, domain.address, temporary);
-            long made = options.needExtendedCall()
+            long made = options.needsExtendedCall()
                     ? domain.provider.createExtendedQueuePair(attributes.address())
                     : domain.provider.createQueuePair(domain.address, attributes.address());
             assertTrue(made > 0);

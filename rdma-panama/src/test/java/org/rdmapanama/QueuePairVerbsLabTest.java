@@ -227,13 +227,12 @@ class QueuePairVerbsLabTest {
         return "(void *) " + object.nativeAddress() + "L";
     }
 
-    private void assertWrites(QueuePairOptions options, Function<MemorySegment, String> statements)
-            throws IOException {
+    private void assertWrites(QueuePairOptions options, Function<MemorySegment, String> statements) throws IOException {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes, domain.address, temporary);
-            String expected = CStructs.hexOf("struct ibv_qp_init_attr_ex x; memset(&x, 0, sizeof x);"
-                    + statements.apply(attributes));
+            String expected = CStructs.hexOf(
+                    "struct ibv_qp_init_attr_ex x; memset(&x, 0, sizeof x);" + statements.apply(attributes));
             assertEquals(expected, HexFormat.of().formatHex(attributes.toArray(ValueLayout.JAVA_BYTE)));
         }
     }
@@ -260,7 +259,8 @@ class QueuePairVerbsLabTest {
         // What the operation before left behind would make drivers refuse this one.
         same(
                 "x.opcode = IBV_WR_BIND_MW; x.bind_mw.mw = (void *) " + window.nativeAddress() + "L;"
-                        + " x.bind_mw.rkey = " + rkey + "; x.bind_mw.bind_info.mr = (void *) " + region.nativeAddress() + "L;"
+                        + " x.bind_mw.rkey = " + rkey + "; x.bind_mw.bind_info.mr = (void *) " + region.nativeAddress()
+                        + "L;"
                         + " x.bind_mw.bind_info.addr = " + (region.address() + 8) + "L;"
                         + " x.bind_mw.bind_info.length = 16;"
                         + " x.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_READ;",

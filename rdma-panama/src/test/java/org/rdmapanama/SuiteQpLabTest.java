@@ -31,8 +31,12 @@ class SuiteQpLabTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = Context.open(arena, LabDevices.first());
             CompletionQueue queue = context.createCompletionQueue(100);
-            QueuePair queuePair =
-                    maker.make(context.allocateProtectionDomain(), new QueuePairOptions(type, queue).sizes(sizes));
+            QueuePairOptions options = new QueuePairOptions(type, queue)
+                    .maxSendWorkRequests(sizes.maxSendWorkRequests())
+                    .maxReceiveWorkRequests(sizes.maxReceiveWorkRequests())
+                    .maxSegments(sizes.maxSendSegments(), sizes.maxReceiveSegments())
+                    .maxInlineData(sizes.maxInlineData());
+            QueuePair queuePair = maker.make(context.allocateProtectionDomain(), options);
             queuePair.localEndpoint(LabDevices.connectOptions());
             test.accept(queuePair);
         }

@@ -457,6 +457,7 @@ final class Uses {
                     FlowActionEspOptions options = new FlowActionEspOptions();
                     return () -> action.modify(options);
                 }));
+    }
 
     private static List<Use> ofMoreOfQueuePair() {
         return List.of(

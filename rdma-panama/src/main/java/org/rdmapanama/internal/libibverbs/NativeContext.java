@@ -41,7 +41,6 @@ final class NativeContext extends ProviderContext {
 
     private static final SendVerbs SEND_VERBS = new NativeSendVerbs();
     private static final SendVerbs SEND_VERBS_OF_RXE = new RxeSendVerbs(libraryVersion());
-    private static final CompletionVerbs COMPLETION_VERBS = new NativeCompletionVerbs();
 
     private final long context;
     private final String driver;
