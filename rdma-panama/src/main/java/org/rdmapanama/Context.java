@@ -160,6 +160,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_import_device
      */
     public static Context importFrom(VerbsArena arena, int fileDescriptor) {
+        Objects.requireNonNull(arena, "arena");
         Device device = deviceOf(fileDescriptor);
         try {
             return open(arena, device, () -> NativeProvider.importDevice(fileDescriptor));
@@ -584,8 +585,9 @@ public final class Context extends VerbsObject {
      * @param port where the datagram came in, from 1
      * @return the way, for {@link ProtectionDomain#createAddressHandle(AddressVector)}
      * @throws IndexOutOfBoundsException when the index is not below {@link WorkCompletions#count()}
+     * @throws NullPointerException when the completions or the routing header are null
      * @throws IllegalArgumentException when the completion is of no datagram that arrived well, there are less than 40
-     *     bytes, or there is no such port
+     *     bytes, there is no such port, or the completions belong to another arena
      * @throws VerbsException when the verb fails, for example with EINVAL when the datagram was sent to a multicast
      *     group
      * @throws IllegalStateException when this is closed
@@ -595,6 +597,7 @@ public final class Context extends VerbsObject {
      */
     public AddressVector addressVectorOf(
             WorkCompletions completions, int index, MemorySegment routingHeader, int port) {
+        Objects.requireNonNull(routingHeader, "routingHeader");
         checkPort(port);
         long completion = completions.addressOfDatagram(arena, index);
         try (Arena temporary = Arena.ofConfined()) {

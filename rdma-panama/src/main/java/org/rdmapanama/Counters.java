@@ -26,6 +26,9 @@ import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class Counters extends ContextObject {
+    /** More than any device has. */
+    private static final int MAX_COUNT = 65_536;
+
     private static final String CAPABILITY =
             "a driver with counters, such as mlx5: no DeviceCapability tells of them, only this call";
 
@@ -132,7 +135,7 @@ public final class Counters extends ContextObject {
     /**
      * Reads the first places of the row; see ibv_read_counters(3).
      *
-     * @param count how many, at least 1
+     * @param count how many, 1 to 65536
      * @param flags where the numbers may come from; without any the device is asked
      * @return the numbers, each without sign
      * @throws IllegalArgumentException when the count is not positive
@@ -145,8 +148,8 @@ public final class Counters extends ContextObject {
      * @verb ibv_read_counters
      */
     public long[] read(int count, CounterReadFlag... flags) {
-        if (count < 1) {
-            throw new IllegalArgumentException("at least one counter is read, not " + count);
+        if (count < 1 || count > MAX_COUNT) {
+            throw new IllegalArgumentException("between 1 and " + MAX_COUNT + " counters are read, not " + count);
         }
         Set<CounterReadFlag> wanted = EnumSet.noneOf(CounterReadFlag.class);
         wanted.addAll(List.of(flags));

@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import java.util.Objects;
+
 /**
  * Where the frames of a way go on Ethernet.
  *
@@ -8,6 +10,15 @@ package org.rdmapanama;
  * @see Context#resolveEthernetAddress
  */
 public record EthernetAddress(MacAddress mac, int vlan) {
+    /**
+     * An address.
+     *
+     * @throws NullPointerException when the MAC address is null
+     */
+    public EthernetAddress {
+        Objects.requireNonNull(mac, "mac");
+    }
+
     /**
      * Whether frames carry the tag of a virtual LAN.
      *

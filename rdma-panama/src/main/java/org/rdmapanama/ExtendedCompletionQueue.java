@@ -331,7 +331,8 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public boolean has(CompletionFlag flag) {
-        return (flags() & flag.code()) != 0;
+        int code = flag.code();
+        return (flags() & code) != 0;
     }
 
     /**

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * A rule of flow steering that is in force, {@code struct ibv_flow}: packets that match it go to its queue pair.
@@ -22,6 +23,7 @@ public final class Flow extends ContextObject {
     }
 
     static Flow create(QueuePair queuePair, FlowRule rule) {
+        Objects.requireNonNull(rule, "rule");
         if (queuePair.type() != QueuePairType.UD && queuePair.type() != QueuePairType.RAW_PACKET) {
             throw new IllegalArgumentException(
                     "flows are steered to queue pairs of type UD or RAW_PACKET, not to " + queuePair);

@@ -698,6 +698,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final AddressVector pathTo(Endpoint remote) {
+        checkOpen();
         localEndpoint();
         return new AddressVector(
                 localOptions.port(),
@@ -834,11 +835,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_bind_mw
      */
     public final int bind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
+        MemoryRegion region = binding.region();
         if (window.type() != MemoryWindowType.TYPE_1) {
             throw new IllegalArgumentException("SendWorkRequest.bindMemoryWindow is for " + window);
         }
         requireConnected();
-        MemoryRegion region = binding.region();
         enter();
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment request = temporary.allocate(ibv_mw_bind.layout());

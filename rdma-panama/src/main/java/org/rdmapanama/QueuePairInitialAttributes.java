@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 
 /**
@@ -11,6 +12,16 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
  * @param signalAll whether every send completes visibly
  */
 public record QueuePairInitialAttributes(QueuePairType type, QueuePairCapabilities capabilities, boolean signalAll) {
+    /**
+     * What a device told.
+     *
+     * @throws NullPointerException when the type or the capabilities are null
+     */
+    public QueuePairInitialAttributes {
+        Objects.requireNonNull(type, "type");
+        Objects.requireNonNull(capabilities, "capabilities");
+    }
+
     static QueuePairInitialAttributes read(MemorySegment struct) {
         return new QueuePairInitialAttributes(
                 QueuePairType.of(ibv_qp_init_attr.qp_type(struct)),

@@ -65,13 +65,16 @@ public final class QueuePairOptions {
      */
     public QueuePairOptions(QueuePairType type, CompletionQueue sendQueue, CompletionQueue receiveQueue) {
         this(
-                requireBothWays(type),
-                Objects.requireNonNull(sendQueue, "send completion queue"),
-                Objects.requireNonNull(receiveQueue, "receive completion queue"),
+                requireBothWays(type, sendQueue, receiveQueue),
+                sendQueue,
+                receiveQueue,
                 new QueuePairCapabilities(DEFAULT_WORK_REQUESTS, DEFAULT_WORK_REQUESTS, 1, 1, 0));
     }
 
-    private static QueuePairType requireBothWays(QueuePairType type) {
+    private static QueuePairType requireBothWays(
+            QueuePairType type, CompletionQueue sendQueue, CompletionQueue receiveQueue) {
+        Objects.requireNonNull(sendQueue, "send completion queue");
+        Objects.requireNonNull(receiveQueue, "receive completion queue");
         return switch (Objects.requireNonNull(type, "type")) {
             case XRC_SEND ->
                 throw new IllegalArgumentException("XRC_SEND receives nothing: see QueuePairOptions.xrcSend");
@@ -130,13 +133,16 @@ public final class QueuePairOptions {
      * @throws IllegalArgumentException when the type is one of connections
      */
     public static QueuePairOptions receiveSideScaling(QueuePairType type, ReceiveIndirectionTable table, RxHash hash) {
+        Objects.requireNonNull(type, "type");
+        Objects.requireNonNull(table, "indirection table");
+        Objects.requireNonNull(hash, "hash");
         if (type != QueuePairType.RAW_PACKET && type != QueuePairType.UD && type != QueuePairType.DRIVER) {
-            throw new IllegalArgumentException("a " + Objects.requireNonNull(type, "type")
-                    + " queue pair receives for itself: RAW_PACKET and UD ones can spread what comes");
+            throw new IllegalArgumentException(
+                    "a " + type + " queue pair receives for itself: RAW_PACKET and UD ones can spread what comes");
         }
         QueuePairOptions options = withoutQueues(type);
-        options.indirectionTable = Objects.requireNonNull(table, "indirection table");
-        options.rxHash = Objects.requireNonNull(hash, "hash");
+        options.indirectionTable = table;
+        options.rxHash = hash;
         return options;
     }
 

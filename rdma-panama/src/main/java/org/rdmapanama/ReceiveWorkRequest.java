@@ -80,9 +80,9 @@ public final class ReceiveWorkRequest {
     }
 
     /** The one of this chain that is at an address, or null. */
-    ReceiveWorkRequest find(long wanted) {
+    ReceiveWorkRequest find(VerbsArena queueArena, long wanted) {
         ReceiveWorkRequest request = this;
-        while (request != null && request.address != wanted) {
+        while (request != null && request.address(queueArena) != wanted) {
             request = request.next;
         }
         return request;

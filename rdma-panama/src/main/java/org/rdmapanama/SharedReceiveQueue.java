@@ -5,7 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_device_attr;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
@@ -452,7 +451,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(firstNotPosted.getAtIndex(JAVA_LONG, 0));
+        return first.find(arena, firstNotPosted.getAtIndex(JAVA_LONG, 0));
     }
 
     /**
@@ -505,7 +504,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
-        return Objects.requireNonNull(first, "first").find(firstNotPosted.getAtIndex(JAVA_LONG, 1));
+        return first.find(arena, firstNotPosted.getAtIndex(JAVA_LONG, 1));
     }
 
     @Override

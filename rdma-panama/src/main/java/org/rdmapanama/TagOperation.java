@@ -104,9 +104,9 @@ public final class TagOperation {
     }
 
     /** The one of this chain that is at an address, or null. */
-    TagOperation find(long wanted) {
+    TagOperation find(VerbsArena queueArena, long wanted) {
         TagOperation operation = this;
-        while (operation != null && operation.address != wanted) {
+        while (operation != null && operation.address(queueArena) != wanted) {
             operation = operation.next;
         }
         return operation;

@@ -79,16 +79,17 @@ public final class WorkCompletions {
     /**
      * Where the completion of a datagram is.
      *
-     * @throws IllegalArgumentException when it is of none that arrived well
+     * @throws IllegalArgumentException when it is of none that arrived well, or these belong to another arena
      */
     long addressOfDatagram(VerbsArena otherArena, int index) {
+        long start = address(otherArena);
         if (!succeeded(index)) {
             throw new IllegalArgumentException("only what succeeded tells a sender: " + describe(index));
         }
         if ((batch.get(JAVA_INT, at(index, OPCODE)) & RECEIVE) == 0) {
             throw new IllegalArgumentException("only what was received tells a sender: " + describe(index));
         }
-        return address(otherArena) + at(index, 0);
+        return start + at(index, 0);
     }
 
     void polled(int completions) {
@@ -248,7 +249,8 @@ public final class WorkCompletions {
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean has(int index, CompletionFlag flag) {
-        return (flags(index) & flag.code()) != 0;
+        int code = flag.code();
+        return (flags(index) & code) != 0;
     }
 
     /**

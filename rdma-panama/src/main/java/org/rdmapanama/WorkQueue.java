@@ -235,7 +235,7 @@ public final class WorkQueue extends ContextObject {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(firstNotPosted.get(JAVA_LONG, 0));
+        return first.find(arena, firstNotPosted.get(JAVA_LONG, 0));
     }
 
     @Override

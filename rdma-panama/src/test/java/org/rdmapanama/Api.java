@@ -60,6 +60,10 @@ final class Api {
     static List<Executable> calls() {
         List<Executable> calls = new ArrayList<>();
         for (Class<?> type : classes()) {
+            if (type.isInterface() && !type.isSealed()) {
+                // What programs implement, and the library calls.
+                continue;
+            }
             if (!Modifier.isAbstract(type.getModifiers())) {
                 calls.addAll(Arrays.asList(type.getConstructors()));
             }

@@ -35,10 +35,15 @@ class BadInputLabTest {
     /** Parameters that may be null, as method and place: their javadoc says so. */
     private static final Set<String> MAY_BE_NULL = Set.of(
             "CompletionQueueOptions.channel(CompletionChannel) 0",
+            "CompletionQueueOptions.parentDomain(ProtectionDomain) 0",
             "ConnectOptions.pathMtu(Mtu) 0",
             "Context.createCompletionQueue(int, CompletionChannel, int) 1",
+            "QueuePair.ofNativeAddress(ProtectionDomain, CompletionQueue, CompletionQueue, long, Ownership) 2",
+            "ExtendedQueuePair.ofNativeAddress(ProtectionDomain, CompletionQueue, CompletionQueue, Set, long, Ownership) 2",
+            "QueuePairOptions.sharedReceiveQueue(SharedReceiveQueue) 0",
             "ReceiveWorkRequest.next(ReceiveWorkRequest) 0",
-            "SendWorkRequest.next(SendWorkRequest) 0");
+            "SendWorkRequest.next(SendWorkRequest) 0",
+            "TagOperation.next(TagOperation) 0");
 
     /** Of these classes every method may be called at any time, by any thread. */
     private static final Set<String> ANYTHING_GOES = Set.of("isOpen", "close", "context");
@@ -115,7 +120,12 @@ class BadInputLabTest {
 
     private static boolean belongsSomewhere(Class<?> type) {
         return VerbsObject.class.isAssignableFrom(type)
-                || Set.of("SendWorkRequest", "ReceiveWorkRequest", "WorkCompletions", "TagOperation")
+                || Set.of(
+                                "SendWorkRequest",
+                                "ReceiveWorkRequest",
+                                "WorkCompletions",
+                                "TagOperation",
+                                "WorkRequestBuilder")
                         .contains(type.getSimpleName());
     }
 

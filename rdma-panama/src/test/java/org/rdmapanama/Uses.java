@@ -34,18 +34,49 @@ final class Uses {
             "Context.driverName",
             "Context.nodeType",
             "Context.transportType",
+            "DeviceMemory.byteSize",
+            "DeviceMemory.handle",
+            "ExtendedCompletionQueue.fields",
+            "ExtendedQueuePair.sendOperations",
+            "Flow.queuePair",
             "MemoryRegion.access",
             "MemoryRegion.address",
             "MemoryRegion.byteSize",
+            "MemoryRegion.handle",
+            "MemoryRegion.hasMemory",
+            "MemoryRegion.isUsable",
             "MemoryRegion.lkey",
             "MemoryRegion.memory",
+            "MemoryRegion.part",
+            "MemoryRegion.protectionDomain",
             "MemoryRegion.rkey",
+            "MemoryWindow.nextRkey",
+            "MemoryWindow.protectionDomain",
+            "MemoryWindow.rkey",
+            "MemoryWindow.type",
+            "ParentDomain.protectionDomain",
+            "ParentDomain.threadDomain",
+            "ProtectionDomain.handle",
             "QueuePair.capabilities",
             "QueuePair.number",
             "QueuePair.protectionDomain",
             "QueuePair.receiveQueue",
             "QueuePair.sendQueue",
-            "QueuePair.type");
+            "QueuePair.sharedReceiveQueue",
+            "QueuePair.type",
+            "ReceiveIndirectionTable.number",
+            "ReceiveIndirectionTable.workQueues",
+            "SharedReceiveQueue.completionQueue",
+            "SharedReceiveQueue.maxSegments",
+            "SharedReceiveQueue.maxWorkRequests",
+            "SharedReceiveQueue.protectionDomain",
+            "SharedReceiveQueue.type",
+            "WorkQueue.completionQueue",
+            "WorkQueue.maxSegments",
+            "WorkQueue.maxWorkRequests",
+            "WorkQueue.number",
+            "WorkQueue.protectionDomain",
+            "WorkQueue.type");
 
     private Uses() {}
 
@@ -61,6 +92,7 @@ final class Uses {
         uses.addAll(ofMemory());
         uses.addAll(ofAddressesAndFlows());
         uses.addAll(ofMoreOfQueuePair());
+        uses.addAll(ofStandIns());
         return List.copyOf(uses);
     }
 
@@ -457,6 +489,30 @@ final class Uses {
                     FlowActionEspOptions options = new FlowActionEspOptions();
                     return () -> action.modify(options);
                 }));
+    }
+
+    private static List<Use> ofStandIns() {
+        return List.of(
+                use("DeviceMemory.copyFrom", side -> {
+                    DeviceMemory memory = deviceMemory(side);
+                    return () -> memory.copyFrom(0, side.memory.asSlice(0, 8));
+                }),
+                use("DeviceMemory.copyTo", side -> {
+                    DeviceMemory memory = deviceMemory(side);
+                    return () -> memory.copyTo(0, side.memory.asSlice(0, 8));
+                }),
+                use("ProtectionDomain.registerDeviceMemory", side -> {
+                    DeviceMemory memory = deviceMemory(side);
+                    return () -> side.domain.registerDeviceMemory(memory, 0, 8);
+                }),
+                use("XrcDomain.openQueuePair", side -> {
+                    XrcDomain domain = XrcDomain.ofNativeAddress(side.context, fake(side), Ownership.BORROWED);
+                    return () -> domain.openQueuePair(1);
+                }));
+    }
+
+    private static DeviceMemory deviceMemory(Side side) {
+        return DeviceMemory.ofNativeAddress(side.context, fake(side), 64, Ownership.BORROWED);
     }
 
     private static List<Use> ofMoreOfQueuePair() {

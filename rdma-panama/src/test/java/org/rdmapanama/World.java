@@ -22,6 +22,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import org.rdmapanama.ffm.verbs.ibv_counters;
+import org.rdmapanama.ffm.verbs.ibv_dm;
+import org.rdmapanama.ffm.verbs.ibv_flow;
+import org.rdmapanama.ffm.verbs.ibv_flow_action;
+import org.rdmapanama.ffm.verbs.ibv_pd;
+import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
+import org.rdmapanama.ffm.verbs.ibv_td;
+import org.rdmapanama.ffm.verbs.ibv_wq;
+import org.rdmapanama.ffm.verbs.ibv_xrcd;
 
 /**
  * Objects of every type that the public API takes, to be receivers and arguments of calls that are made by reflection:
@@ -51,18 +60,79 @@ final class World implements AutoCloseable {
             add(side.request(1, 0, 64).add(side.region, 64, 64));
             add(side.receiveRequest(1, 0, 64).add(side.region, 64, 64));
             add(new WorkCompletions(side.arena, 8));
+            addMore(side);
+            addStandIns(side);
         }
         GidEntry own = pair.a.context.preferredGid(1).orElseThrow();
         add(own);
         add(own.gid());
         add(AddressVector.toGid(1, own.index(), own.gid()));
         add(pair.a.domain.createAddressHandle(AddressVector.toGid(1, own.index(), own.gid())));
+        add(new MacAddress(0x02_00_00_00_00_01L));
         add(DeviceList.query());
         add(LabDevices.first());
         add(pair.a.queuePair.localEndpoint());
         add(new QueuePairOptions(QueuePairType.RC, pair.a.queue));
         add(LabDevices.connectOptions());
         add(new QueuePairAttributes().state(QueuePairState.ERR));
+    }
+
+    private void addMore(Side side) {
+        add(side.context.createCompletionQueue(new CompletionQueueOptions(64)));
+        ExtendedQueuePair datagrams =
+                side.domain.createExtendedQueuePair(new QueuePairOptions(QueuePairType.UD, side.queue)
+                        .maxInlineData(64)
+                        .sendOperations(SendOperation.SEND));
+        add(datagrams);
+        add(datagrams.startWorkRequests().send());
+        add(side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2));
+        MemoryRegion bindable = side.domain.register(side.memory, AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
+        add(new MemoryWindowBinding(bindable, 0, 64, AccessFlag.REMOTE_WRITE));
+        add(side.domain.createSharedReceiveQueue(new SharedReceiveQueueOptions()));
+        RegisteredPool pool = RegisteredPool.create(side.domain, 8192);
+        add(pool);
+        add(pool.allocate(64));
+        add(TagOperation.allocate(side.arena, 4).add(side.region, 0, 8).add(side.region, 8, 8));
+    }
+
+    /** What Soft-RoCE cannot make. Its driver has no functions that would look at it. */
+    private void addStandIns(Side side) {
+        Context context = side.context;
+        Ownership borrowed = Ownership.BORROWED;
+        add(Counters.ofNativeAddress(
+                context, FakeStructs.of(context, ibv_counters.layout(), ibv_counters.context$offset()), borrowed));
+        add(DeviceMemory.ofNativeAddress(
+                context, FakeStructs.of(context, ibv_dm.layout(), ibv_dm.context$offset()), 64, borrowed));
+        add(Flow.ofNativeAddress(
+                side.queuePair, FakeStructs.of(context, ibv_flow.layout(), ibv_flow.context$offset()), borrowed));
+        add(FlowActionEsp.ofNativeAddress(
+                context,
+                FakeStructs.of(context, ibv_flow_action.layout(), ibv_flow_action.context$offset()),
+                borrowed));
+        add(ThreadDomain.ofNativeAddress(
+                context, FakeStructs.of(context, ibv_td.layout(), ibv_td.context$offset()), borrowed));
+        long parent = FakeStructs.of(context, ibv_pd.layout(), ibv_pd.context$offset());
+        // The kernel knows a parent domain by the handle of its protection domain.
+        MemorySegment.copy(
+                Native.struct(side.domain.address, ibv_pd.layout()),
+                0,
+                Native.struct(parent, ibv_pd.layout()),
+                0,
+                ibv_pd.sizeof());
+        add(ParentDomain.ofNativeAddress(side.domain, parent, borrowed));
+        add(XrcDomain.ofNativeAddress(
+                context, FakeStructs.of(context, ibv_xrcd.layout(), ibv_xrcd.context$offset()), borrowed));
+        WorkQueue workQueue = WorkQueue.ofNativeAddress(
+                side.domain,
+                new WorkQueueOptions(side.queue),
+                FakeStructs.of(context, ibv_wq.layout(), ibv_wq.context$offset()),
+                borrowed);
+        add(workQueue);
+        add(ReceiveIndirectionTable.ofNativeAddress(
+                context,
+                List.of(workQueue),
+                FakeStructs.of(context, ibv_rwq_ind_table.layout(), ibv_rwq_ind_table.context$offset()),
+                borrowed));
     }
 
     /** Keeps an object for later calls; of each type only so many, the rest of the verbs objects being closed. */
@@ -93,6 +163,11 @@ final class World implements AutoCloseable {
 
     /** The first object of a type, which is side a's, made if need be. */
     Object valid(Class<?> type, Type generic) {
+        if (type == List.class
+                && generic instanceof ParameterizedType parameterized
+                && parameterized.getActualTypeArguments()[0] instanceof Class<?> element) {
+            return List.of(valid(element, element));
+        }
         for (Map.Entry<Class<?>, List<Object>> entry : pool.entrySet()) {
             if (type.isAssignableFrom(entry.getKey()) && type != Object.class) {
                 return entry.getValue().get(0);

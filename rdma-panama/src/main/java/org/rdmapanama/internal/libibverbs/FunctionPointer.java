@@ -35,4 +35,10 @@ final class FunctionPointer {
     boolean isNull(long struct) {
         return InlineVerbs.MEMORY.get(JAVA_LONG, struct + offset) == 0;
     }
+
+    /** Where it lies. */
+    @Override
+    public String toString() {
+        return "function pointer at offset " + offset;
+    }
 }
