@@ -117,11 +117,14 @@ final class Fuzz {
 
     /** Memory is there for all, and the guest has not much. */
     private static Object[] bounded(Executable call, Object[] arguments) {
-        if (call.getDeclaringClass() == VerbsArena.class && call.getName().equals("allocate")) {
+        String name = Api.name(call);
+        if (name.equals("VerbsArena.allocate")) {
             arguments[0] = Math.min((long) arguments[0], 65_536);
             if (arguments.length > 1) {
                 arguments[1] = Math.min((long) arguments[1], 4096);
             }
+        } else if (name.equals("RegisteredPool.create")) {
+            arguments[1] = Math.min((long) arguments[1], 65_536);
         }
         return arguments;
     }
