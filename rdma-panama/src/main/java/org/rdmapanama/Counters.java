@@ -29,6 +29,9 @@ public final class Counters extends ContextObject {
     private static final String CAPABILITY =
             "a driver with counters, such as mlx5: no DeviceCapability tells of them, only this call";
 
+    /** The kernel takes the size of the row in bytes as 16 bits. */
+    private static final int MOST = 0xffff / Long.BYTES;
+
     private Counters(Context context, long address) {
         super(context, address, context);
     }
@@ -132,10 +135,10 @@ public final class Counters extends ContextObject {
     /**
      * Reads the first places of the row; see ibv_read_counters(3).
      *
-     * @param count how many, at least 1
+     * @param count how many, 1 to 8191
      * @param flags where the numbers may come from; without any the device is asked
      * @return the numbers, each without sign
-     * @throws IllegalArgumentException when the count is not positive
+     * @throws IllegalArgumentException when the count is out of range
      * @throws NullPointerException when a flag is null
      * @throws VerbsException when the verb fails
      * @throws UnsupportedVerbException when the device has no counters
@@ -145,8 +148,8 @@ public final class Counters extends ContextObject {
      * @verb ibv_read_counters
      */
     public long[] read(int count, CounterReadFlag... flags) {
-        if (count < 1) {
-            throw new IllegalArgumentException("at least one counter is read, not " + count);
+        if (count < 1 || count > MOST) {
+            throw new IllegalArgumentException("1 to " + MOST + " counters are read at once, not " + count);
         }
         Set<CounterReadFlag> wanted = EnumSet.noneOf(CounterReadFlag.class);
         wanted.addAll(List.of(flags));
