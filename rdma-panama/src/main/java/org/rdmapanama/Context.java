@@ -158,8 +158,9 @@ public final class Context extends VerbsObject {
      * @throws IllegalArgumentException when it is no descriptor of a device's command channel; it stays open then
      * @throws IllegalStateException when the arena is closed
      * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the driver cannot do it; the descriptor stays open then
-     * @throws VerbsException when the verb fails
+     * @throws UnsupportedVerbException when the driver cannot do it; the descriptor stays open where the driver has no
+     *     such function, and is closed where the kernel lacks it
+     * @throws VerbsException when the verb fails; the descriptor is mostly closed then
      * @verb ibv_import_device
      */
     public static Context importFrom(VerbsArena arena, int fileDescriptor) {

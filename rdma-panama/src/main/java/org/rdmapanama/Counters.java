@@ -135,7 +135,8 @@ public final class Counters extends ContextObject {
     /**
      * Reads the first places of the row; see ibv_read_counters(3).
      *
-     * @param count how many, 1 to 8191
+     * @param count how many, 1 to 8191; the last place to which something is attached should be among them, for devices
+     *     may refuse to read fewer with EINVAL
      * @param flags where the numbers may come from; without any the device is asked
      * @return the numbers, each without sign
      * @throws IllegalArgumentException when the count is out of range

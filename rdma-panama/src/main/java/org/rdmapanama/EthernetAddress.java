@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import java.util.Objects;
+
 /**
  * Where the frames of a way go on Ethernet.
  *
@@ -8,6 +10,21 @@ package org.rdmapanama;
  * @see Context#resolveEthernetAddress
  */
 public record EthernetAddress(MacAddress mac, int vlan) {
+    private static final int MAX_VLAN = 0xfff;
+
+    /**
+     * Checks both.
+     *
+     * @throws NullPointerException when the address is null
+     * @throws IllegalArgumentException when the virtual LAN is out of range
+     */
+    public EthernetAddress {
+        Objects.requireNonNull(mac, "mac");
+        if (vlan < -1 || vlan > MAX_VLAN) {
+            throw new IllegalArgumentException("a virtual LAN is 0 to " + MAX_VLAN + ", or -1 for none, not " + vlan);
+        }
+    }
+
     /**
      * Whether frames carry the tag of a virtual LAN.
      *

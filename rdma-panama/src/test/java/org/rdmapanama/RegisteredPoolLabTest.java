@@ -140,6 +140,7 @@ class RegisteredPoolLabTest {
             assertThrows(IndexOutOfBoundsException.class, () -> request.add(another, 1, 64));
             pool.close();
             assertFalse(another.isOpen());
+            assertThrows(IllegalStateException.class, another::memory);
             assertThrows(IllegalStateException.class, () -> pool.allocate(64));
             assertThrows(IllegalStateException.class, () -> request.add(another));
             another.close();
