@@ -2,8 +2,9 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
@@ -16,7 +17,7 @@ final class AllocatorUpcalls {
     private final ResourceAllocator allocator;
 
     /** What the driver has, by its address. */
-    private final Map<Long, MemorySegment> inUse = new ConcurrentHashMap<>();
+    private final NavigableMap<Long, MemorySegment> inUse = new ConcurrentSkipListMap<>();
 
     AllocatorUpcalls(VerbsArena arena, ResourceAllocator allocator) {
         this.arena = arena;
@@ -34,7 +35,12 @@ final class AllocatorUpcalls {
 
     private MemorySegment allocate(long size, long alignment, long type) {
         try {
-            MemorySegment memory = allocator.allocate(size, alignment, type);
+            // Unsigned in C. An alignment of nothing in particular is 0 in some drivers, which is no power of two.
+            if (size < 0 || alignment < 0) {
+                throw new IllegalArgumentException(Long.toUnsignedString(size) + " bytes, aligned to "
+                        + Long.toUnsignedString(alignment) + ", are more than there are addresses");
+            }
+            MemorySegment memory = allocator.allocate(size, Math.max(1, alignment), type);
             if (memory == null) {
                 return MemorySegment.NULL;
             }
@@ -42,15 +48,24 @@ final class AllocatorUpcalls {
                 return memory;
             }
             check(memory, size, alignment);
+            // Before a byte of it is written: it may be a queue that is in use.
+            claim(memory);
             memory.fill((byte) 0);
-            if (inUse.putIfAbsent(memory.address(), memory) != null) {
-                throw new IllegalArgumentException("this memory was given to the driver already");
-            }
             return MemorySegment.ofAddress(memory.address());
         } catch (Throwable e) {
             Log.LOGGER.error("a resource allocator gave no memory of {} bytes", size, e);
             return MemorySegment.NULL;
         }
+    }
+
+    private synchronized void claim(MemorySegment memory) {
+        long end = memory.address() + memory.byteSize();
+        Map.Entry<Long, MemorySegment> before = inUse.lowerEntry(end);
+        if (before != null
+                && before.getKey() + before.getValue().byteSize() > memory.address()) {
+            throw new IllegalArgumentException("this memory, or a part of it, was given to the driver already");
+        }
+        inUse.put(memory.address(), memory);
     }
 
     private void check(MemorySegment memory, long size, long alignment) {

@@ -120,6 +120,9 @@ public final class Context extends VerbsObject {
     /**
      * Makes a context for a device that other code of this process has opened.
      *
+     * <p>The descriptor of its asynchronous events no longer blocks from then on: {@code ibv_get_async_event} of that
+     * other code fails with EAGAIN when there is none.
+     *
      * @param arena who owns everything made on it through this object
      * @param nativeAddress address of the {@code struct ibv_context}
      * @param ownership whether closing this object, or the arena, closes the device
@@ -155,8 +158,9 @@ public final class Context extends VerbsObject {
      * @throws IllegalArgumentException when it is no descriptor of a device's command channel; it stays open then
      * @throws IllegalStateException when the arena is closed
      * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the driver cannot do it; the descriptor stays open then
-     * @throws VerbsException when the verb fails
+     * @throws UnsupportedVerbException when the driver cannot do it; the descriptor stays open where the driver has no
+     *     such function, and is closed where the kernel lacks it
+     * @throws VerbsException when the verb fails; the descriptor is mostly closed then
      * @verb ibv_import_device
      */
     public static Context importFrom(VerbsArena arena, int fileDescriptor) {
@@ -473,12 +477,14 @@ public final class Context extends VerbsObject {
      * @param port its number, from 1
      * @param index place in the table, from 0
      * @return the entry
-     * @throws IllegalArgumentException when that place is empty; the message lists the places that are not
+     * @throws IllegalArgumentException when there is no such port, or that place is empty; the message lists the places
+     *     that are not
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public GidEntry gid(int port, int index) {
+        checkPort(port);
         List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
         return table.stream().filter(e -> e.index() == index).findFirst().orElseThrow(() -> {
             String filled = table.stream()
@@ -494,7 +500,7 @@ public final class Context extends VerbsObject {
      * before routable IPv6 before link-local. On InfiniBand it is the first.
      *
      * @param port its number, from 1
-     * @return the entry, or empty when the table of the port is empty
+     * @return the entry, or empty when the table of the port is empty or there is no such port
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -510,13 +516,18 @@ public final class Context extends VerbsObject {
      * @param index place in the table, from 0
      * @return the partition key, 16 bits; 0xffff is the default partition, 0 an empty place
      * @throws IllegalArgumentException when there is no such port
-     * @throws VerbsException when there is no such place
+     * @throws IndexOutOfBoundsException when the table has no such place
+     * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_pkey
      */
     public int pkey(int port, int index) {
-        checkPort(port);
+        int length = queryPort(port).pkeyTableLength();
+        if (index < 0 || index >= length) {
+            throw new IndexOutOfBoundsException("the P_Key table of port " + port + " of " + this + " has " + length
+                    + " places, and no place " + index);
+        }
         return (int) check(
                 "ibv_query_pkey", call(() -> provider.queryPkey(port, index)), "port " + port + ", index " + index);
     }

@@ -26,11 +26,11 @@ import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class Counters extends ContextObject {
-    /** More than any device has. */
-    private static final int MAX_COUNT = 65_536;
-
     private static final String CAPABILITY =
             "a driver with counters, such as mlx5: no DeviceCapability tells of them, only this call";
+
+    /** The kernel takes the size of the row in bytes as 16 bits. */
+    private static final int MOST = 0xffff / Long.BYTES;
 
     private Counters(Context context, long address) {
         super(context, address, context);
@@ -135,10 +135,11 @@ public final class Counters extends ContextObject {
     /**
      * Reads the first places of the row; see ibv_read_counters(3).
      *
-     * @param count how many, 1 to 65536
+     * @param count how many, 1 to 8191; the last place to which something is attached should be among them, for devices
+     *     may refuse to read fewer with EINVAL
      * @param flags where the numbers may come from; without any the device is asked
      * @return the numbers, each without sign
-     * @throws IllegalArgumentException when the count is not positive
+     * @throws IllegalArgumentException when the count is out of range
      * @throws NullPointerException when a flag is null
      * @throws VerbsException when the verb fails
      * @throws UnsupportedVerbException when the device has no counters
@@ -148,8 +149,8 @@ public final class Counters extends ContextObject {
      * @verb ibv_read_counters
      */
     public long[] read(int count, CounterReadFlag... flags) {
-        if (count < 1 || count > MAX_COUNT) {
-            throw new IllegalArgumentException("between 1 and " + MAX_COUNT + " counters are read, not " + count);
+        if (count < 1 || count > MOST) {
+            throw new IllegalArgumentException("1 to " + MOST + " counters are read at once, not " + count);
         }
         Set<CounterReadFlag> wanted = EnumSet.noneOf(CounterReadFlag.class);
         wanted.addAll(List.of(flags));

@@ -18,6 +18,9 @@ import org.rdmapanama.ffm.verbs.ibv_dm;
 public final class DeviceMemory extends ContextObject {
     private static final int MAX_LOG_ALIGNMENT = 63;
 
+    /** What the devices of mlx5 can copy. */
+    private static final int GRAIN = 4;
+
     private final long byteSize;
     private final int handle;
     private final boolean imported;
@@ -106,11 +109,14 @@ public final class DeviceMemory extends ContextObject {
 
     /**
      * Writes to the device.
+     * Devices of mlx5 copy multiples of 4 bytes, at offsets that are multiples of 4, and nothing
+     * else.
      *
      * @param offset where to, in bytes from the beginning
      * @param source what to write; on the heap or not
      * @throws IndexOutOfBoundsException when it does not fit
-     * @throws VerbsException when the verb fails
+     * @throws UnsupportedVerbException when the driver does not copy to or from this kind of device memory
+     * @throws VerbsException when the verb fails: with EINVAL when the device cannot copy such a part
      * @throws IllegalStateException when this, or the source's arena, is closed
      * @throws WrongThreadException when the arena of one of them is confined to another thread
      * @verb ibv_memcpy_to_dm
@@ -134,12 +140,15 @@ public final class DeviceMemory extends ContextObject {
 
     /**
      * Reads from the device.
+     * Devices of mlx5 copy multiples of 4 bytes, at offsets that are multiples of 4, and nothing
+     * else.
      *
      * @param offset where from, in bytes from the beginning
      * @param target where to; filled as a whole; on the heap or not
      * @throws IndexOutOfBoundsException when there is not so much
      * @throws IllegalArgumentException when the target is read-only
-     * @throws VerbsException when the verb fails
+     * @throws UnsupportedVerbException when the driver does not copy to or from this kind of device memory
+     * @throws VerbsException when the verb fails: with EINVAL when the device cannot copy such a part
      * @throws IllegalStateException when this, or the target's arena, is closed
      * @throws WrongThreadException when the arena of one of them is confined to another thread
      * @verb ibv_memcpy_from_dm
@@ -174,11 +183,20 @@ public final class DeviceMemory extends ContextObject {
     }
 
     private void check(String verb, long offset, long length, int result) {
-        context.check(
-                verb,
-                result,
-                length + " bytes at offset " + offset,
-                "DeviceAttributes.maxDeviceMemory, which is 0 without device memory");
+        if (result < 0) {
+            throw context.failure(
+                    verb,
+                    -result,
+                    length + " bytes at offset " + offset,
+                    DeviceMemory::cureOfCopy,
+                    "DeviceAttributes.maxDeviceMemory, which is 0 without device memory");
+        }
+    }
+
+    private static String cureOfCopy(int errno) {
+        return errno == Errno.EINVAL.number
+                ? "copy multiples of " + GRAIN + " bytes, at offsets that are multiples of " + GRAIN
+                : null;
     }
 
     @Override

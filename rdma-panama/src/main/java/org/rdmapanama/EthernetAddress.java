@@ -10,13 +10,19 @@ import java.util.Objects;
  * @see Context#resolveEthernetAddress
  */
 public record EthernetAddress(MacAddress mac, int vlan) {
+    private static final int MAX_VLAN = 0xfff;
+
     /**
-     * An address.
+     * Checks both.
      *
-     * @throws NullPointerException when the MAC address is null
+     * @throws NullPointerException when the address is null
+     * @throws IllegalArgumentException when the virtual LAN is out of range
      */
     public EthernetAddress {
         Objects.requireNonNull(mac, "mac");
+        if (vlan < -1 || vlan > MAX_VLAN) {
+            throw new IllegalArgumentException("a virtual LAN is 0 to " + MAX_VLAN + ", or -1 for none, not " + vlan);
+        }
     }
 
     /**

@@ -133,15 +133,17 @@ public final class MemoryRegion extends ContextObject {
     }
 
     /**
-     * Makes a region for one that other code of this process has registered, without an address of its own other than
-     * the memory's. The structure does not tell the access: it is to be named again.
+     * Makes a region for one that other code of this process has registered, of memory of this process and without an
+     * address of its own other than the memory's. The structure does not tell the access: it is to be named again. Nor
+     * does it tell a region of a DMA buffer from others, for which this is no way.
      *
      * @param protectionDomain of the region
      * @param nativeAddress address of the {@code struct ibv_mr}
      * @param ownership whether closing this object deregisters the native one
      * @param access what it was registered with
      * @return the region; its memory counts as never freed, and the caller sees to it
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or has an object already, or when the region has no memory
+     *     of this process, such as one of device memory, of everything, or of nothing
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -154,7 +156,13 @@ public final class MemoryRegion extends ContextObject {
         return protectionDomain.context.wrap(nativeAddress, ownership, mr -> {
             protectionDomain.checkOpen();
             MemorySegment struct = Native.struct(mr, ibv_mr.layout());
-            MemorySegment memory = ibv_mr.addr(struct).reinterpret(ibv_mr.length(struct));
+            MemorySegment start = ibv_mr.addr(struct);
+            long byteSize = ibv_mr.length(struct);
+            if (start.address() == 0 || byteSize <= 0) {
+                throw new IllegalArgumentException("this region has no memory of this process: it begins at 0x"
+                        + Long.toHexString(start.address()) + " and has " + Long.toUnsignedString(byteSize) + " bytes");
+            }
+            MemorySegment memory = start.reinterpret(byteSize);
             long address = flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
             return ofMemory(protectionDomain, mr, memory, address, flags);
         });
@@ -344,8 +352,8 @@ public final class MemoryRegion extends ContextObject {
      * @throws UnsupportedOperationException when this is not memory of this process
      * @throws UnsupportedVerbException when the device cannot do it. {@link #isUsable()} tells whether the region is
      *     still good: where the driver lacks the verb, C says it is not
-     * @throws ReregistrationException when the verb fails otherwise; it tells what is left of the region. While nothing
-     *     is left, both the old and the new memory are kept from being freed until the region is closed
+     * @throws ReregistrationException when the verb fails otherwise; it tells what is left of the region, and, for want
+     *     of locked memory, the limit. While nothing is left, both the old and the new memory are kept from being freed until the region is closed
      * @throws IllegalStateException when this, the memory's arena or the protection domain is closed, or this can no
      *     longer be used
      * @throws WrongThreadException when the arena is confined to another thread
@@ -406,7 +414,7 @@ public final class MemoryRegion extends ContextObject {
                 alsoKept.add(change.memory);
                 addParent(change.domain);
             }
-            throw cannotChange(-result, changes, failure);
+            throw cannotChange(-result, changes, change, failure);
         }
     }
 
@@ -420,7 +428,8 @@ public final class MemoryRegion extends ContextObject {
         }
     }
 
-    private RuntimeException cannotChange(int errno, Reregistration changes, ReregistrationFailure failure) {
+    private RuntimeException cannotChange(
+            int errno, Reregistration changes, Change change, ReregistrationFailure failure) {
         if (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number) {
             return new UnsupportedVerbException(
                     "ibv_rereg_mr",
@@ -430,7 +439,8 @@ public final class MemoryRegion extends ContextObject {
                     "a driver with ibv_rereg_mr, for which there is no capability; this left " + failure + ", and the"
                             + " region is " + (usable ? "as it was" : "not to be used any longer"));
         }
-        return new ReregistrationException(errno, this + ", " + changes, failure);
+        String why = RegistrableMemory.cure(errno, change.memory, change.access);
+        return new ReregistrationException(errno, this + ", " + changes, failure, why);
     }
 
     @Override
@@ -454,15 +464,13 @@ public final class MemoryRegion extends ContextObject {
         super.closed(destroyed);
         MemoryWindow.forget(windows, this);
         if (!destroyed) {
-            leak(now.memory);
-            alsoKept.forEach(this::leak);
-            Log.LOGGER.error("{} could not be deregistered; its memory will never be freed", this);
-        }
-    }
-
-    private void leak(MemorySegment memory) {
-        if (memory != null) {
-            arena.leak(memory);
+            if (now.memory != null) {
+                arena.leak(now.memory);
+            } else if (now.kind == Kind.IMPLICIT) {
+                arena.leak();
+            }
+            alsoKept.forEach(arena::leak);
+            Log.LOGGER.error("{} could not be deregistered; memory that it gives access to will never be freed", this);
         }
     }
 

@@ -1,7 +1,10 @@
 package org.rdmapanama;
 
-/** A {@link RegisteredPool} has no free block of the size asked for. */
-public final class PoolExhaustedException extends RuntimeException {
+/**
+ * A {@link RegisteredPool} has no free block of the size asked for: not now, or, when it is larger than the pool, not
+ * ever.
+ */
+public final class PoolExhaustedException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
     /** What was asked for. */

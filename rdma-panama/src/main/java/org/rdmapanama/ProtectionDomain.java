@@ -112,7 +112,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      *     zero-based region does not begin with a page
      * @throws IllegalStateException when the memory's arena or this is closed
      * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for
+     * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for,
+     *     or no memory that peers can reach
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
      * @verb ibv_reg_mr
      * @verb ibv_dereg_mr
@@ -129,14 +130,15 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      *
      * @param memory native memory, of any size from one byte
      * @param address what {@link MemoryRegion#address()} is to be: any 64 bits whose offset in a page is that of the
-     *     memory, and 0 when the region is {@link AccessFlag#ZERO_BASED}
+     *     memory and from which it does not reach beyond 64 bits; 0 when the region is {@link AccessFlag#ZERO_BASED}
      * @param access what may be done to it
      * @return the region
      * @throws IllegalArgumentException when the memory cannot be registered, or not with this access, or not at this
      *     address
      * @throws IllegalStateException when the memory's arena or this is closed
      * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for
+     * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for,
+     *     or no memory that peers can reach
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
      * @verb ibv_reg_mr_iova
      */
@@ -151,7 +153,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
 
     private MemoryRegion register(String verb, MemorySegment memory, long iova, Set<AccessFlag> flags) {
         RegistrableMemory.check(memory, flags, arena);
-        RegistrableMemory.checkAddress(iova, memory.address());
+        RegistrableMemory.checkAddress(iova, memory.address(), memory.byteSize());
         String arguments = memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address())
                 + (iova == memory.address() ? "" : " as 0x" + Long.toHexString(iova)) + ", access " + flags;
         return orUnsupported(
@@ -160,7 +162,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 () -> context.create(
                         verb,
                         arguments,
-                        errno -> RegistrableMemory.cure(errno, memory),
+                        errno -> RegistrableMemory.cure(errno, memory, flags),
                         RegistrableMemory.capability(flags),
                         () -> {
                             checkOpen();
@@ -237,7 +239,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @param fileDescriptor of the dma-buf
      * @param offset where the part begins in the buffer, in bytes
      * @param length how long it is, in bytes
-     * @param address what {@link MemoryRegion#address()} is to be: any 64 bits with the offset's place in a page
+     * @param address what {@link MemoryRegion#address()} is to be: any 64 bits with the offset's place in a page,
+     *     from which the part does not reach beyond 64 bits
      * @param access of LOCAL_WRITE, the remote flags and RELAXED_ORDERING
      * @return the region, which has no {@link MemoryRegion#memory()}
      * @throws IllegalArgumentException when the descriptor or the offset is negative, the length is not positive, the
@@ -261,7 +264,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                     "a DMA buffer can be registered with " + FOR_DMA_BUFFERS + " only, not with all of " + flags);
         }
         RegistrableMemory.checkAccess(flags);
-        RegistrableMemory.checkAddress(address, offset);
+        RegistrableMemory.checkAddress(address, offset, length);
         int mask = AccessFlag.mask(flags);
         long pd = this.address;
         return context.create(

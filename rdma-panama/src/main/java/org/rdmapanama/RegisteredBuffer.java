@@ -32,8 +32,8 @@ public final class RegisteredBuffer implements AutoCloseable {
     }
 
     private void checkOpen() {
-        if (block == null) {
-            throw new IllegalStateException(this + " is closed: its memory may belong to another one");
+        if (!isOpen()) {
+            throw new IllegalStateException(this + " is closed, or its pool is: its memory may belong to another one");
         }
     }
 
@@ -47,7 +47,7 @@ public final class RegisteredBuffer implements AutoCloseable {
      * The memory. It keeps what the buffer before left in it.
      *
      * @return a segment of just the size asked for; not to be used once this is closed
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this, or its pool, is closed
      */
     public MemorySegment memory() {
         checkOpen();

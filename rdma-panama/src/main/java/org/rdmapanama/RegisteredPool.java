@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -15,7 +17,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * message.close();
  * }
  *
- * <p>Taking a buffer and giving it back take a fraction of a microsecond, whatever the size and however many there are.
+ * <p>Taking a buffer and giving it back take a fraction of a microsecond, whatever the size and however many there are;
+ * only where hardly any free block is large enough, or after alignment, they are looked at one by one.
  * Buffers begin at multiples of 64 bytes, and neighbours that are given back become one again.
  *
  * <p>Closing the pool closes its region; its buffers then count as closed, too. The memory goes with the arena.
@@ -26,6 +29,10 @@ public final class RegisteredPool implements AutoCloseable {
     private static final long PAGE = 4096;
 
     private final MemoryRegion region;
+
+    /** What the region was of when this was made: buffers are parts of it. */
+    private final MemorySegment memory;
+
     private final BlockAllocator allocator;
 
     /** Null in a confined arena. */
@@ -33,7 +40,8 @@ public final class RegisteredPool implements AutoCloseable {
 
     private RegisteredPool(MemoryRegion region) {
         this.region = region;
-        allocator = new BlockAllocator(region.memory().address(), region.byteSize());
+        memory = region.memory();
+        allocator = new BlockAllocator(memory.address(), memory.byteSize());
         lock = region.arena.owner() == null ? new ReentrantLock() : null;
     }
 
@@ -48,7 +56,7 @@ public final class RegisteredPool implements AutoCloseable {
      *     local writes
      * @throws IllegalStateException when the protection domain is closed
      * @throws WrongThreadException when the arena is confined to another thread
-     * @throws OutOfMemoryError when there is no such memory
+     * @throws OutOfMemoryError when there is no such memory, or {@code -XX:MaxDirectMemorySize} does not allow it
      * @throws UnsupportedVerbException when the device does not have what the access asks for
      * @throws VerbsException when registering fails; for want of locked memory the message names the limit
      */
@@ -57,12 +65,15 @@ public final class RegisteredPool implements AutoCloseable {
             throw new IllegalArgumentException("a pool cannot have " + byteSize + " bytes");
         }
         protectionDomain.checkOpen();
+        // The memory goes with the arena and not before: none is taken for what would be refused.
+        RegistrableMemory.checkAccess(AccessFlag.copyOf(Arrays.asList(access)));
         long rounded = (byteSize + PAGE - 1) / PAGE * PAGE;
         return over(protectionDomain.register(protectionDomain.arena.allocate(rounded, PAGE), access));
     }
 
     /**
-     * Makes a pool of a region, such as one of huge pages or of a mapped file. Nobody else should use the region then.
+     * Makes a pool of a region, such as one of huge pages or of a mapped file. Nobody else should use the region then,
+     * nor {@linkplain MemoryRegion#reregister change} it.
      *
      * @param region of memory of this process
      * @return a pool, all of it free
@@ -81,8 +92,8 @@ public final class RegisteredPool implements AutoCloseable {
      * @param byteSize its size in bytes, at least 1
      * @return a buffer, whose memory is as the one before left it
      * @throws IllegalArgumentException when the size is not positive
-     * @throws PoolExhaustedException when no free block is large enough
-     * @throws IllegalStateException when the pool is closed
+     * @throws PoolExhaustedException when no free block is large enough, also when the pool never has one
+     * @throws IllegalStateException when the pool is closed, or its region was changed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public RegisteredBuffer allocate(long byteSize) {
@@ -96,8 +107,8 @@ public final class RegisteredPool implements AutoCloseable {
      * @param byteAlignment what its address in memory is to be a multiple of, a power of two; it is one of 64 anyway
      * @return a buffer, whose memory is as the one before left it
      * @throws IllegalArgumentException when the size is not positive, or the alignment no power of two
-     * @throws PoolExhaustedException when no free block is large enough
-     * @throws IllegalStateException when the pool is closed
+     * @throws PoolExhaustedException when no free block is large enough, also when the pool never has one
+     * @throws IllegalStateException when the pool is closed, or its region was changed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public RegisteredBuffer allocate(long byteSize, long byteAlignment) {
@@ -115,7 +126,7 @@ public final class RegisteredPool implements AutoCloseable {
      * @param byteAlignment what its address in memory is to be a multiple of, a power of two; it is one of 64 anyway
      * @return a buffer, whose memory is as the one before left it, or null when no free block is large enough
      * @throws IllegalArgumentException when the size is not positive, or the alignment no power of two
-     * @throws IllegalStateException when the pool is closed
+     * @throws IllegalStateException when the pool is closed, or its region was changed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public RegisteredBuffer tryAllocate(long byteSize, long byteAlignment) {
@@ -127,15 +138,22 @@ public final class RegisteredPool implements AutoCloseable {
         }
         begin();
         try {
-            region.checkOpen();
+            checkUsable();
             BlockAllocator.Block block = allocator.allocate(byteSize, byteAlignment);
             if (block == null) {
                 return null;
             }
             long offset = allocator.offsetOf(block);
-            return new RegisteredBuffer(this, block, offset, region.memory().asSlice(offset, byteSize));
+            return new RegisteredBuffer(this, block, offset, memory.asSlice(offset, byteSize));
         } finally {
             end();
+        }
+    }
+
+    private void checkUsable() {
+        region.checkOpen();
+        if (!region.isUsable() || !region.memory().equals(memory)) {
+            throw new IllegalStateException(this + " was made of a region that is not the same any longer");
         }
     }
 

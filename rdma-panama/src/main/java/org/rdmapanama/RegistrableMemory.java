@@ -20,6 +20,8 @@ final class RegistrableMemory {
     private static final Class<?> SCOPE_OF_ARRAYS =
             MemorySegment.ofArray(new byte[0]).scope().getClass();
 
+    private static final String UNLIMITED = "unlimited";
+
     private static final long SMALLEST_PAGE = 4096;
 
     private RegistrableMemory() {}
@@ -68,7 +70,11 @@ final class RegistrableMemory {
      *
      * @param place of its first byte in memory, or in a buffer
      */
-    static void checkAddress(long address, long place) {
+    static void checkAddress(long address, long place, long byteSize) {
+        if (Long.compareUnsigned(address + byteSize - 1, address) < 0) {
+            throw new IllegalArgumentException("a region of %d bytes cannot begin at 0x%x: it would go on beyond 64 bits"
+                    .formatted(byteSize, address));
+        }
         // The kernel asks for equal offsets in a page; no page is smaller.
         if (((address ^ place) & (SMALLEST_PAGE - 1)) != 0) {
             throw new IllegalArgumentException(
@@ -92,7 +98,16 @@ final class RegistrableMemory {
         if (access.contains(AccessFlag.MW_BIND)) {
             capabilities.add("DeviceCapability.MEM_WINDOW in DeviceAttributes.capabilities");
         }
-        return capabilities.isEmpty() ? null : String.join(" and ", capabilities);
+        if (!capabilities.isEmpty()) {
+            return String.join(" and ", capabilities);
+        }
+        if (access.contains(AccessFlag.REMOTE_ATOMIC)) {
+            return "DeviceAttributes.atomicCapability";
+        }
+        return access.contains(AccessFlag.REMOTE_READ) || access.contains(AccessFlag.REMOTE_WRITE)
+                ? "a device whose memory peers can reach, as that of some EFA devices they cannot: there is no capability"
+                        + " for it"
+                : null;
     }
 
     /** Whether a device says that it cannot do what some access needs: many drivers then report EINVAL. */
@@ -106,12 +121,22 @@ final class RegistrableMemory {
     }
 
     /** What to do about a registration that failed, or null. */
-    static String cure(int errno, MemorySegment memory) {
+    static String cure(int errno, MemorySegment memory, Set<AccessFlag> access) {
+        return cure(errno, memory, access, lockedMemoryLimit());
+    }
+
+    static String cure(int errno, MemorySegment memory, Set<AccessFlag> access, String limit) {
         if (errno == Errno.ENOMEM.number || errno == Errno.EAGAIN.number) {
-            return "registering pins " + memory.byteSize()
-                    + " bytes and the limit of locked memory (RLIMIT_MEMLOCK) is "
-                    + lockedMemoryLimit() + ": raise it with 'ulimit -l unlimited', in /etc/security/limits.conf, or"
-                    + " with LimitMEMLOCK=infinity in a systemd unit";
+            if (access.contains(AccessFlag.ON_DEMAND)) {
+                return "nothing is pinned with ON_DEMAND: the device or the kernel has no room for another region";
+            }
+            String pins = "registering pins " + memory.byteSize()
+                    + " bytes and the limit of locked memory (RLIMIT_MEMLOCK) is " + limit;
+            return pins
+                    + (limit.equals(UNLIMITED)
+                            ? ": there is not so much free memory, or the device has no room for another region"
+                            : ": raise it with 'ulimit -l unlimited', in /etc/security/limits.conf, or"
+                                    + " with LimitMEMLOCK=infinity in a systemd unit");
         }
         if (errno == Errno.EFAULT.number) {
             return "the pages cannot be pinned with this access: Linux before 6.2 pins no file that is mapped read-only,"
@@ -125,7 +150,7 @@ final class RegistrableMemory {
         try {
             Matcher limit = MAX_LOCKED_MEMORY.matcher(Files.readString(LIMITS));
             if (limit.find()) {
-                return limit.group(1).equals("unlimited") ? "unlimited" : limit.group(1) + " bytes";
+                return limit.group(1).equals(UNLIMITED) ? UNLIMITED : limit.group(1) + " bytes";
             }
         } catch (IOException unknown) {
             // said below

@@ -7,12 +7,17 @@ public final class ReregistrationException extends VerbsException {
     /** What is left. */
     private final ReregistrationFailure failure;
 
-    ReregistrationException(int errno, String arguments, ReregistrationFailure failure) {
-        super("ibv_rereg_mr", errno, arguments, cure(failure));
+    /**
+     * A change that failed.
+     *
+     * @param why what to do about the errno, or null
+     */
+    ReregistrationException(int errno, String arguments, ReregistrationFailure failure, String why) {
+        super("ibv_rereg_mr", errno, arguments, state(failure) + (why == null ? "" : "; " + why));
         this.failure = failure;
     }
 
-    private static String cure(ReregistrationFailure failure) {
+    private static String state(ReregistrationFailure failure) {
         if (failure.leavesOld()) {
             return "the region is as it was";
         }

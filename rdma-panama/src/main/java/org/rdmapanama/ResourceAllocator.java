@@ -20,11 +20,14 @@ public interface ResourceAllocator {
     /**
      * Gives memory to the driver. It is filled with zeros afterwards, as drivers expect.
      *
-     * @param byteSize size in bytes
-     * @param byteAlignment alignment in bytes, a power of two
+     * <p>The numbers are the driver's, and may be larger than any memory there is: then this returns null, or throws what
+     * the arena that it asks throws, such as {@link IllegalArgumentException} or {@link OutOfMemoryError}.
+     *
+     * @param byteSize size in bytes, never negative
+     * @param byteAlignment alignment in bytes, a power of two, at least 1
      * @param resourceType what it is for: the driver's number, {@code enum rdma_driver_id}, in the upper 32 bits, and
      *     below it a number whose meaning the driver defines
-     * @return memory that is large enough, aligned, and not in use for something else; {@link #DEFAULT}; or null when
+     * @return memory that is large enough, aligned, and not in use for something else, nor a part of what is; {@link #DEFAULT}; or null when
      *     there is none
      */
     MemorySegment allocate(long byteSize, long byteAlignment, long resourceType);

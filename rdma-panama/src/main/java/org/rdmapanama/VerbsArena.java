@@ -217,8 +217,13 @@ public final class VerbsArena implements Arena {
 
     /** From now on this memory, and all of this arena, is never freed: the device may still use it. */
     void leak(MemorySegment memory) {
-        memoryMayBeInUse = true;
+        leak();
         LEAKED.add(memory);
+    }
+
+    /** As {@link #leak(MemorySegment)}, when it is not known which memory the device may still use. */
+    void leak() {
+        memoryMayBeInUse = true;
     }
 
     /** Whether memory lives exactly as long as this arena. */

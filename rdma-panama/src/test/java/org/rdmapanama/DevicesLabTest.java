@@ -199,7 +199,10 @@ class DevicesLabTest {
     @Test
     void shouldReadThePartitionKeys() {
         assertEquals(0xffff, context.pkey(1, 0), "the default partition");
-        assertThrows(VerbsException.class, () -> context.pkey(1, 0xffff));
+        int length = context.queryPort(1).pkeyTableLength();
+        for (int index : new int[] {-1, length, 0xffff, Integer.MAX_VALUE}) {
+            assertThrows(IndexOutOfBoundsException.class, () -> context.pkey(1, index));
+        }
     }
 
     @Test

@@ -218,6 +218,54 @@ class DomainLabTest {
         driver.free(once.address(), TYPE);
     }
 
+    /** What the driver has may be a queue in use: it is neither given again nor cleared. */
+    @Test
+    void shouldNotTouchMemoryThatTheDriverHas() {
+        MemorySegment memory = arena.allocate(16384, 4096);
+        MemorySegment[] next = {memory.asSlice(4096, 8192)};
+        parentWith(new Blocks(size -> next[0]));
+        long queue = driver.allocate(8192, 4096, TYPE);
+        assertEquals(next[0].address(), queue);
+        next[0].fill((byte) 7);
+        for (MemorySegment overlapping : new MemorySegment[] {
+            memory.asSlice(4096, 8192), memory.asSlice(0, 8192), memory.asSlice(8192, 8192), memory
+        }) {
+            next[0] = overlapping;
+            assertEquals(0, driver.allocate(8192, 4096, TYPE));
+            for (long i = 4096; i < 12288; i++) {
+                assertEquals(7, memory.get(JAVA_BYTE, i), "a driver's memory was cleared");
+            }
+        }
+        next[0] = memory.asSlice(0, 4096);
+        assertEquals(memory.address(), driver.allocate(4096, 4096, TYPE), "a neighbour");
+        next[0] = memory.asSlice(12288, 4096);
+        assertEquals(next[0].address(), driver.allocate(4096, 4096, TYPE), "the other neighbour");
+        driver.free(next[0].address(), TYPE);
+        driver.free(memory.address(), TYPE);
+        driver.free(queue, TYPE);
+        next[0] = memory;
+        assertEquals(memory.address(), driver.allocate(16384, 4096, TYPE));
+        driver.free(memory.address(), TYPE);
+    }
+
+    @Test
+    void shouldBearAnyNumberOfADriver() {
+        MemorySegment memory = arena.allocate(4096, 4096);
+        Blocks blocks = new Blocks(size -> memory);
+        parentWith(blocks);
+        for (long size : new long[] {-1, Long.MIN_VALUE, Long.MAX_VALUE, 4097}) {
+            assertEquals(0, driver.allocate(size, 8, TYPE), () -> Long.toUnsignedString(size) + " bytes");
+        }
+        assertEquals(0, driver.allocate(8, Long.MIN_VALUE, TYPE));
+        assertEquals(List.of("allocate " + Long.MAX_VALUE + " 8 100000002", "allocate 4097 8 100000002"), blocks.calls);
+        assertEquals(memory.address(), driver.allocate(8, 0, TYPE), "no alignment");
+        assertEquals("allocate 8 1 100000002", blocks.calls.getLast());
+        driver.free(memory.address(), TYPE);
+        // An allocator that asks its arena for just that.
+        parentWith(new Blocks(size -> arena.allocate(size)));
+        assertEquals(0, driver.allocate(Long.MAX_VALUE, 8, TYPE));
+    }
+
     @Test
     void shouldKeepMemoryThatTheDriverDidNotGiveBack() {
         VerbsArena leaking = VerbsArena.ofConfined();

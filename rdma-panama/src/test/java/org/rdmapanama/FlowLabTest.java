@@ -308,7 +308,10 @@ class FlowLabTest {
                 recording.bytesOf("attachCountersToFlow"));
         CStructs.assertAllSame(crossed);
         Unsupported.verb("ibv_read_counters", () -> counters.read(2, CounterReadFlag.PREFER_CACHED));
-        assertThrows(IllegalArgumentException.class, () -> counters.read(0));
+        for (int count : new int[] {Integer.MIN_VALUE, 0, 8192, Integer.MAX_VALUE}) {
+            assertThrows(IllegalArgumentException.class, () -> counters.read(count));
+        }
+        Unsupported.verb("ibv_read_counters", () -> counters.read(8191));
         assertThrows(IllegalArgumentException.class, () -> counters.attach(CounterDescription.BYTES, -1));
         assertThrows(NullPointerException.class, () -> counters.attach(null, 0));
         Counters owned = Counters.ofNativeAddress(

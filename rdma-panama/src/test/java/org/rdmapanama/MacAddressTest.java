@@ -10,6 +10,16 @@ import org.junit.jupiter.api.Test;
 
 class MacAddressTest {
     @Test
+    void shouldBelongToAVirtualLanOrToNone() {
+        assertFalse(new EthernetAddress(MacAddress.BROADCAST, -1).hasVlan());
+        assertTrue(new EthernetAddress(MacAddress.BROADCAST, 4095).hasVlan());
+        assertThrows(NullPointerException.class, () -> new EthernetAddress(null, 1));
+        for (int vlan : new int[] {-2, 4096}) {
+            assertThrows(IllegalArgumentException.class, () -> new EthernetAddress(MacAddress.BROADCAST, vlan));
+        }
+    }
+
+    @Test
     void shouldBeTextBytesAndANumber() {
         MacAddress address = MacAddress.parse("66:11:22:33:44:f5");
         assertEquals(0x6611_2233_44f5L, address.bits());

@@ -21,6 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
+import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
@@ -101,6 +102,13 @@ class RegionsLabTest {
             assertThrows(
                     IllegalArgumentException.class, () -> pair.b.domain.register(memory, 4096, AccessFlag.ZERO_BASED));
             assertThrows(IllegalArgumentException.class, () -> pair.b.domain.register(memory, 8));
+            MemoryRegion last = pair.b.domain.register(memory, -4096, WRITABLE);
+            write(pair, last, 4088);
+            assertEquals(42, memory.get(JAVA_LONG, 4088), "up to the last address of all");
+            MemorySegment larger = pair.b.arena.allocate(8192, 4096);
+            assertThrows(IllegalArgumentException.class, () -> pair.b.domain.register(larger, -4096, WRITABLE));
+            assertThrows(
+                    IllegalArgumentException.class, () -> pair.b.domain.registerDmaBuffer(0, 0, 8192, -4096));
         }
     }
 
@@ -336,6 +344,7 @@ class RegionsLabTest {
     private static final class WithDeviceMemory extends RecordingProvider {
         private final MemorySegment struct;
         private final MemorySegment bytes;
+        private int grain = 1;
 
         WithDeviceMemory(VerbsArena arena) {
             super(LabDevices.first()
@@ -360,6 +369,9 @@ class RegionsLabTest {
         @Override
         @SuppressWarnings("restricted")
         public int copyToDeviceMemory(long deviceMemory, long offset, long host, long length) {
+            if (offset % grain != 0 || length % grain != 0) {
+                return -Errno.EINVAL.number;
+            }
             bytes.asSlice(offset, length).copyFrom(MemorySegment.ofAddress(host).reinterpret(length));
             return 0;
         }
@@ -367,6 +379,9 @@ class RegionsLabTest {
         @Override
         @SuppressWarnings("restricted")
         public int copyFromDeviceMemory(long host, long deviceMemory, long offset, long length) {
+            if (offset % grain != 0 || length % grain != 0) {
+                return -Errno.EINVAL.number;
+            }
             MemorySegment.ofAddress(host).reinterpret(length).copyFrom(bytes.asSlice(offset, length));
             return 0;
         }
@@ -412,6 +427,67 @@ class RegionsLabTest {
             assertEquals(5, memory.get(JAVA_LONG, 8));
             region.close();
             assertEquals(0, provider.deregisterMemory(made), "it was only borrowed");
+        }
+    }
+
+    @Test
+    void shouldNotTakeARegionOfElsewhereForMemory() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
+            // As drivers describe memory of other processes or of the device, of nothing, and of everything.
+            for (long[] addressAndLength : new long[][] {{0, 4096}, {0, -1}, {4096, 0}, {4096, -1}}) {
+                MemorySegment struct = arena.allocate(ibv_mr.layout());
+                ibv_mr.addr(struct, MemorySegment.ofAddress(addressAndLength[0]));
+                ibv_mr.length(struct, addressAndLength[1]);
+                assertThrows(
+                        IllegalArgumentException.class,
+                        () -> MemoryRegion.ofNativeAddress(domain, struct.address(), Ownership.BORROWED));
+            }
+        }
+    }
+
+    @Test
+    void shouldKeepAllMemoryWhenARegionOfEverythingStays() {
+        VerbsArena arena = VerbsArena.ofConfined();
+        MemorySegment memory = arena.allocate(4096, 4096);
+        Pretending provider = new Pretending(memory);
+        ProtectionDomain domain =
+                Context.open(arena, LabDevices.first(), () -> provider).allocateProtectionDomain();
+        MemoryRegion everything = domain.registerImplicit(AccessFlag.LOCAL_WRITE);
+        provider.failOnce("dereg_mr", Errno.EIO);
+        assertThrows(VerbsException.class, everything::close);
+        assertThrows(VerbsException.class, arena::close, "the domain is in use");
+        assertTrue(memory.scope().isAlive(), "the device may still write there");
+    }
+
+    @Test
+    void shouldServeNoBuffersOfARegionThatChanged() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Changing provider = new Changing();
+            ProtectionDomain domain =
+                    Context.open(arena, LabDevices.first(), () -> provider).allocateProtectionDomain();
+            MemoryRegion region = domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE);
+            RegisteredPool pool = RegisteredPool.over(region);
+            pool.allocate(64);
+            region.reregister(new Reregistration().access(WRITABLE));
+            pool.allocate(64);
+            region.reregister(new Reregistration().memory(arena.allocate(8192, 4096)));
+            assertThrows(IllegalStateException.class, () -> pool.allocate(64));
+            pool.close();
+        }
+    }
+
+    @Test
+    void shouldSayWhatDeviceMemoryCanCopy() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            WithDeviceMemory device = new WithDeviceMemory(arena);
+            device.grain = 4;
+            DeviceMemory memory = Context.open(arena, LabDevices.first(), () -> device).allocateDeviceMemory(256, 0);
+            memory.copyFrom(4, arena.allocate(8));
+            VerbsException writing = assertThrows(VerbsException.class, () -> memory.copyFrom(4, arena.allocate(7)));
+            assertTrue(writing.cure().contains("multiples of 4"), writing::getMessage);
+            VerbsException reading = assertThrows(VerbsException.class, () -> memory.copyTo(3, arena.allocate(8)));
+            assertTrue(reading.cure().contains("multiples of 4"), reading::getMessage);
         }
     }
 
@@ -534,6 +610,8 @@ class RegionsLabTest {
                     ReregistrationException.class, () -> region.reregister(new Reregistration().memory(bigger)));
             assertEquals(failure, thrown.failure());
             assertEquals("ENOMEM", thrown.errnoName());
+            assertTrue(thrown.getMessage().contains("RLIMIT_MEMLOCK"), thrown::getMessage);
+            assertTrue(thrown.getMessage().contains("8192 bytes"), thrown::getMessage);
             assertEquals(failure.leavesNew() ? bigger : memory, region.memory());
             assertEquals(failure.leavesOld() || failure.leavesNew(), region.isUsable());
         }

@@ -89,6 +89,38 @@ class RegisteredPoolLabTest {
         }
     }
 
+    /** Who asks for too much gets an exception of a kind that is documented of all methods. */
+    @Test
+    void shouldRefuseWhatNoPoolHolds() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
+            RegisteredPool pool = RegisteredPool.create(domain, 4096, WRITABLE);
+            for (long size : new long[] {4097, Integer.MAX_VALUE, Long.MAX_VALUE - 63, Long.MAX_VALUE}) {
+                assertThrows(IllegalStateException.class, () -> pool.allocate(size));
+                assertNull(pool.tryAllocate(size, 1));
+            }
+            for (long alignment = 8192; alignment > 0; alignment <<= 1) {
+                RegisteredBuffer buffer = pool.tryAllocate(1, alignment);
+                if (buffer != null) {
+                    assertEquals(0, buffer.memory().address() % alignment);
+                    buffer.close();
+                }
+            }
+            assertEquals(4096, pool.largestFree());
+        }
+    }
+
+    @Test
+    void shouldTakeNoMemoryForAccessThatIsRefused() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
+            // More than there is: whoever asks for it first gets an OutOfMemoryError.
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> RegisteredPool.create(domain, 1L << 50, AccessFlag.REMOTE_WRITE));
+        }
+    }
+
     @Test
     void shouldRefuseABufferThatWasGivenBack() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
@@ -108,6 +140,7 @@ class RegisteredPoolLabTest {
             assertThrows(IndexOutOfBoundsException.class, () -> request.add(another, 1, 64));
             pool.close();
             assertFalse(another.isOpen());
+            assertThrows(IllegalStateException.class, another::memory);
             assertThrows(IllegalStateException.class, () -> pool.allocate(64));
             assertThrows(IllegalStateException.class, () -> request.add(another));
             another.close();

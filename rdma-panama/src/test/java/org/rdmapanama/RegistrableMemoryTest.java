@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -123,13 +125,43 @@ class RegistrableMemoryTest {
     void shouldKnowCures() {
         MemorySegment memory = arena.allocate(12345);
         for (Errno errno : Set.of(Errno.ENOMEM, Errno.EAGAIN)) {
-            String cure = RegistrableMemory.cure(errno.number, memory);
+            String cure = RegistrableMemory.cure(errno.number, memory, Set.of());
             assertTrue(cure.contains("RLIMIT_MEMLOCK"), cure);
             assertTrue(cure.contains("12345 bytes"), cure);
             assertTrue(cure.contains(RegistrableMemory.lockedMemoryLimit()), cure);
         }
-        assertTrue(RegistrableMemory.cure(Errno.EFAULT.number, memory).contains("read-only"));
-        assertNull(RegistrableMemory.cure(Errno.EPERM.number, memory));
+        assertTrue(RegistrableMemory.cure(Errno.EFAULT.number, memory, Set.of()).contains("read-only"));
+        assertNull(RegistrableMemory.cure(Errno.EPERM.number, memory, Set.of()));
+    }
+
+    @Test
+    void shouldNotBlameALimitThatIsNotThere() {
+        MemorySegment memory = arena.allocate(12345);
+        String limited = RegistrableMemory.cure(Errno.ENOMEM.number, memory, Set.of(), "65536 bytes");
+        assertTrue(limited.contains("is 65536 bytes: raise it"), limited);
+        String unlimited = RegistrableMemory.cure(Errno.ENOMEM.number, memory, Set.of(), "unlimited");
+        assertFalse(unlimited.contains("raise"), unlimited);
+        String unpinned =
+                RegistrableMemory.cure(Errno.ENOMEM.number, memory, Set.of(AccessFlag.ON_DEMAND), "65536 bytes");
+        assertFalse(unpinned.contains("RLIMIT_MEMLOCK"), unpinned);
+    }
+
+    @Test
+    void shouldRefuseAnAddressFromWhichARegionReachesBeyondAllOthers() {
+        RegistrableMemory.checkAddress(-4096, 4096, 4096);
+        RegistrableMemory.checkAddress(Long.MIN_VALUE - 4096, 4096, 8192);
+        RegistrableMemory.checkAddress(0, 4096, Long.MAX_VALUE);
+        IllegalArgumentException refused = assertThrows(
+                IllegalArgumentException.class, () -> RegistrableMemory.checkAddress(-4096, 4096, 4097));
+        assertTrue(refused.getMessage().contains("0xfffffffffffff000"), refused::getMessage);
+    }
+
+    @Test
+    void shouldNameWhatADeviceNeedsForAccess() {
+        assertNull(RegistrableMemory.capability(Set.of(AccessFlag.LOCAL_WRITE)));
+        for (AccessFlag flag : Set.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)) {
+            assertNotNull(RegistrableMemory.capability(Set.of(AccessFlag.LOCAL_WRITE, flag)));
+        }
     }
 
     @Test

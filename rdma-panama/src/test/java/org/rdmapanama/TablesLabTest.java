@@ -86,6 +86,10 @@ class TablesLabTest {
             assertThrows(IllegalArgumentException.class, () -> context.queryGid(port, 0));
             assertThrows(IllegalArgumentException.class, () -> context.queryGidEntry(port, 0));
             assertThrows(IllegalArgumentException.class, () -> context.pkeyIndex(port, 0xffff));
+            assertThrows(IllegalArgumentException.class, () -> context.pkey(port, 0));
+            String message = assertThrows(IllegalArgumentException.class, () -> context.gid(port, 0))
+                    .getMessage();
+            assertTrue(message.contains("no port " + port), message);
         }
         assertThrows(IllegalArgumentException.class, () -> context.pkeyIndex(1, 0x1_0000));
         assertThrows(IllegalArgumentException.class, () -> context.pkeyIndex(1, -1));
