@@ -61,8 +61,7 @@ final class AllocatorUpcalls {
     private synchronized void claim(MemorySegment memory) {
         long end = memory.address() + memory.byteSize();
         Map.Entry<Long, MemorySegment> before = inUse.lowerEntry(end);
-        if (before != null
-                && before.getKey() + before.getValue().byteSize() > memory.address()) {
+        if (before != null && before.getKey() + before.getValue().byteSize() > memory.address()) {
             throw new IllegalArgumentException("this memory, or a part of it, was given to the driver already");
         }
         inUse.put(memory.address(), memory);

@@ -72,8 +72,9 @@ final class RegistrableMemory {
      */
     static void checkAddress(long address, long place, long byteSize) {
         if (Long.compareUnsigned(address + byteSize - 1, address) < 0) {
-            throw new IllegalArgumentException("a region of %d bytes cannot begin at 0x%x: it would go on beyond 64 bits"
-                    .formatted(byteSize, address));
+            throw new IllegalArgumentException(
+                    "a region of %d bytes cannot begin at 0x%x: it would go on beyond 64 bits"
+                            .formatted(byteSize, address));
         }
         // The kernel asks for equal offsets in a page; no page is smaller.
         if (((address ^ place) & (SMALLEST_PAGE - 1)) != 0) {

@@ -107,8 +107,7 @@ class RegionsLabTest {
             assertEquals(42, memory.get(JAVA_LONG, 4088), "up to the last address of all");
             MemorySegment larger = pair.b.arena.allocate(8192, 4096);
             assertThrows(IllegalArgumentException.class, () -> pair.b.domain.register(larger, -4096, WRITABLE));
-            assertThrows(
-                    IllegalArgumentException.class, () -> pair.b.domain.registerDmaBuffer(0, 0, 8192, -4096));
+            assertThrows(IllegalArgumentException.class, () -> pair.b.domain.registerDmaBuffer(0, 0, 8192, -4096));
         }
     }
 
@@ -482,7 +481,8 @@ class RegionsLabTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             WithDeviceMemory device = new WithDeviceMemory(arena);
             device.grain = 4;
-            DeviceMemory memory = Context.open(arena, LabDevices.first(), () -> device).allocateDeviceMemory(256, 0);
+            DeviceMemory memory =
+                    Context.open(arena, LabDevices.first(), () -> device).allocateDeviceMemory(256, 0);
             memory.copyFrom(4, arena.allocate(8));
             VerbsException writing = assertThrows(VerbsException.class, () -> memory.copyFrom(4, arena.allocate(7)));
             assertTrue(writing.cure().contains("multiples of 4"), writing::getMessage);

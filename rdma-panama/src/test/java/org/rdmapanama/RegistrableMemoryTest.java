@@ -151,8 +151,8 @@ class RegistrableMemoryTest {
         RegistrableMemory.checkAddress(-4096, 4096, 4096);
         RegistrableMemory.checkAddress(Long.MIN_VALUE - 4096, 4096, 8192);
         RegistrableMemory.checkAddress(0, 4096, Long.MAX_VALUE);
-        IllegalArgumentException refused = assertThrows(
-                IllegalArgumentException.class, () -> RegistrableMemory.checkAddress(-4096, 4096, 4097));
+        IllegalArgumentException refused =
+                assertThrows(IllegalArgumentException.class, () -> RegistrableMemory.checkAddress(-4096, 4096, 4097));
         assertTrue(refused.getMessage().contains("0xfffffffffffff000"), refused::getMessage);
     }
 
