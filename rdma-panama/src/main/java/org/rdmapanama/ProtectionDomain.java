@@ -115,6 +115,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
      * @verb ibv_reg_mr
+     * @verb ibv_reg_mr_iova2
      * @verb ibv_dereg_mr
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
@@ -139,6 +140,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
      * @verb ibv_reg_mr_iova
+     * @verb ibv_reg_mr_iova2
      */
     public MemoryRegion register(MemorySegment memory, long address, AccessFlag... access) {
         Set<AccessFlag> flags = flags(access);
