@@ -264,7 +264,8 @@ class VerbsTableTest {
                 ## Cases of rdma-core's own suite
 
                 The %d cases that pass on Soft-RoCE, and the test class that has a method of the same name and checks the same
-                behaviour: %d have one.
+                behaviour: %d have one. The others are about the connection manager, and belong to the module `rdma-cm`, which
+                comes next.
 
                 | Case | Test class |
                 |---|---|
@@ -280,7 +281,7 @@ class VerbsTableTest {
         if (!types.isEmpty()) {
             return types.stream().map(type -> "`" + type + "`").collect(Collectors.joining(", "));
         }
-        return suiteCase.isOfConnectionManager() ? "module rdma-cm, to come" : "none";
+        return suiteCase.isOfConnectionManager() ? "`rdma-cm`, to come" : "none";
     }
 
     @Test
