@@ -39,7 +39,7 @@ class AddressVectorTest {
         assertEquals(limited, throughNativeMemory(limited));
         assertEquals(127, limited.sourcePathBits());
         assertEquals(Rate.GBPS_1200, limited.staticRate());
-        assertEquals(distinct, limited.withSourcePathBits(0).withStaticRate(Rate.MAX));
+        assertEquals(distinct, limited.withSourcePathBits(8).withStaticRate(Rate.GBPS_25));
     }
 
     @Test
