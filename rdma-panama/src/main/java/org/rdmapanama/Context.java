@@ -127,7 +127,7 @@ public final class Context extends VerbsObject {
      * @param nativeAddress address of the {@code struct ibv_context}
      * @param ownership whether closing this object, or the arena, closes the device
      * @return the open device
-     * @throws IllegalArgumentException when the address is 0
+     * @throws IllegalArgumentException when the address is 0 or has an object in this arena already
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the arena is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -138,12 +138,18 @@ public final class Context extends VerbsObject {
         }
         Objects.requireNonNull(arena, "arena");
         Objects.requireNonNull(ownership, "ownership");
-        String name = NativeProvider.deviceNameOf(nativeAddress);
-        Context context = open(arena, DeviceList.query().byName(name), () -> NativeProvider.at(nativeAddress));
-        if (ownership == Ownership.BORROWED) {
-            context.borrow();
+        arena.lock().lock();
+        try {
+            arena.requireNoContextAt(nativeAddress);
+            String name = NativeProvider.deviceNameOf(nativeAddress);
+            Context context = open(arena, DeviceList.query().byName(name), () -> NativeProvider.at(nativeAddress));
+            if (ownership == Ownership.BORROWED) {
+                context.borrow();
+            }
+            return context;
+        } finally {
+            arena.lock().unlock();
         }
-        return context;
     }
 
     /**

@@ -116,6 +116,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      *     or no memory that peers can reach
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
      * @verb ibv_reg_mr
+     * @verb ibv_reg_mr_iova2
      * @verb ibv_dereg_mr
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
@@ -141,6 +142,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      *     or no memory that peers can reach
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
      * @verb ibv_reg_mr_iova
+     * @verb ibv_reg_mr_iova2
      */
     public MemoryRegion register(MemorySegment memory, long address, AccessFlag... access) {
         Set<AccessFlag> flags = flags(access);

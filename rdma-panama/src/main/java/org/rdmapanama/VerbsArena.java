@@ -203,6 +203,15 @@ public final class VerbsArena implements Arena {
         }
     }
 
+    /** With the lock held. */
+    void requireNoContextAt(long nativeAddress) {
+        for (Context context : contexts) {
+            if (context.address == nativeAddress) {
+                throw new IllegalArgumentException("there is an object for this address already: " + context);
+            }
+        }
+    }
+
     void add(Context context) {
         contexts.add(context);
         WITH_OPEN_DEVICES.add(this);

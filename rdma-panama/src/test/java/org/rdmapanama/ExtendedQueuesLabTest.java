@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -23,10 +24,13 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.verbs.ibv_cq_ex;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_mw;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.ffm.verbs.ibv_wc_tm_info;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderContext;
 
@@ -652,6 +656,57 @@ class ExtendedQueuesLabTest {
                         () -> CompletionQueue.ofNativeAddress(context, queue.nativeAddress(), Ownership.BORROWED));
             }
             assertNull(pair.a.poll().stream().findAny().orElse(null), "the queue is there and empty");
+        }
+    }
+
+    @Test
+    @Shows(
+            value = {
+                "ibv_wc_read_completion_ts",
+                "ibv_wc_read_completion_wallclock_ns",
+                "ibv_wc_read_cvlan",
+                "ibv_wc_read_flow_tag",
+                "ibv_wc_read_tm_info"
+            },
+            standIn = true)
+    void shouldReadWhatADriverHasAFunctionFor() {
+        try (ConnectedPair pair = extended(QueuePairType.RC).open();
+                VerbsArena arena = VerbsArena.ofConfined()) {
+            MemorySegment struct =
+                    Native.struct(pair.a.queue.nativeAddress() + Pthread.MUTEX_GROWTH, ibv_cq_ex.layout());
+            Arena stubs = pair.a.arena;
+            ibv_cq_ex.read_completion_ts(
+                    struct, ibv_cq_ex.read_completion_ts.allocate(cq -> 0x1122_3344_5566_7788L, stubs));
+            ibv_cq_ex.read_completion_wallclock_ns(
+                    struct, ibv_cq_ex.read_completion_wallclock_ns.allocate(cq -> -2L, stubs));
+            ibv_cq_ex.read_cvlan(
+                    struct, ibv_cq_ex.read_cvlan.allocate(cq -> Short.reverseBytes((short) 0x8123), stubs));
+            ibv_cq_ex.read_flow_tag(struct, ibv_cq_ex.read_flow_tag.allocate(cq -> 0xfedcba, stubs));
+            ibv_cq_ex.read_tm_info(
+                    struct,
+                    ibv_cq_ex.read_tm_info.allocate(
+                            (cq, info) -> {
+                                MemorySegment filled = Native.struct(info.address(), ibv_wc_tm_info.layout());
+                                ibv_wc_tm_info.tag(filled, -3L);
+                                ibv_wc_tm_info.priv(filled, 0x8000_0001);
+                            },
+                            stubs));
+            Context context = Context.ofNativeAddress(arena, pair.a.context.nativeAddress(), Ownership.BORROWED);
+            ExtendedCompletionQueue queue =
+                    ExtendedCompletionQueue.ofNativeAddress(context, pair.a.queue.nativeAddress(), Ownership.BORROWED);
+            assertEquals(EnumSet.allOf(CompletionField.class), queue.fields());
+            pair.a.post(pair.writeToB(1, 0, 8));
+            long start = System.nanoTime();
+            while (!queue.startPoll()) {
+                assertTrue(System.nanoTime() - start < 10_000_000_000L, "nothing came");
+            }
+            assertEquals(0x1122_3344_5566_7788L, queue.timestamp());
+            assertEquals(-2L, queue.wallClockNanos());
+            assertEquals(0x8123, queue.vlan());
+            assertEquals(0xfedcba, queue.flowTag());
+            assertEquals(-3L, queue.tag());
+            assertEquals(0x8000_0001, queue.tagPrivateData());
+            queue.endPoll();
         }
     }
 

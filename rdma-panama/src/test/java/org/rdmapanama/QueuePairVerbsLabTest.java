@@ -295,6 +295,7 @@ class QueuePairVerbsLabTest {
     }
 
     @Test
+    @Shows("ibv_wr_opcode_str")
     void shouldKnowTheNamesOfOpcodes() {
         assertEquals(
                 List.of("rdma-write", "atomic-cmp-and-swp", "driver1"),

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -116,6 +117,7 @@ class RegionsLabTest {
             value = AccessFlag.class,
             mode = EnumSource.Mode.EXCLUDE,
             names = {"ON_DEMAND", "FLUSH_GLOBAL", "FLUSH_PERSISTENT"})
+    @Shows("ibv_reg_mr_iova2")
     void shouldRegisterWithEachFlag(AccessFlag flag) {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
@@ -283,10 +285,16 @@ class RegionsLabTest {
             assertThrows(IllegalArgumentException.class, () -> context.allocateDeviceMemory(0, 0));
             assertThrows(IllegalArgumentException.class, () -> context.allocateDeviceMemory(8, -1));
             assertThrows(IllegalArgumentException.class, () -> context.allocateDeviceMemory(8, 64));
+            DeviceMemory owned = DeviceMemory.ofNativeAddress(
+                    context, FakeStructs.of(context, ibv_dm.layout(), ibv_dm.context$offset()), 64, Ownership.OWNED);
+            Unsupported.reached("ibv_free_dm", assertThrows(VerbsException.class, owned::close));
         }
     }
 
     @Test
+    @Shows(
+            value = {"ibv_memcpy_to_dm", "ibv_memcpy_from_dm"},
+            standIn = true)
     void shouldCopyToAndFromDeviceMemory() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             WithDeviceMemory device = new WithDeviceMemory(arena);
@@ -345,6 +353,7 @@ class RegionsLabTest {
         private final MemorySegment bytes;
         private int grain = 1;
 
+        @SuppressWarnings("restricted")
         WithDeviceMemory(VerbsArena arena) {
             super(LabDevices.first()
                     .providerDevice()
@@ -353,6 +362,28 @@ class RegionsLabTest {
             struct = arena.allocate(ibv_dm.layout());
             ibv_dm.handle(struct, 9);
             bytes = arena.allocate(4096, 4096);
+            ibv_dm.memcpy_to_dm(
+                    struct,
+                    ibv_dm.memcpy_to_dm.allocate(
+                            (dm, offset, host, length) -> {
+                                if (offset % grain != 0 || length % grain != 0) {
+                                    return Errno.EINVAL.number;
+                                }
+                                bytes.asSlice(offset, length).copyFrom(host.reinterpret(length));
+                                return 0;
+                            },
+                            arena));
+            ibv_dm.memcpy_from_dm(
+                    struct,
+                    ibv_dm.memcpy_from_dm.allocate(
+                            (host, dm, offset, length) -> {
+                                if (offset % grain != 0 || length % grain != 0) {
+                                    return Errno.EINVAL.number;
+                                }
+                                host.reinterpret(length).copyFrom(bytes.asSlice(offset, length));
+                                return 0;
+                            },
+                            arena));
         }
 
         @Override
@@ -362,26 +393,6 @@ class RegionsLabTest {
 
         @Override
         public int freeDeviceMemory(long deviceMemory) {
-            return 0;
-        }
-
-        @Override
-        @SuppressWarnings("restricted")
-        public int copyToDeviceMemory(long deviceMemory, long offset, long host, long length) {
-            if (offset % grain != 0 || length % grain != 0) {
-                return -Errno.EINVAL.number;
-            }
-            bytes.asSlice(offset, length).copyFrom(MemorySegment.ofAddress(host).reinterpret(length));
-            return 0;
-        }
-
-        @Override
-        @SuppressWarnings("restricted")
-        public int copyFromDeviceMemory(long host, long deviceMemory, long offset, long length) {
-            if (offset % grain != 0 || length % grain != 0) {
-                return -Errno.EINVAL.number;
-            }
-            MemorySegment.ofAddress(host).reinterpret(length).copyFrom(bytes.asSlice(offset, length));
             return 0;
         }
 
@@ -408,6 +419,62 @@ class RegionsLabTest {
             assertThrows(IllegalArgumentException.class, () -> Context.importFrom(arena, -1));
             assertThrows(IllegalArgumentException.class, () -> Context.importFrom(arena, 0));
             assertTrue(context.queryDevice().physicalPorts() > 0, "the context is as it was");
+        }
+    }
+
+    /** Stands for another process, by making what is to be imported. */
+    private static final class Importing extends RecordingProvider {
+        private final MemorySegment memory;
+        private long deviceMemory;
+
+        Importing(MemorySegment memory) {
+            super(RecordingProvider.of(LabDevices.first()));
+            this.memory = memory;
+        }
+
+        @Override
+        public long importProtectionDomain(int handle) {
+            return allocateProtectionDomain();
+        }
+
+        @Override
+        public long importMemoryRegion(long protectionDomain, int handle) {
+            return registerMemory(protectionDomain, memory.address(), memory.byteSize(), memory.address(), 0);
+        }
+
+        @Override
+        public long importDeviceMemory(int handle) {
+            return deviceMemory;
+        }
+    }
+
+    /** The driver has nothing to do for it, and the native objects stay. */
+    @Test
+    @Shows(
+            value = {"ibv_unimport_pd", "ibv_unimport_mr", "ibv_unimport_dm"},
+            standIn = true)
+    void shouldGiveUpWhatItImported() {
+        LabDevices.assumeSoftRoce("it may end what was not imported");
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Importing provider = new Importing(arena.allocate(64));
+            Context context = Context.open(arena, LabDevices.first(), () -> provider);
+            provider.deviceMemory = FakeStructs.of(context, ibv_dm.layout(), ibv_dm.context$offset());
+            ProtectionDomain domain = context.importProtectionDomain(1);
+            MemoryRegion region = domain.importMemoryRegion(2, provider.memory.address());
+            DeviceMemory memory = context.importDeviceMemory(3, 64);
+            long nativeRegion = region.nativeAddress();
+            long nativeDomain = domain.nativeAddress();
+            domain.close();
+            memory.close();
+            assertFalse(region.isOpen());
+            assertEquals(
+                    List.of(
+                            new RecordingProvider.Call("unimport_mr", nativeRegion),
+                            new RecordingProvider.Call("unimport_pd", nativeDomain),
+                            new RecordingProvider.Call("unimport_dm", provider.deviceMemory)),
+                    provider.calls());
+            assertEquals(0, provider.deregisterMemory(nativeRegion));
+            assertEquals(0, provider.deallocateProtectionDomain(nativeDomain));
         }
     }
 

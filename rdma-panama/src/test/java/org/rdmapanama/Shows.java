@@ -14,4 +14,10 @@ import java.lang.annotation.Target;
 public @interface Shows {
     /** C names. */
     String[] value();
+
+    /**
+     * Whether a function of the test takes the driver's place, because no driver at hand has one: this library's side of
+     * the call is what is shown then.
+     */
+    boolean standIn() default false;
 }

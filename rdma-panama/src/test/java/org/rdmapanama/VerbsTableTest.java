@@ -42,7 +42,7 @@ class VerbsTableTest {
     private static final Pattern DESTROY =
             Pattern.compile("String destroyVerb\\(\\) \\{(.*?)\\n    \\}", Pattern.DOTALL);
     private static final Pattern SHOWS = Pattern.compile("@Shows\\(([^)]*)\\)");
-    private static final Pattern UNSUPPORTED = Pattern.compile("Unsupported\\s*\\.verb\\(\\s*(\"\\w+\")");
+    private static final Pattern UNSUPPORTED = Pattern.compile("Unsupported\\s*\\.(?:verb|reached)\\(\\s*(\"\\w+\")");
     private static final Pattern LITERAL = Pattern.compile("\"(\\w+)\"");
     private static final Pattern SUITE_CASE = Pattern.compile("\\bvoid\\s+(test_\\w+)\\s*\\(");
 
@@ -50,7 +50,8 @@ class VerbsTableTest {
     private enum Proof {
         LAB("lab"),
         UNIT("unit test"),
-        UNSUPPORTED_PATH("unsupported path");
+        UNSUPPORTED_PATH("unsupported path"),
+        STAND_IN("stand-in");
 
         final String words;
 
@@ -165,9 +166,10 @@ class VerbsTableTest {
         Map<String, Proof> proofs = new LinkedHashMap<>();
         Proof shown = source.contains("@Tag(\"lab\")") ? Proof.LAB : Proof.UNIT;
         for (MatchResult shows : SHOWS.matcher(source).results().toList()) {
+            Proof proof = shows.group(1).contains("standIn = true") ? Proof.STAND_IN : shown;
             LITERAL.matcher(shows.group(1))
                     .results()
-                    .forEach(verb -> proofs.merge(verb.group(1), shown, VerbsTableTest::better));
+                    .forEach(verb -> proofs.merge(verb.group(1), proof, VerbsTableTest::better));
         }
         for (MatchResult call : UNSUPPORTED.matcher(source).results().toList()) {
             proofs.merge(call.group(1).replace("\"", ""), Proof.UNSUPPORTED_PATH, VerbsTableTest::better);
@@ -218,18 +220,25 @@ class VerbsTableTest {
         text.append("""
                 ## Functions of verbs.h
 
-                All %d of rdma-core 56.1, exported or static inline, in the order of the header. %d have a Java method. %d are
-                shown to work on Soft-RoCE (lab)%s; of %d, which Soft-RoCE does not have, tests show that the call reaches the
-                driver and is reported as unsupported (unsupported path).
+                All %d of rdma-core 56.1, exported or static inline, in the order of the header; %d have a Java method. How
+                tests show that it works:
 
-                | Function | Java | Tested on |
+                | Words | Functions | Meaning |
+                |---|---|---|
+                | lab | %d | on Soft-RoCE |
+                | unit test | %d | without a device, for it needs none |
+                | unsupported path | %d | Soft-RoCE does not have it: the call reaches the driver, and what it says is reported |
+                | stand-in | %d | no driver at hand has it: a function of the test takes the driver's place |
+
+                | Function | Java | Test |
                 |---|---|---|
                 """.formatted(
                         functions.size(),
                         withMethod,
                         count(Proof.LAB),
-                        count(Proof.UNIT) == 0 ? "" : ", " + count(Proof.UNIT) + " without a device (unit test)",
-                        count(Proof.UNSUPPORTED_PATH)));
+                        count(Proof.UNIT),
+                        count(Proof.UNSUPPORTED_PATH),
+                        count(Proof.STAND_IN)));
         for (String function : functions) {
             String java = methods.getOrDefault(function, Set.of()).stream()
                     .map(method -> "`" + method + "`")
@@ -255,7 +264,8 @@ class VerbsTableTest {
                 ## Cases of rdma-core's own suite
 
                 The %d cases that pass on Soft-RoCE, and the test class that has a method of the same name and checks the same
-                behaviour: %d have one.
+                behaviour: %d have one. The others are about the connection manager, and belong to the module `rdma-cm`, which
+                comes next.
 
                 | Case | Test class |
                 |---|---|
@@ -271,7 +281,7 @@ class VerbsTableTest {
         if (!types.isEmpty()) {
             return types.stream().map(type -> "`" + type + "`").collect(Collectors.joining(", "));
         }
-        return suiteCase.isOfConnectionManager() ? "module rdma-cm, to come" : "none";
+        return suiteCase.isOfConnectionManager() ? "`rdma-cm`, to come" : "none";
     }
 
     @Test
@@ -386,5 +396,9 @@ class VerbsTableTest {
                         }
                         """));
         assertEquals(Map.of("ibv_a", Proof.UNIT), proofsOf("@Shows(\"ibv_a\") void x() {}"));
+        assertEquals(
+                Map.of("ibv_a", Proof.STAND_IN, "ibv_b", Proof.UNSUPPORTED_PATH),
+                proofsOf(
+                        "@Shows(value = {\"ibv_a\"}, standIn = true) void x() { Unsupported.reached(\"ibv_b\", e); }"));
     }
 }

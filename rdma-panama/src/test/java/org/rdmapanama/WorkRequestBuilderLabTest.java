@@ -13,6 +13,8 @@ import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.SendVerbs;
@@ -26,6 +28,9 @@ import org.rdmapanama.internal.provider.SendVerbs;
 class WorkRequestBuilderLabTest {
     private final RecordingSendVerbs recorded = new RecordingSendVerbs();
 
+    /** Whether calls go through the structure of the queue pair, in which a test puts functions of its own. */
+    private boolean throughTheStructure;
+
     /** Grants every operation and every type, by asking the device for less. */
     private final class Generous extends RecordingProvider {
         Generous() {
@@ -37,7 +42,7 @@ class WorkRequestBuilderLabTest {
 
         @Override
         public SendVerbs sendVerbs() {
-            return recorded;
+            return throughTheStructure ? super.sendVerbs() : recorded;
         }
 
         @Override
@@ -201,6 +206,97 @@ class WorkRequestBuilderLabTest {
             recorded.broken = null;
             recorded.calls.clear();
             assertEquals(QueuePair.POSTED, queuePair.startWorkRequests().send().complete());
+        });
+    }
+
+    /** The functions that a driver would have put into the structure. */
+    private MemorySegment functionsOf(ExtendedQueuePair queuePair) {
+        long extended = queuePair.provider.extended(queuePair.address);
+        MemorySegment struct = RecordingSendVerbs.at(extended + Pthread.MUTEX_GROWTH, ibv_qp_ex.sizeof());
+        VerbsArena arena = queuePair.arena;
+        ibv_qp_ex.wr_start(struct, ibv_qp_ex.wr_start.allocate(qp -> recorded.wrStart(qp.address()), arena));
+        ibv_qp_ex.wr_complete(struct, ibv_qp_ex.wr_complete.allocate(qp -> recorded.wrComplete(qp.address()), arena));
+        ibv_qp_ex.wr_send(struct, ibv_qp_ex.wr_send.allocate(qp -> recorded.wrSend(qp.address()), arena));
+        ibv_qp_ex.wr_set_sge(
+                struct,
+                ibv_qp_ex.wr_set_sge.allocate(
+                        (qp, lkey, address, length) -> recorded.wrSetSge(qp.address(), lkey, address, length), arena));
+        return struct;
+    }
+
+    @Test
+    @Shows(
+            value = {"ibv_wr_flush", "ibv_wr_atomic_write"},
+            standIn = true)
+    void shouldCallWhatADriverHasForPersistentMemory() {
+        throughTheStructure = true;
+        with(QueuePairType.RC, (queuePair, region) -> {
+            MemorySegment struct = functionsOf(queuePair);
+            ibv_qp_ex.wr_flush(
+                    struct,
+                    ibv_qp_ex.wr_flush.allocate(
+                            (qp, rkey, remote, length, type, level) ->
+                                    recorded.wrFlush(qp.address(), rkey, remote, length, type, level),
+                            queuePair.arena));
+            ibv_qp_ex.wr_atomic_write(
+                    struct,
+                    ibv_qp_ex.wr_atomic_write.allocate(
+                            (qp, rkey, remote, value) ->
+                                    recorded.wrAtomicWrite(qp.address(), rkey, remote, value.address()),
+                            queuePair.arena));
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            batch.flush(7000, 18, 1L << 40, EnumSet.allOf(FlushType.class), FlushLevel.MR);
+            batch.atomicWrite(1L << 50, 16, 0x1122_3344_5566_7788L);
+            assertEquals(QueuePair.POSTED, batch.complete());
+            assertCalls(
+                    "start",
+                    "flush 18 7000 1099511627776 3 1",
+                    "atomic_write 16 1125899906842624 1234605616436508552",
+                    "complete");
+        });
+    }
+
+    @Test
+    @Shows(value = "ibv_wr_send_tso", standIn = true)
+    void shouldCallWhatADriverHasForSegmentedSends() {
+        throughTheStructure = true;
+        with(QueuePairType.UD, (queuePair, region) -> {
+            MemorySegment struct = functionsOf(queuePair);
+            ibv_qp_ex.wr_send_tso(
+                    struct,
+                    ibv_qp_ex.wr_send_tso.allocate(
+                            (qp, header, size, mss) -> recorded.wrSendTso(qp.address(), header.address(), size, mss),
+                            queuePair.arena));
+            ibv_qp_ex.wr_set_ud_addr(
+                    struct,
+                    ibv_qp_ex.wr_set_ud_addr.allocate(
+                            (qp, handle, number, qkey) ->
+                                    recorded.wrSetUdAddr(qp.address(), handle.address(), number, qkey),
+                            queuePair.arena));
+            GidEntry own = queuePair.context().preferredGid(1).orElseThrow();
+            AddressHandle handle =
+                    queuePair.protectionDomain().createAddressHandle(AddressVector.toGid(1, own.index(), own.gid()));
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            MemorySegment header = MemorySegment.ofArray("headers\0".getBytes(StandardCharsets.US_ASCII));
+            batch.sendTso(header, 40_000).to(handle, 5, 6).segment(region, 0, 4096);
+            assertEquals(QueuePair.POSTED, batch.complete());
+            assertCalls("start", "send_tso headers 8 40000", "set_ud_addr 5 6", "set_sge 4096", "complete");
+        });
+    }
+
+    @Test
+    @Shows(value = "ibv_wr_set_xrc_srqn", standIn = true)
+    void shouldCallWhatADriverHasForXrc() {
+        throughTheStructure = true;
+        with(QueuePairType.XRC_SEND, (queuePair, region) -> {
+            ibv_qp_ex.wr_set_xrc_srqn(
+                    functionsOf(queuePair),
+                    ibv_qp_ex.wr_set_xrc_srqn.allocate(
+                            (qp, number) -> recorded.wrSetXrcSrqn(qp.address(), number), queuePair.arena));
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            batch.send().toSharedReceiveQueue(77).segment(region, 0, 4);
+            assertEquals(QueuePair.POSTED, batch.complete());
+            assertCalls("start", "send", "set_xrc_srqn 77", "set_sge 4", "complete");
         });
     }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -19,6 +20,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
@@ -256,6 +258,31 @@ class XrcAndWorkQueuesLabTest {
     }
 
     @Test
+    @Shows(value = "ibv_post_wq_recv", standIn = true)
+    void shouldCallWhatADriverHasForReceives() {
+        Context real = Context.open(arena, LabDevices.first());
+        MemorySegment struct = arena.allocate(1024, 8);
+        List<Long> posted = new ArrayList<>();
+        ibv_wq.post_recv(
+                struct,
+                ibv_wq.post_recv.allocate(
+                        (wq, request, bad) -> {
+                            posted.add(wq.address());
+                            posted.add(request.address());
+                            return 0;
+                        },
+                        arena));
+        WorkQueue workQueue = WorkQueue.ofNativeAddress(
+                real.allocateProtectionDomain(),
+                new WorkQueueOptions(real.createCompletionQueue(1)),
+                struct.address(),
+                Ownership.BORROWED);
+        ReceiveWorkRequest request = ReceiveWorkRequest.allocate(arena, 0);
+        assertEquals(QueuePair.POSTED, workQueue.postReceive(request));
+        assertEquals(List.of(struct.address(), request.address(arena)), posted);
+    }
+
+    @Test
     void shouldMakeIndirectionTables() throws Exception {
         WorkQueue one = workQueue();
         WorkQueue two = workQueue();
@@ -298,6 +325,9 @@ class XrcAndWorkQueuesLabTest {
         assertEquals("ibv_destroy_rwq_ind_table", thrown.verb());
         assertEquals(Errno.EOPNOTSUPP.number, thrown.errno());
         assertEquals(2, thrown.getSuppressed().length);
+        Unsupported.reached("ibv_destroy_rwq_ind_table", thrown);
+        Unsupported.reached("ibv_destroy_wq", (VerbsException) thrown.getSuppressed()[0]);
+        Unsupported.reached("ibv_close_xrcd", (VerbsException) thrown.getSuppressed()[1]);
         List<String> ended = provider.verbs();
         assertTrue(ended.indexOf("destroy_rwq_ind_table") < ended.indexOf("destroy_wq"), ended::toString);
         assertTrue(ended.indexOf("destroy_wq") < ended.indexOf("dereg_mr"), ended::toString);

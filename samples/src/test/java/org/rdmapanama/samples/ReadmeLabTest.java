@@ -11,8 +11,9 @@ import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Tag;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The first lines of code that a reader meets run as they stand. */
+/** The lines of code that a reader meets run as they stand. */
 @Tag("lab")
 class ReadmeLabTest {
     private static final Pattern JAVA_BLOCK =
@@ -32,16 +33,31 @@ class ReadmeLabTest {
     @Test
     @Timeout(value = 60, unit = TimeUnit.SECONDS)
     void shouldRunTheCodeOfTheReadme() throws Exception {
+        assertEquals(List.of("SUCCESS: hello, verbs"), linesOf(0));
+    }
+
+    /** One receive completes; the two work requests of the batch do so invisibly. */
+    @Test
+    @Timeout(value = 60, unit = TimeUnit.SECONDS)
+    void shouldRunTheCodeBeyondTheBasics() throws Exception {
+        List<String> lines = linesOf(1);
+        assertEquals("RECV 13: one doorbell, two work requests", lines.get(0));
+        assertTrue(lines.size() == 1 || lines.get(1).equals("ibv_open_xrcd"), lines::toString);
+    }
+
+    private List<String> linesOf(int block) throws Exception {
         Path source = folder.resolve("Readme.java");
         Files.writeString(source, """
                 import static org.rdmapanama.AccessFlag.*;
+                import java.time.Duration;
+                import java.util.Optional;
                 import org.rdmapanama.*;
                 public class Readme {
-                    public static void main(String[] args) {
+                    public static void main(String[] args) throws Exception {
                 %s
                     }
                 }
-                """.formatted(firstJavaBlock()));
+                """.formatted(javaBlock(block)));
         int errors = ToolProvider.getSystemJavaCompiler()
                 .run(null, null, null, "-cp", System.getProperty("java.class.path"), source.toString());
         assertEquals(0, errors, "the code compiles");
@@ -55,14 +71,16 @@ class ReadmeLabTest {
         } finally {
             System.setOut(console);
         }
-        assertEquals(
-                "SUCCESS: hello, verbs", output.toString(StandardCharsets.UTF_8).strip());
+        return output.toString(StandardCharsets.UTF_8).lines().toList();
     }
 
     /** The integration tests run in the project's folder. */
-    private static String firstJavaBlock() throws IOException {
-        Matcher matcher = JAVA_BLOCK.matcher(Files.readString(Path.of("README.md")));
-        assertTrue(matcher.find(), "the README has code");
-        return matcher.group(1);
+    private static String javaBlock(int index) throws IOException {
+        List<MatchResult> blocks = JAVA_BLOCK
+                .matcher(Files.readString(Path.of("README.md")))
+                .results()
+                .toList();
+        assertEquals(2, blocks.size(), "blocks of code in the README");
+        return blocks.get(index).group(1);
     }
 }
