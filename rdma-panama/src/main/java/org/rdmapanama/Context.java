@@ -118,13 +118,15 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a context for a device that other code of this process has opened.
+     * Makes a context for a device that other code of this process has opened. Its descriptor for asynchronous events
+     * does not block from now on, and events go to whoever reads them first: only one of {@link #awaitAsyncEvent} and
+     * the other code should wait for them.
      *
      * @param arena who owns everything made on it through this object
      * @param nativeAddress address of the {@code struct ibv_context}
      * @param ownership whether closing this object, or the arena, closes the device
      * @return the open device
-     * @throws IllegalArgumentException when the address is 0
+     * @throws IllegalArgumentException when the address is 0 or has an object in this arena already
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the arena is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -136,7 +138,10 @@ public final class Context extends VerbsObject {
         Objects.requireNonNull(arena, "arena");
         Objects.requireNonNull(ownership, "ownership");
         String name = NativeProvider.deviceNameOf(nativeAddress);
-        Context context = open(arena, DeviceList.query().byName(name), () -> NativeProvider.at(nativeAddress));
+        Context context = open(arena, DeviceList.query().byName(name), () -> {
+            arena.requireNoContextAt(nativeAddress);
+            return NativeProvider.at(nativeAddress);
+        });
         if (ownership == Ownership.BORROWED) {
             context.borrow();
         }
@@ -994,7 +999,16 @@ public final class Context extends VerbsObject {
         if (capability != null && (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number)) {
             return new UnsupportedVerbException(verb, errno, name, arguments, capability);
         }
-        return new VerbsException(verb, errno, describe(arguments), cures == null ? null : cures.of(errno));
+        return new VerbsException(verb, errno, describe(arguments), cures == null ? null : cure(cures, errno));
+    }
+
+    /** Some ask the device. When it does not answer either, what failed first is the thing to report. */
+    private static String cure(Cures cures, int errno) {
+        try {
+            return cures.of(errno);
+        } catch (VerbsException | IllegalStateException noAnswer) {
+            return null;
+        }
     }
 
     /** Throws when a verb failed. */

@@ -38,9 +38,9 @@ import org.rdmapanama.internal.provider.CompletionVerbs;
  * long, so keep a batch short.
  *
  * <p>Closing this, its context or its arena ends a batch of the calling thread, and waits at most two seconds for one
- * of another thread. Closing a queue pair that reports here, or taking it to RESET or ERR, does so as well; it leaves
- * a batch of the calling thread open, but nothing more can be read of its completion: {@link #nextPoll} or
- * {@link #endPoll} is next.
+ * of another thread. Closing what reports here, taking a queue pair to RESET or ERR, or modifying a work queue does so
+ * as well; it leaves a batch of the calling thread open, but nothing more can be read of its completion:
+ * {@link #nextPoll} or {@link #endPoll} is next. What other threads begin here meanwhile waits until that is done.
  *
  * <p>Threads: as its {@link VerbsArena} says; a batch is for one of them. Reading allocates nothing.
  *
@@ -641,13 +641,24 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     @Override
-    boolean beginClearing() {
+    boolean tryBeginClearing() {
         if (batch.isMine()) {
             pause();
-            return false;
+            return true;
         }
-        batch.awaitCall();
-        return true;
+        return batch.tryCall();
+    }
+
+    @Override
+    void endClearing() {
+        if (!batch.isMine()) {
+            batch.end();
+        }
+    }
+
+    @Override
+    void awaitClearing(long start) {
+        batch.awaitTurn(start);
     }
 
     @Override

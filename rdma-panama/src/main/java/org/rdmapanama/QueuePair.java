@@ -504,7 +504,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         boolean clears = given.contains(QueuePairAttribute.STATE)
                 && (attributes.state() == QueuePairState.RESET || attributes.state() == QueuePairState.ERR);
         return clears
-                ? clearedQueues.call(() -> provider.modifyQueuePair(address, encoded, mask))
+                ? clearedQueues.call(this, () -> provider.modifyQueuePair(address, encoded, mask))
                 : provider.modifyQueuePair(address, encoded, mask);
     }
 
