@@ -2,12 +2,12 @@ package org.rdmapanama;
 
 import java.util.Comparator;
 import java.util.Objects;
-import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 
 /**
- * The completion queues that something reports to. When it goes, or starts anew, a driver may clear them of its
- * completions, with its locks of the queues held: no batch may be open on them then.
+ * The completion queues that something reports to. When it comes, goes, or starts anew, a driver may lock them, to note
+ * it there or to clear them of its completions: no batch may be open on them then.
  */
 final class ClearedQueues {
     private final CompletionQueue[] queues;
@@ -54,12 +54,12 @@ final class ClearedQueues {
     }
 
     /**
-     * Makes a call in which the queues may be cleared.
+     * Makes a call in which the queues may be locked.
      *
-     * @param reporting what the call is about, which has been entered
+     * @param reporting what the call is about, which has been entered or cannot close meanwhile
      * @throws IllegalStateException when a batch of another thread did not end in time, or something closes
      */
-    int call(VerbsObject reporting, IntSupplier verb) {
+    long call(VerbsObject reporting, LongSupplier verb) {
         long start = System.nanoTime();
         while (true) {
             int begun = 0;
@@ -68,7 +68,7 @@ final class ClearedQueues {
             }
             try {
                 if (begun == queues.length) {
-                    return verb.getAsInt();
+                    return verb.getAsLong();
                 }
             } finally {
                 end(begun);

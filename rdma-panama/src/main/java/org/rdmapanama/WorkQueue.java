@@ -192,7 +192,7 @@ public final class WorkQueue extends ContextObject {
             try {
                 context.check(
                         "ibv_modify_wq",
-                        clearedQueues.call(this, () -> provider.modifyWorkQueue(address, encoded.address())),
+                        (int) clearedQueues.call(this, () -> provider.modifyWorkQueue(address, encoded.address())),
                         this + ", " + attributes,
                         CAPABILITY);
             } finally {

@@ -164,6 +164,12 @@ class ContendedQueuesLabTest {
         }
 
         @Override
+        public long createQueuePair(long protectionDomain, long initialAttributes) {
+            clears.run();
+            return super.createQueuePair(protectionDomain, initialAttributes);
+        }
+
+        @Override
         public int modifyWorkQueue(long workQueue, long attributes) {
             clears.run();
             return 0;
@@ -187,9 +193,9 @@ class ContendedQueuesLabTest {
         }
     }
 
-    /** Drivers lock the completion queue to clear it, which a batch has locked already. */
+    /** Drivers lock the completion queue to clear it, or to enter a queue pair: a batch has locked it already. */
     @Test
-    void shouldLetGoOfTheQueueWhenWhatReceivesIsCleared() throws Exception {
+    void shouldLetGoOfTheQueueWhenADriverLocksIt() throws Exception {
         Clearing clearing = new Clearing(LabDevices.first());
         VerbsArena arena = VerbsArena.ofShared();
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
@@ -210,6 +216,7 @@ class ContendedQueuesLabTest {
                     arena.allocate(1024, 8).address(),
                     Ownership.OWNED);
             List<Runnable> changes = List.of(
+                    () -> pair.a.domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue)),
                     () -> workQueue.modify(new WorkQueueAttributes().state(WorkQueueState.RDY)),
                     workQueue::close,
                     receives::close);

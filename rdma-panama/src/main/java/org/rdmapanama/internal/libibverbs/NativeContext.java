@@ -57,20 +57,27 @@ final class NativeContext extends ProviderContext {
 
     private final MemorySegment pollCq;
     private final MemorySegment reqNotifyCq;
-    private final boolean criticalPost;
+
+    /** Seen by all threads before one can open a batch. */
+    private volatile boolean criticalPost;
+
     private final boolean criticalPoll;
     private final int asyncFd;
     private final SendVerbs sendVerbs;
 
     NativeContext(long context) {
+        this(context, driverOf(InlineVerbs.postSendOf(context)));
+    }
+
+    NativeContext(long context, String driver) {
         this.context = context;
+        this.driver = driver;
         postSend = InlineVerbs.postSendOf(context);
         postRecv = InlineVerbs.postRecvOf(context);
         postSrqRecv = InlineVerbs.postSrqRecvOf(context);
         postSrqOps = InlineVerbs.postSrqOpsOf(context);
         pollCq = InlineVerbs.pollCqOf(context);
         reqNotifyCq = InlineVerbs.reqNotifyCqOf(context);
-        driver = driverOf(postSend);
         completionVerbs = NativeCompletionVerbs.of(driver, NativeLibrary.IBVERBS.version());
         criticalPost = POSTS_WITHOUT_KERNEL.contains(driver);
         criticalPoll = criticalPost || ALSO_POLLS_WITHOUT_KERNEL.contains(driver);
@@ -118,7 +125,15 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public CompletionVerbs completionVerbs() {
+        // From the start of a batch to its end a driver may hold a lock, which posting to a full queue takes as well. A
+        // critical call that waited for it would hold off the safepoint at which the thread of the batch may be
+        // waiting.
+        criticalPost = false;
         return completionVerbs;
+    }
+
+    boolean postsCritically() {
+        return criticalPost;
     }
 
     @Override

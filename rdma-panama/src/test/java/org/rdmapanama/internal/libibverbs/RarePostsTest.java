@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
@@ -34,6 +35,10 @@ class RarePostsTest {
 
     /** An open device whose driver has nothing but post_srq_ops. */
     private static NativeContext context(Arena arena, MemorySegment postSrqOps) {
+        return context(arena, postSrqOps, "unknown");
+    }
+
+    private static NativeContext context(Arena arena, MemorySegment postSrqOps, String driver) {
         long size = verbs_context.sizeof() + Pthread.MUTEX_GROWTH;
         MemorySegment struct = arena.allocate(size, 16);
         struct.set(JAVA_LONG, verbs_context.sz$offset(), size);
@@ -41,7 +46,7 @@ class RarePostsTest {
         MemorySegment context = struct.asSlice(verbs_context.context$offset());
         context.set(JAVA_LONG, ibv_context.abi_compat$offset() + Pthread.MUTEX_GROWTH, -1L);
         context.set(JAVA_INT, ibv_context.async_fd$offset(), -1);
-        return new NativeContext(context.address());
+        return new NativeContext(context.address(), driver);
     }
 
     private static void assertAllocatesNothing(IntSupplier post) {
@@ -86,6 +91,17 @@ class RarePostsTest {
             assertEquals(-Errno.EOPNOTSUPP, context.postSharedOperations(1, 2, 3));
             long workQueue = arena.allocate(ibv_wq.layout()).address();
             assertEquals(-Errno.EOPNOTSUPP, context.postWorkQueueReceive(workQueue, 2, 3));
+        }
+    }
+
+    /** Posting to a full queue takes the lock that a batch holds: it must not hold off safepoints then. */
+    @Test
+    void shouldPostTheOrdinaryWayWhereThereMayBeBatches() {
+        try (Arena arena = Arena.ofConfined()) {
+            NativeContext context = context(arena, MemorySegment.NULL, "mlx5");
+            assertTrue(context.postsCritically());
+            assertTrue(context.completionVerbs() != null);
+            assertFalse(context.postsCritically());
         }
     }
 
