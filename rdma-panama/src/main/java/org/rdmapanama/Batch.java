@@ -16,8 +16,15 @@ final class Batch {
     private static final int CALL = 1;
 
     private static final int OPEN = 2;
+
+    /** This, or something that makes the driver clear it, is closing: not for long. Only with the arena's lock held. */
     private static final int SHUT = 3;
+
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    /** Less than {@link #LIMIT_NANOS}, so that who has another batch open can end it for the thread that closes. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private static final VarHandle STATE;
 
     static {
@@ -57,12 +64,17 @@ final class Batch {
     }
 
     /** Whether a thread that has ended left a batch open. */
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
     boolean isAbandoned() {
         Thread opener = thread;
-        return (int) STATE.getAcquire(this) == OPEN && opener != null && !opener.isAlive();
+        if (opener == null || opener.isAlive()) {
+            return false;
+        }
+        // It does nothing more: if it had ended its batch, that would be seen by now.
+        return (int) STATE.getAcquire(this) == OPEN && thread == opener;
     }
 
-    /** Ends what {@link #open}, {@link #beginCall} or {@link #awaitCall} began. */
+    /** Ends what {@link #open}, {@link #beginCall} or {@link #tryCall} began. */
     void end() {
         thread = null;
         STATE.setRelease(this, FREE);
@@ -83,34 +95,61 @@ final class Batch {
         take(CALL);
     }
 
+    /** As {@link #beginCall}, but does not wait: false when the call cannot begin now. */
+    boolean tryCall() {
+        return STATE.compareAndSet(this, FREE, CALL);
+    }
+
     /**
-     * As {@link #beginCall}, but waits at most two seconds for a batch of another thread to end.
+     * A moment after {@link #tryCall} failed, for who tries again. Waits at most two seconds for a batch of another
+     * thread to end.
      *
+     * @param start when it failed first, as System.nanoTime() says
      * @throws IllegalStateException when it did not end, or the queue is closed
      */
-    void awaitCall() {
-        long start = System.nanoTime();
-        while (!STATE.compareAndSet(this, FREE, CALL)) {
-            if ((int) STATE.getVolatile(this) == SHUT) {
-                throw new IllegalStateException(queue + " is about to close");
-            }
-            if (System.nanoTime() - start > LIMIT_NANOS) {
-                throw new IllegalStateException("another thread has a batch open on " + queue + ": end it first");
-            }
-            LockSupport.parkNanos(1_000);
+    void awaitTurn(long start) {
+        int seen = (int) STATE.getVolatile(this);
+        if (seen == SHUT) {
+            checkGoesOn(start);
+        } else if (seen == OPEN && System.nanoTime() - start > LIMIT_NANOS) {
+            throw new IllegalStateException("another thread has a batch open on " + queue + ": end it first");
         }
+        LockSupport.parkNanos(1_000);
     }
 
     private void take(int wanted) {
+        if (!STATE.compareAndSet(this, FREE, wanted)) {
+            takeLater(wanted);
+        }
+    }
+
+    private void takeLater(int wanted) {
+        long start = System.nanoTime();
         while (!STATE.compareAndSet(this, FREE, wanted)) {
             switch ((int) STATE.getVolatile(this)) {
                 case OPEN ->
                     throw new IllegalStateException("a batch is open on " + queue
                             + ": end it first, and let one thread at a time use the queue");
-                case SHUT -> throw new IllegalStateException(queue + " is closed");
+                case SHUT -> {
+                    checkGoesOn(start);
+                    LockSupport.parkNanos(1_000);
+                }
                 // Another thread's call, which is short.
                 default -> Thread.onSpinWait();
             }
+        }
+    }
+
+    /** While this is shut: waiting makes sense when it is not this that closes, but something that reports here. */
+    private void checkGoesOn(long start) {
+        if (!queue.isOpen()) {
+            throw new IllegalStateException(queue + " is closed");
+        }
+        // The thread that closes would wait for itself. While another one waits for batches to end, one of them may be
+        // of this thread, on another queue.
+        if (queue.arena.lock().isHeldByCurrentThread()
+                || (queue.arena.isPreparing() && System.nanoTime() - start > PATIENCE_NANOS)) {
+            throw new IllegalStateException(queue + " is about to close");
         }
     }
 

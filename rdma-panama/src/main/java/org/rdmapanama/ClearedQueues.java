@@ -1,12 +1,13 @@
 package org.rdmapanama;
 
+import java.util.Comparator;
 import java.util.Objects;
-import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 
 /**
- * The completion queues that something reports to. When it goes, or starts anew, a driver may clear them of its
- * completions, with its locks of the queues held: no batch may be open on them then.
+ * The completion queues that something reports to. When it comes, goes, or starts anew, a driver may lock them, to note
+ * it there or to clear them of its completions: no batch may be open on them then.
  */
 final class ClearedQueues {
     private final CompletionQueue[] queues;
@@ -21,8 +22,11 @@ final class ClearedQueues {
 
     /** Of queues that may be the same, or null. */
     static ClearedQueues of(CompletionQueue... queues) {
-        return new ClearedQueues(
-                Stream.of(queues).filter(Objects::nonNull).distinct().toArray(CompletionQueue[]::new));
+        return new ClearedQueues(Stream.of(queues)
+                .filter(Objects::nonNull)
+                .distinct()
+                .sorted(Comparator.comparingLong((CompletionQueue queue) -> queue.address))
+                .toArray(CompletionQueue[]::new));
     }
 
     /**
@@ -50,25 +54,35 @@ final class ClearedQueues {
     }
 
     /**
-     * Makes a call in which the queues may be cleared.
+     * Makes a call in which the queues may be locked.
      *
-     * @throws IllegalStateException when a batch of another thread did not end in time
+     * @param reporting what the call is about, which has been entered or cannot close meanwhile
+     * @throws IllegalStateException when a batch of another thread did not end in time, or something closes
      */
-    int call(IntSupplier verb) {
-        return call(0, verb);
+    long call(VerbsObject reporting, LongSupplier verb) {
+        long start = System.nanoTime();
+        while (true) {
+            int begun = 0;
+            while (begun < queues.length && queues[begun].tryBeginClearing()) {
+                begun++;
+            }
+            try {
+                if (begun == queues.length) {
+                    return verb.getAsLong();
+                }
+            } finally {
+                end(begun);
+            }
+            // Who closes this waits for this call, and has the queues shut.
+            reporting.checkOpen();
+            // With none of them taken: who has this one may be waiting for another.
+            queues[begun].awaitClearing(start);
+        }
     }
 
-    private int call(int first, IntSupplier verb) {
-        if (first == queues.length) {
-            return verb.getAsInt();
-        }
-        boolean begun = queues[first].beginClearing();
-        try {
-            return call(first + 1, verb);
-        } finally {
-            if (begun) {
-                queues[first].endCall();
-            }
+    private void end(int begun) {
+        for (int i = begun - 1; i >= 0; i--) {
+            queues[i].endClearing();
         }
     }
 }

@@ -131,10 +131,10 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     /**
      * Takes completions off the queue, without waiting; see ibv_poll_cq(3). Allocates nothing.
      *
-     * @param completions where they go; what was in there is overwritten
+     * @param completions where they go; what was in there is overwritten, and nothing is in there after a failure
      * @return how many there were, 0 when the queue is empty
      * @throws IllegalArgumentException when {@code completions} belongs to another arena
-     * @throws IllegalStateException when this is closed, or a batch is open on it
+     * @throws IllegalStateException when this is closed or about to close, or a batch is open on it
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the queue is broken, for example overrun
      * @verb ibv_poll_cq
@@ -150,6 +150,7 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
                 endCall();
             }
             if (count < 0) {
+                completions.polled(0);
                 throw broken("ibv_poll_cq", -count);
             }
             completions.polled(count);
@@ -168,7 +169,7 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
      * is in the queue already is not told: poll after asking, and then wait.
      *
      * @param solicitedOnly whether only completions count whose sender asked for it, or that failed
-     * @throws IllegalStateException when this is closed, or a batch is open on it
+     * @throws IllegalStateException when this is closed or about to close, or a batch is open on it
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the verb fails
      * @verb ibv_req_notify_cq
@@ -197,7 +198,7 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
      *
      * @param newEntries how many completions it must hold at least; the device may round up
      * @throws IllegalArgumentException when the number is not positive
-     * @throws IllegalStateException when this is closed, or a batch is open on it
+     * @throws IllegalStateException when this is closed or about to close, or a batch is open on it
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws UnsupportedVerbException when the driver cannot do this
      * @throws VerbsException when the verb fails, for example because more completions than that are in the queue; it
@@ -231,7 +232,7 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
      * @param completions 0 to 65535
      * @param period 0 to 65535 microseconds; a fraction is rounded up
      * @throws IllegalArgumentException when one is out of range
-     * @throws IllegalStateException when this is closed, or a batch is open on it
+     * @throws IllegalStateException when this is closed or about to close, or a batch is open on it
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws UnsupportedVerbException when the device cannot do this
      * @throws VerbsException when the verb fails, for example because the device allows less
@@ -281,17 +282,27 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     void endCall() {}
 
     /**
-     * Begins a call about something that reports here, in which the driver may lock this queue to clear it: whether
-     * {@link #endCall} must follow. A batch of the calling thread stays open, but its completion is over.
-     *
-     * @throws IllegalStateException when another thread has a batch open for too long, or this is about to close
+     * Begins a call about something that reports here, in which the driver may lock this queue to clear it:
+     * {@link #endClearing} must follow, unless this is false because the queue is in use. A batch of the calling thread
+     * stays open, but its completion is over.
      */
-    boolean beginClearing() {
-        return false;
+    boolean tryBeginClearing() {
+        return true;
     }
 
+    /** Ends what {@link #tryBeginClearing} began. */
+    void endClearing() {}
+
     /**
-     * As {@link #beginClearing}, for something that is about to be closed: until {@link #endClosing} no batch begins.
+     * A moment after {@link #tryBeginClearing} was false, for who tries again.
+     *
+     * @param start when it was false first, as System.nanoTime() says
+     * @throws IllegalStateException when another thread has a batch open for too long, or this closes
+     */
+    void awaitClearing(@SuppressWarnings("unused") long start) {}
+
+    /**
+     * As {@link #tryBeginClearing}, for something that is about to be closed: until {@link #endClosing} no batch begins.
      * With the arena's lock held.
      *
      * @throws IllegalStateException when another thread has a batch open for too long

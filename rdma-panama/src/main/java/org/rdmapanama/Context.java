@@ -118,10 +118,9 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a context for a device that other code of this process has opened.
-     *
-     * <p>The descriptor of its asynchronous events no longer blocks from then on: {@code ibv_get_async_event} of that
-     * other code fails with EAGAIN when there is none.
+     * Makes a context for a device that other code of this process has opened. Its descriptor for asynchronous events
+     * does not block from now on, and events go to whoever reads them first: only one of {@link #awaitAsyncEvent} and
+     * the other code should wait for them.
      *
      * @param arena who owns everything made on it through this object
      * @param nativeAddress address of the {@code struct ibv_context}
@@ -1014,7 +1013,16 @@ public final class Context extends VerbsObject {
         if (capability != null && (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number)) {
             return new UnsupportedVerbException(verb, errno, name, arguments, capability);
         }
-        return new VerbsException(verb, errno, describe(arguments), cures == null ? null : cures.of(errno));
+        return new VerbsException(verb, errno, describe(arguments), cures == null ? null : cure(cures, errno));
+    }
+
+    /** Some ask the device. When it does not answer either, what failed first is the thing to report. */
+    private static String cure(Cures cures, int errno) {
+        try {
+            return cures.of(errno);
+        } catch (VerbsException | IllegalStateException noAnswer) {
+            return null;
+        }
     }
 
     /** Throws when a verb failed. */

@@ -38,9 +38,15 @@ import org.rdmapanama.internal.provider.CompletionVerbs;
  * long, so keep a batch short.
  *
  * <p>Closing this, its context or its arena ends a batch of the calling thread, and waits at most two seconds for one
- * of another thread. Closing a queue pair that reports here, or taking it to RESET or ERR, does so as well; it leaves
- * a batch of the calling thread open, but nothing more can be read of its completion: {@link #nextPoll} or
- * {@link #endPoll} is next.
+ * of another thread. Making a queue pair that reports here, closing what does, taking a queue pair to RESET or ERR, or
+ * modifying a work queue does so as well; it leaves a batch of the calling thread open, but nothing more can be read of
+ * its completion: {@link #nextPoll} or {@link #endPoll} is next. What other threads begin here meanwhile waits until
+ * that is done.
+ *
+ * <p>Posting in the middle of a batch is fine as long as there is room. When a queue pair looks full, drivers such as
+ * mlx4, mlx5 and hns lock the completion queue to look again: another thread that posts waits for the batch to end, and
+ * the thread of the batch would wait for ever. So a batch posts no more than has completed; or it ends first; or the
+ * queue is {@link CompletionQueueOptions#singleThreaded}, where mlx4 and mlx5 hold no lock during a batch.
  *
  * <p>Threads: as its {@link VerbsArena} says; a batch is for one of them. Reading allocates nothing.
  *
@@ -642,13 +648,24 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     @Override
-    boolean beginClearing() {
+    boolean tryBeginClearing() {
         if (batch.isMine()) {
             pause();
-            return false;
+            return true;
         }
-        batch.awaitCall();
-        return true;
+        return batch.tryCall();
+    }
+
+    @Override
+    void endClearing() {
+        if (!batch.isMine()) {
+            batch.end();
+        }
+    }
+
+    @Override
+    void awaitClearing(long start) {
+        batch.awaitTurn(start);
     }
 
     @Override

@@ -484,7 +484,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @return a new one
      * @throws IllegalArgumentException when an object that the type needs is missing or belongs to another context, or
      *     when {@linkplain QueuePairOptions#sendOperations send operations} are asked for
-     * @throws IllegalStateException when this or an object among the options is closed
+     * @throws IllegalStateException when this or an object among the options is closed, or another thread has a batch
+     *     open on a completion queue and does not end it within two seconds
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws UnsupportedVerbException when the device does not have such queue pairs
      * @throws VerbsException when the verb fails otherwise, for example because a size exceeds the device
@@ -538,7 +539,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @return a new one
      * @throws IllegalArgumentException when an object that the type needs is missing or belongs to another context, or
      *     when there are no send operations
-     * @throws IllegalStateException when this or an object among the options is closed
+     * @throws IllegalStateException when this or an object among the options is closed, or another thread has a batch
+     *     open on a completion queue and does not end it within two seconds
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws UnsupportedVerbException when the device does not have such queue pairs, or not all of the operations
      * @throws VerbsException when the verb fails otherwise, for example because a size exceeds the device

@@ -145,9 +145,15 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                     () -> {
                         protectionDomain.checkOpen();
                         uses.forEach(ContextObject::checkOpen);
-                        return extended
-                                ? context.provider().createExtendedQueuePair(attributes.address())
-                                : context.provider().createQueuePair(protectionDomain.address, attributes.address());
+                        // Some drivers, such as efa and mana, enter it in the completion queues.
+                        return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
+                                .call(
+                                        protectionDomain,
+                                        () -> extended
+                                                ? context.provider().createExtendedQueuePair(attributes.address())
+                                                : context.provider()
+                                                        .createQueuePair(
+                                                                protectionDomain.address, attributes.address()));
                     },
                     qp -> wrapper.wrap(qp, QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
         } catch (VerbsException e) {
@@ -504,7 +510,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         boolean clears = given.contains(QueuePairAttribute.STATE)
                 && (attributes.state() == QueuePairState.RESET || attributes.state() == QueuePairState.ERR);
         return clears
-                ? clearedQueues.call(() -> provider.modifyQueuePair(address, encoded, mask))
+                ? (int) clearedQueues.call(this, () -> provider.modifyQueuePair(address, encoded, mask))
                 : provider.modifyQueuePair(address, encoded, mask);
     }
 

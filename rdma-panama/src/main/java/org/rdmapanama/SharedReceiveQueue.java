@@ -39,6 +39,7 @@ public final class SharedReceiveQueue extends ContextObject {
     private final ProtectionDomain protectionDomain;
     private final SharedReceiveQueueType type;
     private final CompletionQueue completionQueue;
+    private final ClearedQueues clearedQueues;
     private final int maxSegments;
     private final int maxTags;
     private final int maxTagSegments;
@@ -62,6 +63,7 @@ public final class SharedReceiveQueue extends ContextObject {
         this.maxTagSegments = maxTagSegments;
         type = options.type();
         completionQueue = type == SharedReceiveQueueType.BASIC ? null : options.completionQueue();
+        clearedQueues = ClearedQueues.of(completionQueue);
         maxTags = options.maxTags();
         maxWorkRequests = ibv_srq_attr.max_wr(granted);
         maxSegments = ibv_srq_attr.max_sge(granted);
@@ -135,9 +137,9 @@ public final class SharedReceiveQueue extends ContextObject {
                     capability,
                     () -> {
                         checkUsable(protectionDomain, options);
-                        context.provider().queryDevice(device.address());
+                        boolean known = context.provider().queryDevice(device.address()) >= 0;
                         long srq = context.provider().createExtendedSharedReceiveQueue(attributes.address());
-                        if (srq < 0 && !(tags ? hasTagMatching(device) : hasXrc(device))) {
+                        if (srq < 0 && known && !(tags ? hasTagMatching(device) : hasXrc(device))) {
                             // Drivers do not agree on what to report here: some say EINVAL, some nothing.
                             throw new UnsupportedVerbException(
                                     "ibv_create_srq_ex",
@@ -443,6 +445,7 @@ public final class SharedReceiveQueue extends ContextObject {
 
     /**
      * Where posting a chain stopped, right after {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw.
+     * Threads that post here at the same time overwrite it for each other.
      *
      * @param first the chain that was posted
      * @return the first work request of it that was not posted, or null when it is not in this chain
@@ -495,7 +498,7 @@ public final class SharedReceiveQueue extends ContextObject {
 
     /**
      * Where posting a chain stopped, right after {@link #postTagOperation} returned {@link QueuePair#QUEUE_FULL} or
-     * threw.
+     * threw. Threads that post here at the same time overwrite it for each other.
      *
      * @param first the chain that was posted
      * @return the first operation of it that was not posted, or null when it is not in this chain
@@ -505,6 +508,24 @@ public final class SharedReceiveQueue extends ContextObject {
     public TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
         return first.find(arena, firstNotPosted.getAtIndex(JAVA_LONG, 1));
+    }
+
+    @Override
+    void prepareToClose() {
+        super.prepareToClose();
+        clearedQueues.prepareToClose();
+    }
+
+    @Override
+    void stayOpen() {
+        super.stayOpen();
+        clearedQueues.release();
+    }
+
+    @Override
+    void closed(boolean destroyed) {
+        super.closed(destroyed);
+        clearedQueues.release();
     }
 
     @Override

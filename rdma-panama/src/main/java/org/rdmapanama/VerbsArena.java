@@ -60,6 +60,7 @@ public final class VerbsArena implements Arena {
     private final Thread owner;
     private final ReentrantLock lock = new ReentrantLock();
     private final Set<Context> contexts = new LinkedHashSet<>();
+    private volatile boolean preparing;
     private boolean closed;
     private boolean freed;
     private boolean memoryMayBeInUse;
@@ -153,12 +154,25 @@ public final class VerbsArena implements Arena {
     }
 
     private void prepare() {
+        preparing = true;
         try {
             contexts.forEach(Context::prepareToClose);
         } catch (IllegalStateException notReady) {
             contexts.forEach(Context::stayOpen);
             throw notReady;
+        } finally {
+            preparing = false;
         }
+    }
+
+    /** Whether something in this arena waits for what must be over before it closes. */
+    boolean isPreparing() {
+        return preparing;
+    }
+
+    /** With the lock held. */
+    void preparing(boolean value) {
+        preparing = value;
     }
 
     private void free(VerbsException failure) {
@@ -205,9 +219,9 @@ public final class VerbsArena implements Arena {
 
     /** With the lock held. */
     void requireNoContextAt(long nativeAddress) {
-        for (Context context : contexts) {
-            if (context.address == nativeAddress) {
-                throw new IllegalArgumentException("there is an object for this address already: " + context);
+        for (Context known : contexts) {
+            if (known.address == nativeAddress) {
+                throw new IllegalArgumentException("there is an object for this address already: " + known);
             }
         }
     }

@@ -168,11 +168,14 @@ abstract class VerbsObject implements AutoCloseable {
 
     /** Makes the whole tree ready, or leaves it open. */
     final void prepare() {
+        arena.preparing(true);
         try {
             prepareToClose();
         } catch (IllegalStateException notReady) {
             stayOpen();
             throw notReady;
+        } finally {
+            arena.preparing(false);
         }
     }
 

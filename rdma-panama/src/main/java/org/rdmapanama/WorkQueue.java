@@ -23,6 +23,7 @@ public final class WorkQueue extends ContextObject {
 
     private final ProtectionDomain protectionDomain;
     private final CompletionQueue completionQueue;
+    private final ClearedQueues clearedQueues;
     private final MemorySegment struct;
     private final int number;
     private final int maxWorkRequests;
@@ -44,6 +45,7 @@ public final class WorkQueue extends ContextObject {
         this.maxWorkRequests = maxWorkRequests;
         this.maxSegments = maxSegments;
         completionQueue = options.completionQueue();
+        clearedQueues = ClearedQueues.of(completionQueue);
         struct = Native.struct(address, ibv_wq.layout());
         number = ibv_wq.wq_num(struct);
         firstNotPosted = arena.allocate(JAVA_LONG);
@@ -171,12 +173,14 @@ public final class WorkQueue extends ContextObject {
     }
 
     /**
-     * Changes state and flags; see ibv_modify_wq(3).
+     * Changes state and flags; see ibv_modify_wq(3). It leaves a batch of the calling thread on the completion queue
+     * open, but nothing more can be read of its completion.
      *
      * @param attributes what to change
      * @throws UnsupportedVerbException when the device has no work queues
      * @throws VerbsException when the verb fails, for example because there is no such transition
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed, or another thread has a batch open on the completion queue and
+     *     does not end it within two seconds
      * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_modify_wq
      */
@@ -188,7 +192,7 @@ public final class WorkQueue extends ContextObject {
             try {
                 context.check(
                         "ibv_modify_wq",
-                        provider.modifyWorkQueue(address, encoded.address()),
+                        (int) clearedQueues.call(this, () -> provider.modifyWorkQueue(address, encoded.address())),
                         this + ", " + attributes,
                         CAPABILITY);
             } finally {
@@ -227,6 +231,7 @@ public final class WorkQueue extends ContextObject {
 
     /**
      * Where posting a chain stopped, right after {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw.
+     * Threads that post here at the same time overwrite it for each other.
      *
      * @param first the chain that was posted
      * @return the first work request of it that was not posted, or null when it is not in this chain
@@ -236,6 +241,24 @@ public final class WorkQueue extends ContextObject {
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         return first.find(arena, firstNotPosted.get(JAVA_LONG, 0));
+    }
+
+    @Override
+    void prepareToClose() {
+        super.prepareToClose();
+        clearedQueues.prepareToClose();
+    }
+
+    @Override
+    void stayOpen() {
+        super.stayOpen();
+        clearedQueues.release();
+    }
+
+    @Override
+    void closed(boolean destroyed) {
+        super.closed(destroyed);
+        clearedQueues.release();
     }
 
     @Override

@@ -45,7 +45,6 @@ enum ContextOp {
     MODIFY_WQ(verbs_context.modify_wq$offset(), Shape.STATUS_OF_2),
     OPEN_QP(verbs_context.open_qp$offset(), Shape.POINTER_OF_2),
     OPEN_XRCD(verbs_context.open_xrcd$offset(), Shape.POINTER_OF_2),
-    POST_SRQ_OPS(verbs_context.post_srq_ops$offset(), Shape.STATUS_OF_3),
     QUERY_RT_VALUES(verbs_context.query_rt_values$offset(), Shape.STATUS_OF_2);
 
     /** What a function returns and how many addresses it takes. */

@@ -96,9 +96,9 @@ final class InlineVerbs {
         return op(context, ibv_context_ops.post_srq_recv$offset());
     }
 
-    /** {@code wq->post_recv}, which {@link #post} takes. */
-    static MemorySegment postWqRecvOf(long wq) {
-        return MEMORY.get(ADDRESS, wq + ibv_wq.post_recv$offset());
+    /** {@code verbs_context.post_srq_ops}, which {@link #post} takes, or null. */
+    static MemorySegment postSrqOpsOf(long context) {
+        return verbsGetCtxOp(context, verbs_context.post_srq_ops$offset());
     }
 
     /** {@code context->ops.poll_cq}, which {@link #pollCq} takes. */
@@ -115,7 +115,7 @@ final class InlineVerbs {
         return MEMORY.get(ADDRESS, context + ibv_context.ops$offset() + offset);
     }
 
-    /** ibv_post_send and ibv_post_recv: an errno, or -1 in the iWARP drivers. */
+    /** ibv_post_send, ibv_post_recv and their like: an errno, or -1 in the iWARP drivers. */
     static int post(MemorySegment function, long qp, long wr, long bad) {
         try {
             return (int) POST.invokeExact(function, qp, wr, bad);

@@ -15,6 +15,7 @@ import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
+import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -39,6 +40,8 @@ final class NativeContext extends ProviderContext {
 
     private static final Pattern DRIVER_FILE = Pattern.compile("lib(\\w+)-rdmav\\d+\\.so$");
 
+    private static final FunctionPointer WORK_QUEUE_POST_RECV = new FunctionPointer(ibv_wq.post_recv$offset());
+
     private static final SendVerbs SEND_VERBS = new NativeSendVerbs();
     private static final SendVerbs SEND_VERBS_OF_RXE = new RxeSendVerbs(libraryVersion());
 
@@ -48,21 +51,33 @@ final class NativeContext extends ProviderContext {
     private final MemorySegment postSend;
     private final MemorySegment postRecv;
     private final MemorySegment postSrqRecv;
+
+    /** Null where there is none. */
+    private final MemorySegment postSrqOps;
+
     private final MemorySegment pollCq;
     private final MemorySegment reqNotifyCq;
-    private final boolean criticalPost;
+
+    /** Seen by all threads before one can open a batch. */
+    private volatile boolean criticalPost;
+
     private final boolean criticalPoll;
     private final int asyncFd;
     private final SendVerbs sendVerbs;
 
     NativeContext(long context) {
+        this(context, driverOf(InlineVerbs.postSendOf(context)));
+    }
+
+    NativeContext(long context, String driver) {
         this.context = context;
+        this.driver = driver;
         postSend = InlineVerbs.postSendOf(context);
         postRecv = InlineVerbs.postRecvOf(context);
         postSrqRecv = InlineVerbs.postSrqRecvOf(context);
+        postSrqOps = InlineVerbs.postSrqOpsOf(context);
         pollCq = InlineVerbs.pollCqOf(context);
         reqNotifyCq = InlineVerbs.reqNotifyCqOf(context);
-        driver = driverOf(postSend);
         completionVerbs = NativeCompletionVerbs.of(driver, NativeLibrary.IBVERBS.version());
         criticalPost = POSTS_WITHOUT_KERNEL.contains(driver);
         criticalPoll = criticalPost || ALSO_POLLS_WITHOUT_KERNEL.contains(driver);
@@ -110,7 +125,15 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public CompletionVerbs completionVerbs() {
+        // From the start of a batch to its end a driver may hold a lock, which posting to a full queue takes as well. A
+        // critical call that waited for it would hold off the safepoint at which the thread of the batch may be
+        // waiting.
+        criticalPost = false;
         return completionVerbs;
+    }
+
+    boolean postsCritically() {
+        return criticalPost;
     }
 
     @Override
@@ -492,7 +515,9 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public int postSharedOperations(long sharedReceiveQueue, long operation, long bad) {
-        return ContextOp.POST_SRQ_OPS.status(context, sharedReceiveQueue, operation, bad);
+        return postSrqOps == null
+                ? -Errno.EOPNOTSUPP
+                : Errno.status(InlineVerbs.post(postSrqOps, sharedReceiveQueue, operation, bad));
     }
 
     @Override
@@ -574,10 +599,9 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public int postWorkQueueReceive(long workQueue, long workRequest, long bad) {
-        MemorySegment function = InlineVerbs.postWqRecvOf(workQueue);
-        return function.address() == 0
+        return WORK_QUEUE_POST_RECV.isNull(workQueue)
                 ? -Errno.EOPNOTSUPP
-                : Errno.status(InlineVerbs.post(function, workQueue, workRequest, bad));
+                : Errno.status(InlineVerbs.post(WORK_QUEUE_POST_RECV.in(workQueue), workQueue, workRequest, bad));
     }
 
     @Override

@@ -128,6 +128,7 @@ class DescriptorsTest {
             assertEquals(withLongs(ibv_context_ops.post_recv.descriptor()), actual);
             assertEquals(withLongs(ibv_context_ops.post_srq_recv.descriptor()), actual);
             assertEquals(withLongs(ibv_wq.post_recv.descriptor()), actual);
+            assertEquals(withLongs(verbs_context.post_srq_ops.descriptor()), actual);
         } else {
             assertEquals(withLongs(POINTERS.get(handle)), actual);
         }
