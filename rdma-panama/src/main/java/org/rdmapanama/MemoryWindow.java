@@ -178,7 +178,8 @@ public final class MemoryWindow extends ContextObject {
     }
 
     void requireSameDomain(QueuePair queuePair, MemoryRegion region) {
-        if (protectionDomain != queuePair.protectionDomain() || protectionDomain != region.protectionDomain()) {
+        ProtectionDomain root = protectionDomain.root;
+        if (root != queuePair.protectionDomain().root || root != region.protectionDomain().root) {
             throw new IllegalArgumentException(
                     "a window, its region and the queue pair must be of the same protection domain: " + this + ", "
                             + region + ", " + queuePair);
