@@ -819,7 +819,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             for (SendWorkRequest request = first;
                     request != null && request.address(arena) != bad;
                     request = request.next()) {
-                request.posted();
+                request.posted(this);
             }
             return result;
         } finally {

@@ -459,10 +459,10 @@ public final class SendWorkRequest {
         }
     }
 
-    /** This was posted. */
-    void posted() {
+    /** This was posted, and is still held. */
+    void posted(QueuePair queuePair) {
         if (window != null) {
-            window.bound(struct.get(JAVA_INT, BIND_MW_RKEY));
+            window.bound(queuePair, struct.get(JAVA_INT, BIND_MW_RKEY));
         }
     }
 

@@ -901,7 +901,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         int result = verbs.wrComplete(extended);
         if (result == QueuePair.POSTED) {
             for (int i = 0; i < bound.size(); i++) {
-                bound.get(i).bindingPosted();
+                bound.get(i).bindingPosted(queuePair);
             }
         }
         end();

@@ -679,6 +679,9 @@ class ExtendedQueuePairLabTest {
                 }
             }
             assertEquals(Set.of(5L, 6L), completed);
+            // The window was never bound through this queue pair: it stays.
+            queuePair.close();
+            assertTrue(second.isOpen());
         }
     }
 
