@@ -777,9 +777,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         if (binding) {
             requireConnected();
         }
-        if (!isReadyToSend()) {
-            throw refused("ibv_post_send", -Errno.EINVAL.number);
-        }
         int result = binding || isAddressed() ? postHolding(first, chain) : postChain(first, chain);
         return postedOrFull("ibv_post_send", result);
     }
@@ -799,6 +796,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     private int postChain(SendWorkRequest first, long chain) {
+        if (!isReadyToSend()) {
+            throw refused("ibv_post_send", -Errno.EINVAL.number);
+        }
         int result = provider.postSend(address, chain, first.addressOfFirstNotPosted());
         if (result == POSTED) {
             first.firstNotPosted(0);
@@ -864,6 +864,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             throw new IllegalArgumentException("SendWorkRequest.bindMemoryWindow is for " + window);
         }
         requireConnected();
+        window.requireSameDomain(this, binding.region());
         enter();
         try {
             // It posts to the send queue, whose lock an open batch holds.

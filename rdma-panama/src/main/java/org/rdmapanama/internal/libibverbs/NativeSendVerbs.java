@@ -1,6 +1,5 @@
 package org.rdmapanama.internal.libibverbs;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -52,6 +51,29 @@ class NativeSendVerbs extends SendVerbs {
     private static final MethodHandle WR_SET_SGE_LIST =
             pointer(FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_LONG, JAVA_LONG));
 
+    private static final FunctionPointer WR_START_AT = at(ibv_qp_ex.wr_start$offset());
+    private static final FunctionPointer WR_COMPLETE_AT = at(ibv_qp_ex.wr_complete$offset());
+    private static final FunctionPointer WR_ABORT_AT = at(ibv_qp_ex.wr_abort$offset());
+    private static final FunctionPointer WR_SEND_AT = at(ibv_qp_ex.wr_send$offset());
+    private static final FunctionPointer WR_SEND_IMM_AT = at(ibv_qp_ex.wr_send_imm$offset());
+    private static final FunctionPointer WR_SEND_INV_AT = at(ibv_qp_ex.wr_send_inv$offset());
+    private static final FunctionPointer WR_SEND_TSO_AT = at(ibv_qp_ex.wr_send_tso$offset());
+    private static final FunctionPointer WR_RDMA_READ_AT = at(ibv_qp_ex.wr_rdma_read$offset());
+    private static final FunctionPointer WR_RDMA_WRITE_AT = at(ibv_qp_ex.wr_rdma_write$offset());
+    private static final FunctionPointer WR_RDMA_WRITE_IMM_AT = at(ibv_qp_ex.wr_rdma_write_imm$offset());
+    private static final FunctionPointer WR_ATOMIC_CMP_SWP_AT = at(ibv_qp_ex.wr_atomic_cmp_swp$offset());
+    private static final FunctionPointer WR_ATOMIC_FETCH_ADD_AT = at(ibv_qp_ex.wr_atomic_fetch_add$offset());
+    private static final FunctionPointer WR_ATOMIC_WRITE_AT = at(ibv_qp_ex.wr_atomic_write$offset());
+    private static final FunctionPointer WR_FLUSH_AT = at(ibv_qp_ex.wr_flush$offset());
+    private static final FunctionPointer WR_BIND_MW_AT = at(ibv_qp_ex.wr_bind_mw$offset());
+    private static final FunctionPointer WR_LOCAL_INV_AT = at(ibv_qp_ex.wr_local_inv$offset());
+    private static final FunctionPointer WR_SET_UD_ADDR_AT = at(ibv_qp_ex.wr_set_ud_addr$offset());
+    private static final FunctionPointer WR_SET_XRC_SRQN_AT = at(ibv_qp_ex.wr_set_xrc_srqn$offset());
+    private static final FunctionPointer WR_SET_INLINE_DATA_AT = at(ibv_qp_ex.wr_set_inline_data$offset());
+    private static final FunctionPointer WR_SET_INLINE_DATA_LIST_AT = at(ibv_qp_ex.wr_set_inline_data_list$offset());
+    private static final FunctionPointer WR_SET_SGE_AT = at(ibv_qp_ex.wr_set_sge$offset());
+    private static final FunctionPointer WR_SET_SGE_LIST_AT = at(ibv_qp_ex.wr_set_sge_list$offset());
+
     NativeSendVerbs() {}
 
     @SuppressWarnings("restricted")
@@ -59,12 +81,16 @@ class NativeSendVerbs extends SendVerbs {
         return Linker.nativeLinker().downcallHandle(type);
     }
 
-    /** All of these lie behind the mutex of the structure. A driver leaves out what it does not have. */
-    private static MemorySegment function(long struct, long offset) {
-        MemorySegment function = InlineVerbs.MEMORY.get(ADDRESS, struct + offset + Pthread.MUTEX_GROWTH);
+    /** All of these lie behind the mutex of the structure. */
+    private static FunctionPointer at(long offset) {
+        return new FunctionPointer(offset + Pthread.MUTEX_GROWTH);
+    }
+
+    /** A driver leaves out what it does not have. */
+    private static MemorySegment function(FunctionPointer pointer, long struct) {
+        MemorySegment function = pointer.in(struct);
         if (function.address() == 0) {
-            throw new UnsupportedOperationException(
-                    "the driver's struct ibv_qp_ex has no function at offset " + offset);
+            throw new UnsupportedOperationException("the driver's struct ibv_qp_ex has no such function");
         }
         return function;
     }
@@ -72,7 +98,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrStart(long queuePair) {
         try {
-            WR_START.invokeExact(function(queuePair, ibv_qp_ex.wr_start$offset()), queuePair);
+            WR_START.invokeExact(function(WR_START_AT, queuePair), queuePair);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -81,8 +107,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public int wrComplete(long queuePair) {
         try {
-            return Errno.status(
-                    (int) WR_COMPLETE.invokeExact(function(queuePair, ibv_qp_ex.wr_complete$offset()), queuePair));
+            return Errno.status((int) WR_COMPLETE.invokeExact(function(WR_COMPLETE_AT, queuePair), queuePair));
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -91,7 +116,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrAbort(long queuePair) {
         try {
-            WR_ABORT.invokeExact(function(queuePair, ibv_qp_ex.wr_abort$offset()), queuePair);
+            WR_ABORT.invokeExact(function(WR_ABORT_AT, queuePair), queuePair);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -100,7 +125,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrSend(long queuePair) {
         try {
-            WR_SEND.invokeExact(function(queuePair, ibv_qp_ex.wr_send$offset()), queuePair);
+            WR_SEND.invokeExact(function(WR_SEND_AT, queuePair), queuePair);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -109,7 +134,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrSendImm(long queuePair, int immediate) {
         try {
-            WR_SEND_IMM.invokeExact(function(queuePair, ibv_qp_ex.wr_send_imm$offset()), queuePair, immediate);
+            WR_SEND_IMM.invokeExact(function(WR_SEND_IMM_AT, queuePair), queuePair, immediate);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -118,7 +143,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrSendInv(long queuePair, int rkey) {
         try {
-            WR_SEND_INV.invokeExact(function(queuePair, ibv_qp_ex.wr_send_inv$offset()), queuePair, rkey);
+            WR_SEND_INV.invokeExact(function(WR_SEND_INV_AT, queuePair), queuePair, rkey);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -127,8 +152,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrSendTso(long queuePair, long header, short headerSize, short mss) {
         try {
-            WR_SEND_TSO.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_send_tso$offset()), queuePair, header, headerSize, mss);
+            WR_SEND_TSO.invokeExact(function(WR_SEND_TSO_AT, queuePair), queuePair, header, headerSize, mss);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -137,8 +161,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrRdmaRead(long queuePair, int rkey, long remoteAddress) {
         try {
-            WR_RDMA_READ.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_rdma_read$offset()), queuePair, rkey, remoteAddress);
+            WR_RDMA_READ.invokeExact(function(WR_RDMA_READ_AT, queuePair), queuePair, rkey, remoteAddress);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -147,8 +170,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrRdmaWrite(long queuePair, int rkey, long remoteAddress) {
         try {
-            WR_RDMA_WRITE.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_rdma_write$offset()), queuePair, rkey, remoteAddress);
+            WR_RDMA_WRITE.invokeExact(function(WR_RDMA_WRITE_AT, queuePair), queuePair, rkey, remoteAddress);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -158,11 +180,7 @@ class NativeSendVerbs extends SendVerbs {
     public void wrRdmaWriteImm(long queuePair, int rkey, long remoteAddress, int immediate) {
         try {
             WR_RDMA_WRITE_IMM.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_rdma_write_imm$offset()),
-                    queuePair,
-                    rkey,
-                    remoteAddress,
-                    immediate);
+                    function(WR_RDMA_WRITE_IMM_AT, queuePair), queuePair, rkey, remoteAddress, immediate);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -172,12 +190,7 @@ class NativeSendVerbs extends SendVerbs {
     public void wrAtomicCmpSwp(long queuePair, int rkey, long remoteAddress, long compare, long swap) {
         try {
             WR_ATOMIC_CMP_SWP.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_atomic_cmp_swp$offset()),
-                    queuePair,
-                    rkey,
-                    remoteAddress,
-                    compare,
-                    swap);
+                    function(WR_ATOMIC_CMP_SWP_AT, queuePair), queuePair, rkey, remoteAddress, compare, swap);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -187,7 +200,7 @@ class NativeSendVerbs extends SendVerbs {
     public void wrAtomicFetchAdd(long queuePair, int rkey, long remoteAddress, long add) {
         try {
             WR_ATOMIC_FETCH_ADD.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_atomic_fetch_add$offset()), queuePair, rkey, remoteAddress, add);
+                    function(WR_ATOMIC_FETCH_ADD_AT, queuePair), queuePair, rkey, remoteAddress, add);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -196,8 +209,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrAtomicWrite(long queuePair, int rkey, long remoteAddress, long value) {
         try {
-            WR_ATOMIC_WRITE.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_atomic_write$offset()), queuePair, rkey, remoteAddress, value);
+            WR_ATOMIC_WRITE.invokeExact(function(WR_ATOMIC_WRITE_AT, queuePair), queuePair, rkey, remoteAddress, value);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -206,14 +218,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrFlush(long queuePair, int rkey, long remoteAddress, long length, byte type, byte level) {
         try {
-            WR_FLUSH.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_flush$offset()),
-                    queuePair,
-                    rkey,
-                    remoteAddress,
-                    length,
-                    type,
-                    level);
+            WR_FLUSH.invokeExact(function(WR_FLUSH_AT, queuePair), queuePair, rkey, remoteAddress, length, type, level);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -222,8 +227,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrBindMw(long queuePair, long memoryWindow, int rkey, long bindInfo) {
         try {
-            WR_BIND_MW.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_bind_mw$offset()), queuePair, memoryWindow, rkey, bindInfo);
+            WR_BIND_MW.invokeExact(function(WR_BIND_MW_AT, queuePair), queuePair, memoryWindow, rkey, bindInfo);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -232,7 +236,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrLocalInv(long queuePair, int rkey) {
         try {
-            WR_LOCAL_INV.invokeExact(function(queuePair, ibv_qp_ex.wr_local_inv$offset()), queuePair, rkey);
+            WR_LOCAL_INV.invokeExact(function(WR_LOCAL_INV_AT, queuePair), queuePair, rkey);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -242,11 +246,7 @@ class NativeSendVerbs extends SendVerbs {
     public void wrSetUdAddr(long queuePair, long addressHandle, int queuePairNumber, int qkey) {
         try {
             WR_SET_UD_ADDR.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_set_ud_addr$offset()),
-                    queuePair,
-                    addressHandle,
-                    queuePairNumber,
-                    qkey);
+                    function(WR_SET_UD_ADDR_AT, queuePair), queuePair, addressHandle, queuePairNumber, qkey);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -255,7 +255,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrSetXrcSrqn(long queuePair, int number) {
         try {
-            WR_SET_XRC_SRQN.invokeExact(function(queuePair, ibv_qp_ex.wr_set_xrc_srqn$offset()), queuePair, number);
+            WR_SET_XRC_SRQN.invokeExact(function(WR_SET_XRC_SRQN_AT, queuePair), queuePair, number);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -264,8 +264,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrSetInlineData(long queuePair, long address, long length) {
         try {
-            WR_SET_INLINE_DATA.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_set_inline_data$offset()), queuePair, address, length);
+            WR_SET_INLINE_DATA.invokeExact(function(WR_SET_INLINE_DATA_AT, queuePair), queuePair, address, length);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -275,7 +274,7 @@ class NativeSendVerbs extends SendVerbs {
     public void wrSetInlineDataList(long queuePair, long count, long list) {
         try {
             WR_SET_INLINE_DATA_LIST.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_set_inline_data_list$offset()), queuePair, count, list);
+                    function(WR_SET_INLINE_DATA_LIST_AT, queuePair), queuePair, count, list);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -284,8 +283,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrSetSge(long queuePair, int lkey, long address, int length) {
         try {
-            WR_SET_SGE.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_set_sge$offset()), queuePair, lkey, address, length);
+            WR_SET_SGE.invokeExact(function(WR_SET_SGE_AT, queuePair), queuePair, lkey, address, length);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
@@ -294,8 +292,7 @@ class NativeSendVerbs extends SendVerbs {
     @Override
     public void wrSetSgeList(long queuePair, long count, long list) {
         try {
-            WR_SET_SGE_LIST.invokeExact(
-                    function(queuePair, ibv_qp_ex.wr_set_sge_list$offset()), queuePair, count, list);
+            WR_SET_SGE_LIST.invokeExact(function(WR_SET_SGE_LIST_AT, queuePair), queuePair, count, list);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }

@@ -1,6 +1,5 @@
 package org.rdmapanama.internal.libibverbs;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -73,7 +72,7 @@ final class RxeSendVerbs extends NativeSendVerbs {
         for (long i = 0; i < count; i++) {
             long buffer = list + i * BUFFER_SIZE;
             long length = InlineVerbs.MEMORY.get(JAVA_LONG, buffer + BUFFER_LENGTH);
-            long from = InlineVerbs.MEMORY.get(ADDRESS, buffer + BUFFER_ADDR).address();
+            long from = InlineVerbs.MEMORY.get(JAVA_LONG, buffer + BUFFER_ADDR);
             MemorySegment.copy(InlineVerbs.MEMORY, from, scratch, total, length);
             total += length;
         }
