@@ -246,6 +246,7 @@ public final class ConnectOptions {
      *
      * @param flags any of REMOTE_READ, REMOTE_WRITE and REMOTE_ATOMIC; all three when never set
      * @return this
+     * @throws NullPointerException when one is null
      */
     public ConnectOptions remoteAccess(AccessFlag... flags) {
         remoteAccess = EnumSet.noneOf(AccessFlag.class);

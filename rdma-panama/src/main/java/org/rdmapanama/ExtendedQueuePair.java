@@ -20,8 +20,8 @@ import java.util.Set;
  *
  * <p>A batch, from {@link #startWorkRequests} to {@link WorkRequestBuilder#complete} or
  * {@link WorkRequestBuilder#abort}, is of the thread that started it. While it is open no other call may touch the send
- * queue: {@link #postSend}, {@link #modify} and a second batch are refused. Closing this waits two seconds at most for
- * the batch of another thread; one of the closing thread is aborted.
+ * queue: {@link #postSend}, {@link #bind}, {@link #modify} and a second batch are refused. Closing this waits two seconds
+ * at most for the batch of another thread; one of the closing thread, or of a thread that has ended, is aborted.
  *
  * <p>Threads: as its {@link VerbsArena} says, but for batches.
  */
@@ -131,6 +131,7 @@ public final class ExtendedQueuePair extends QueuePair {
     @Override
     void prepareToClose() {
         super.prepareToClose();
+        builder.abortIfAbandoned();
         batch.shut();
     }
 

@@ -153,7 +153,7 @@ public final class MemoryWindow extends ContextObject {
         checkKey(before);
         enter();
         try {
-            bound(before);
+            setRkey(before);
         } finally {
             exit();
         }
@@ -166,8 +166,14 @@ public final class MemoryWindow extends ContextObject {
         }
     }
 
-    /** A binding under a key was posted. Between {@link #enter} and {@link #exit}. */
-    void bound(int key) {
+    /** A binding under a key was posted. Between {@link #enter} and {@link #exit}, of the queue pair's as well. */
+    void bound(QueuePair queuePair, int key) {
+        queuePair.windows.add(this);
+        queuePairs.add(queuePair);
+        setRkey(key);
+    }
+
+    private void setRkey(int key) {
         ibv_mw.rkey(struct, key);
         rkey = key;
     }
@@ -178,7 +184,8 @@ public final class MemoryWindow extends ContextObject {
     }
 
     void requireSameDomain(QueuePair queuePair, MemoryRegion region) {
-        if (protectionDomain != queuePair.protectionDomain() || protectionDomain != region.protectionDomain()) {
+        ProtectionDomain root = protectionDomain.root;
+        if (root != queuePair.protectionDomain().root || root != region.protectionDomain().root) {
             throw new IllegalArgumentException(
                     "a window, its region and the queue pair must be of the same protection domain: " + this + ", "
                             + region + ", " + queuePair);
@@ -191,14 +198,14 @@ public final class MemoryWindow extends ContextObject {
     }
 
     /** The binding noted last has been posted. */
-    void bindingPosted() {
+    void bindingPosted(QueuePair queuePair) {
         try {
             enter();
         } catch (IllegalStateException closed) {
             return;
         }
         try {
-            bound(bindingKey);
+            bound(queuePair, bindingKey);
         } finally {
             exit();
         }
@@ -219,10 +226,6 @@ public final class MemoryWindow extends ContextObject {
         }
         region.windows.add(this);
         regions.add(region);
-        if (type == MemoryWindowType.TYPE_2) {
-            queuePair.windows.add(this);
-            queuePairs.add(queuePair);
-        }
     }
 
     /** Ends what {@link #hold} began. */

@@ -106,7 +106,7 @@ public final class MemoryWindowBinding {
         if (window.type() != MemoryWindowType.TYPE_2) {
             throw new IllegalArgumentException("QueuePair.bind is for " + window);
         }
-        if (window.protectionDomain() != region.protectionDomain()) {
+        if (window.protectionDomain().root != region.protectionDomain().root) {
             throw new IllegalArgumentException(window + " and " + region + " are of two protection domains");
         }
         if (byteSize == 0) {

@@ -1,7 +1,5 @@
 package org.rdmapanama;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -44,6 +42,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     public static final int QUEUE_FULL = -12;
 
     private static final int MAX_PSN = 0xff_ffff;
+    private static final int RTS = QueuePairState.RTS.code();
+    private static final String RATE_LIMIT_CAPABILITY =
+            "a driver that tells the rate limit itself: the kernel's interface does not";
     private static final String ECE_CAPABILITY = "a driver that knows enhanced connection establishment, such as mlx5";
 
     private final ProtectionDomain protectionDomain;
@@ -58,12 +59,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     private final boolean takesReceives;
     private final int number;
     private final MemorySegment struct;
-
-    /** Where the driver writes the address of the first work request that it did not post: a send, a receive. */
-    private final MemorySegment firstNotPosted;
-
-    private final long notSent;
-    private final long notReceived;
 
     /** Windows of type 2 that were bound through this. */
     final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet(2);
@@ -94,9 +89,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         takesReceives = options.hasReceiveQueue();
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
-        firstNotPosted = arena.allocate(JAVA_LONG, 2);
-        notSent = firstNotPosted.address();
-        notReceived = notSent + JAVA_LONG.byteSize();
     }
 
     private static VerbsObject[] parents(Context context, ProtectionDomain protectionDomain, QueuePairOptions options) {
@@ -406,7 +398,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *
      * @param wanted which to ask for; none means all but {@link QueuePairAttribute#RATE_LIMIT}, which few drivers know
      * @return the attributes
-     * @throws VerbsException when the verb fails
+     * @throws NullPointerException when one is null
+     * @throws UnsupportedVerbException when the driver does not know RATE_LIMIT
+     * @throws VerbsException when the verb fails otherwise
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      *
@@ -424,7 +418,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
             enter();
             try {
-                check("ibv_query_qp", provider.queryQueuePair(address, attributes.address(), mask, initial.address()));
+                context.check(
+                        "ibv_query_qp",
+                        provider.queryQueuePair(address, attributes.address(), mask, initial.address()),
+                        this + ", " + asked,
+                        asked.contains(QueuePairAttribute.RATE_LIMIT) ? RATE_LIMIT_CAPABILITY : null);
             } finally {
                 exit();
             }
@@ -533,6 +531,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final Endpoint localEndpoint() {
+        checkOpen();
         return localEndpoint == null ? localEndpoint(new ConnectOptions()) : localEndpoint;
     }
 
@@ -547,6 +546,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final Endpoint localEndpoint(ConnectOptions options) {
+        checkOpen();
         PortAttributes port = requireUp(options.port());
         // Raw packets bring addresses of their own.
         int gidIndex = type == QueuePairType.RAW_PACKET ? options.gidIndex() : chooseGid(options, port);
@@ -751,8 +751,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *     data or a longer header than this queue pair takes, is a datagram without an address handle of this
      *     protection domain, or binds a memory window of another protection domain or through a queue pair that is not
      *     connected
-     * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic;
-     *     those before it in the chain are posted
+     * @throws VerbsException when this is not yet in state RTS; or when the driver refuses a work request, for example
+     *     with EINVAL for a misaligned atomic, and then those before it in the chain are posted
      * @throws IllegalStateException when this, a datagram's address handle, or a memory window to be bound or its region
      *     is closed; when this is of a type that sends nothing; or when a
      *     {@link ExtendedQueuePair#startWorkRequests batch} is open on this
@@ -763,9 +763,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     public final int postSend(SendWorkRequest first) {
         enter();
         try {
+            long chain = first.address(arena);
+            first.firstNotPosted(chain);
             beginCall();
             try {
-                return post(first);
+                return post(first, chain);
             } finally {
                 endCall();
             }
@@ -774,19 +776,41 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    private int post(SendWorkRequest first) {
+    private int post(SendWorkRequest first, long chain) {
         if (!takesSends) {
             throw new IllegalStateException(this + " sends nothing");
         }
-        long chain = first.address(arena);
         boolean binding = first.checkFits(capabilities, maxTsoHeader);
         if (binding) {
             requireConnected();
         }
-        if (binding || type == QueuePairType.UD) {
-            return postHolding(first, chain);
+        int result = binding || isAddressed() ? postHolding(first, chain) : postChain(first, chain);
+        return postedOrFull("ibv_post_send", result);
+    }
+
+    /** Whether each send says where it goes, which drivers follow a pointer for. */
+    final boolean isAddressed() {
+        return type == QueuePairType.UD || type == QueuePairType.DRIVER;
+    }
+
+    /**
+     * Whether sends can be posted. Drivers look too late, or not at all: what they are given sooner stays in the queue,
+     * also when they refuse it, and goes out once this is connected. Where iWARP connects, the kernel does, and nobody
+     * tells this.
+     */
+    final boolean isReadyToSend() {
+        return ibv_qp.state(struct) >= RTS || context.transportType() == TransportType.IWARP;
+    }
+
+    private int postChain(SendWorkRequest first, long chain) {
+        if (!isReadyToSend()) {
+            throw refused("ibv_post_send", -Errno.EINVAL.number);
         }
-        return postedOrFull("ibv_post_send", provider.postSend(address, chain, notSent));
+        int result = provider.postSend(address, chain, first.addressOfFirstNotPosted());
+        if (result == POSTED) {
+            first.firstNotPosted(0);
+        }
+        return result;
     }
 
     /** Drivers follow the pointers to other objects when they post: none may be missing, or go meanwhile. */
@@ -797,15 +821,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                 request.hold(this);
                 held = request.next();
             }
-            firstNotPosted.setAtIndex(JAVA_LONG, 0, chain);
-            int result = provider.postSend(address, chain, notSent);
-            long bad = result == 0 ? 0 : firstNotPosted.getAtIndex(JAVA_LONG, 0);
+            int result = postChain(first, chain);
+            long bad = first.firstNotPosted();
             for (SendWorkRequest request = first;
                     request != null && request.address(arena) != bad;
                     request = request.next()) {
-                request.posted();
+                request.posted(this);
             }
-            return postedOrFull("ibv_post_send", result);
+            return result;
         } finally {
             for (SendWorkRequest request = first; request != held; request = request.next()) {
                 request.release(this);
@@ -835,8 +858,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws NullPointerException when the window or the binding is null
      * @throws IllegalArgumentException when the window is of type 2; when it, the region and this are not of the same
      *     protection domain; or when this is of another type than RC, UC and XRC_SEND
-     * @throws VerbsException when the driver refuses it, for example with EINVAL where a window cannot be ZERO_BASED
-     * @throws IllegalStateException when this, the window or the region is closed
+     * @throws UnsupportedVerbException when the device has no windows
+     * @throws VerbsException when this is not yet in state RTS, or the driver refuses it, for example with EINVAL where
+     *     a window cannot be ZERO_BASED
+     * @throws IllegalStateException when this, the window or the region is closed; or when a
+     *     {@link ExtendedQueuePair#startWorkRequests batch} is open on this
      * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_bind_mw
      */
@@ -846,7 +872,26 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             throw new IllegalArgumentException("SendWorkRequest.bindMemoryWindow is for " + window);
         }
         requireConnected();
+        window.requireSameDomain(this, binding.region());
         enter();
+        try {
+            // It posts to the send queue, whose lock an open batch holds.
+            beginCall();
+            try {
+                return bindNow(window, binding, id, signaled);
+            } finally {
+                endCall();
+            }
+        } finally {
+            exit();
+        }
+    }
+
+    private int bindNow(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
+        if (!isReadyToSend()) {
+            throw refused("ibv_bind_mw", -Errno.EINVAL.number);
+        }
+        MemoryRegion region = binding.region();
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment request = temporary.allocate(ibv_mw_bind.layout());
             ibv_mw_bind.wr_id(request, id);
@@ -869,8 +914,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             } finally {
                 window.release(region);
             }
-        } finally {
-            exit();
         }
     }
 
@@ -883,7 +926,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
      *     queue pair takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
-     * @throws IllegalStateException when this is closed, or takes its receives from a shared receive queue
+     * @throws IllegalStateException when this is closed, takes its receives from a shared receive queue, or has no
+     *     receives
      * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_post_recv
@@ -891,11 +935,16 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     public final int postReceive(ReceiveWorkRequest first) {
         enter();
         try {
+            long chain = first.address(arena);
+            first.firstNotPosted(chain);
             if (!takesReceives) {
                 throw noReceiveQueue();
             }
             first.checkFits(capabilities);
-            int result = provider.postReceive(address, first.address(arena), notReceived);
+            int result = provider.postReceive(address, chain, first.addressOfFirstNotPosted());
+            if (result == POSTED) {
+                first.firstNotPosted(0);
+            }
             return postedOrFull("ibv_post_recv", result);
         } finally {
             exit();
@@ -904,8 +953,10 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     /** Drivers follow a null pointer when a receive is posted where there is no queue for it. */
     private IllegalStateException noReceiveQueue() {
-        return new IllegalStateException(this + " has no receive queue of its own: post to the shared receive queue,"
-                + " with SharedReceiveQueue.postReceive");
+        return new IllegalStateException(this + " has no receive queue of its own: post to "
+                + (sharedReceiveQueue == null
+                        ? "the shared receive queues or work queues that its messages go to, if any"
+                        : "the shared receive queue, with SharedReceiveQueue.postReceive"));
     }
 
     /**
@@ -1048,24 +1099,26 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         if (errno != Errno.EINVAL.number) {
             return null;
         }
-        if (state == QueuePairState.RESET || state == QueuePairState.INIT) {
+        if (state == QueuePairState.RESET || state == QueuePairState.INIT || state == QueuePairState.RTR) {
             return "connect or activate the queue pair first";
         }
         return "the opcode or an atomic's alignment does not fit this queue pair";
     }
 
     /**
-     * Where posting a chain stopped, right after {@link #postSend} returned {@link #QUEUE_FULL} or threw.
+     * Where posting a chain stopped when {@link #postSend} returned {@link #QUEUE_FULL} or threw, until its first work
+     * request is posted again.
      *
      * @param first the chain that was posted
-     * @return the first work request of it that was not posted, or null when it is not in this chain
+     * @return the first work request of it that was not posted, or null when all are posted
+     * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
-        long bad = firstNotPosted.getAtIndex(JAVA_LONG, 0);
         SendWorkRequest request = Objects.requireNonNull(first, "first");
+        long bad = request.firstNotPosted();
         while (request != null && request.address(arena) != bad) {
             request = request.next();
         }
@@ -1073,21 +1126,20 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Where posting a chain stopped, right after {@link #postReceive} returned {@link #QUEUE_FULL} or threw.
+     * Where posting a chain stopped when {@link #postReceive} returned {@link #QUEUE_FULL} or threw, until its first
+     * work request is posted again.
      *
      * @param first the chain that was posted
-     * @return the first work request of it that was not posted, or null when it is not in this chain
+     * @return the first work request of it that was not posted, or null when all are posted, or when the driver refused
+     *     without saying which
+     * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        long bad = firstNotPosted.getAtIndex(JAVA_LONG, 1);
-        ReceiveWorkRequest request = Objects.requireNonNull(first, "first");
-        while (request != null && request.address(arena) != bad) {
-            request = request.next();
-        }
-        return request;
+        Objects.requireNonNull(first, "first").address(arena);
+        return first.find(first.firstNotPosted());
     }
 
     /**

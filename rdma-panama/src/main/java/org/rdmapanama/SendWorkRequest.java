@@ -79,6 +79,10 @@ public final class SendWorkRequest {
     private final MemorySegment struct;
     private final long address;
     private final Segments segments;
+
+    /** Offset of where the driver writes, when this begins a chain, which of the chain it did not post. */
+    private final long notPosted;
+
     private SendWorkRequest next;
 
     /** Its address shares the bytes of a remote address: null as soon as one of those is written. */
@@ -96,7 +100,8 @@ public final class SendWorkRequest {
 
     private SendWorkRequest(VerbsArena arena, int maxSegments) {
         this.arena = arena;
-        struct = arena.allocate(SIZE + Segments.bytes(maxSegments), Long.BYTES);
+        notPosted = SIZE + Segments.bytes(maxSegments);
+        struct = arena.allocate(notPosted + Long.BYTES, Long.BYTES);
         address = struct.address();
         segments = new Segments(struct, SIZE, maxSegments, NUM_SGE);
         struct.set(JAVA_LONG, SG_LIST, address + SIZE);
@@ -122,6 +127,20 @@ public final class SendWorkRequest {
             throw new IllegalArgumentException("this work request belongs to another arena than the queue pair");
         }
         return address;
+    }
+
+    /** For the driver. Each chain has its own, since many threads may post to a queue. */
+    long addressOfFirstNotPosted() {
+        return address + notPosted;
+    }
+
+    /** The address of the first one of this chain that was not posted, or 0. */
+    long firstNotPosted() {
+        return struct.get(JAVA_LONG, notPosted);
+    }
+
+    void firstNotPosted(long first) {
+        struct.set(JAVA_LONG, notPosted, first);
     }
 
     /**
@@ -358,7 +377,7 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Says where a datagram goes. Every send on a datagram queue pair needs it.
+     * Says where a datagram goes. Every send on a queue pair of type UD or DRIVER needs it.
      *
      * @param handle the way to the peer
      * @param queuePairNumber the peer's queue pair, 24 bits
@@ -417,7 +436,7 @@ public final class SendWorkRequest {
 
     /** Keeps open what this points to, until {@link #release}: drivers follow the pointers when they post. */
     void hold(QueuePair queuePair) {
-        if (queuePair.type() == QueuePairType.UD) {
+        if (queuePair.isAddressed()) {
             holdAddressHandle(queuePair.protectionDomain());
         } else if (window != null) {
             window.hold(queuePair, windowRegion);
@@ -433,17 +452,17 @@ public final class SendWorkRequest {
     }
 
     void release(QueuePair queuePair) {
-        if (queuePair.type() == QueuePairType.UD) {
+        if (queuePair.isAddressed()) {
             addressHandle.exit();
         } else if (window != null) {
             window.release(windowRegion);
         }
     }
 
-    /** This was posted. */
-    void posted() {
+    /** This was posted, and is still held. */
+    void posted(QueuePair queuePair) {
         if (window != null) {
-            window.bound(struct.get(JAVA_INT, BIND_MW_RKEY));
+            window.bound(queuePair, struct.get(JAVA_INT, BIND_MW_RKEY));
         }
     }
 

@@ -55,7 +55,6 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private static final int FENCE = rdma_h.IBV_SEND_FENCE();
     private static final int INLINE = rdma_h.IBV_SEND_INLINE();
     private static final int IP_CSUM = rdma_h.IBV_SEND_IP_CSUM();
-    private static final long MAX_SEGMENT = 0xffff_ffffL;
     private static final int MAX_SHORT = 0xffff;
 
     /** Pieces of inline data beyond these lengthen the last one, behind which they lie. */
@@ -622,6 +621,35 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge_list
      */
     public WorkRequestBuilder segment(MemoryRegion region, long offset, long length) {
+        checkSegment(region, length);
+        addSegment(region, region.addressOf(offset, length), length);
+        return this;
+    }
+
+    /**
+     * Adds a slice of a region, behind the parts added before.
+     *
+     * @param region where the data is, or goes
+     * @param slice a slice of the region's memory; of a region of everything, any memory that could be registered
+     * @return this
+     * @throws IndexOutOfBoundsException when the slice is not inside the region
+     * @throws IllegalArgumentException when the slice is on the heap, the region belongs to another arena, or the queue
+     *     pair takes no further segment
+     * @throws UnsupportedOperationException when the region has no memory of this process
+     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
+     *     data or has inline data already, or the region is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_wr_set_sge
+     * @verb ibv_wr_set_sge_list
+     */
+    public WorkRequestBuilder segment(MemoryRegion region, MemorySegment slice) {
+        checkSegment(region, slice.byteSize());
+        addSegment(region, region.addressOf(slice), slice.byteSize());
+        return this;
+    }
+
+    private void checkSegment(MemoryRegion region, long length) {
         checkData("segment");
         if (bufferCount > 0) {
             throw new IllegalStateException("the data of a work request is inline, or in segments, but not both");
@@ -634,39 +662,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
             throw new IllegalArgumentException(
                     queuePair + " takes " + segmentCount + " segments: see QueuePairOptions.maxSegments");
         }
-        if (length > MAX_SEGMENT) {
-            throw new IndexOutOfBoundsException("a segment has at most " + MAX_SEGMENT + " bytes, not " + length);
-        }
+        Segments.checkLength(length);
+    }
+
+    private void addSegment(MemoryRegion region, long address, long length) {
         long at = segmentCount * SGE_SIZE;
-        segments.set(JAVA_LONG, at + SGE_ADDR, region.addressOf(offset, length));
+        segments.set(JAVA_LONG, at + SGE_ADDR, address);
         segments.set(JAVA_INT, at + SGE_LENGTH, (int) length);
         segments.set(JAVA_INT, at + SGE_LKEY, region.lkey());
         segmentCount++;
         segmentBytes += length;
-        return this;
-    }
-
-    /**
-     * Adds a slice of a region, behind the parts added before.
-     *
-     * @param region where the data is, or goes
-     * @param slice a slice of the region's memory
-     * @return this
-     * @throws IndexOutOfBoundsException when the slice is not inside the region
-     * @throws IllegalArgumentException when the slice is on the heap, the region belongs to another arena, or the queue
-     *     pair takes no further segment
-     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
-     *     data or has inline data already, or the region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     *
-     * @verb ibv_wr_set_sge
-     * @verb ibv_wr_set_sge_list
-     */
-    public WorkRequestBuilder segment(MemoryRegion region, MemorySegment slice) {
-        if (!slice.isNative()) {
-            throw new IllegalArgumentException("a segment on the heap is no slice of " + region);
-        }
-        return segment(region, slice.address() - region.address(), slice.byteSize());
     }
 
     /**
@@ -876,8 +881,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      *     and then the batch stays open
      * @throws UnsupportedVerbException when the last work request is one that this driver would spoil; the batch stays
      *     open
-     * @throws VerbsException when the driver refuses the batch, for example with EINVAL in a state that does not send;
-     *     the batch has ended
+     * @throws VerbsException when the queue pair is not yet in state RTS, or the driver refuses the batch; the batch has
+     *     ended
      * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_complete
@@ -889,10 +894,14 @@ public final class WorkRequestBuilder implements AutoCloseable {
             abort();
             throw new IllegalStateException("a call of this batch failed half-way: the batch has been aborted");
         }
+        if (!queuePair.isReadyToSend()) {
+            abort();
+            throw queuePair.refused("ibv_wr_complete", -Errno.EINVAL.number);
+        }
         int result = verbs.wrComplete(extended);
         if (result == QueuePair.POSTED) {
             for (int i = 0; i < bound.size(); i++) {
-                bound.get(i).bindingPosted();
+                bound.get(i).bindingPosted(queuePair);
             }
         }
         end();
@@ -928,6 +937,14 @@ public final class WorkRequestBuilder implements AutoCloseable {
     public void close() {
         if (batch.isMine()) {
             abort();
+        }
+    }
+
+    /** Ends the batch of a thread that is no more, which nobody else can. With the arena's lock held. */
+    void abortIfAbandoned() {
+        if (batch.isAbandoned()) {
+            verbs.wrAbort(extended);
+            end();
         }
     }
 

@@ -40,6 +40,9 @@ class AddressVectorTest {
         assertEquals(127, limited.sourcePathBits());
         assertEquals(Rate.GBPS_1200, limited.staticRate());
         assertEquals(distinct, limited.withSourcePathBits(8).withStaticRate(Rate.GBPS_25));
+        assertEquals(
+                new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7),
+                limited.withSourcePathBits(0).withStaticRate(Rate.MAX));
     }
 
     @Test

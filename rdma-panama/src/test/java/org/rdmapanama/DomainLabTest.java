@@ -306,6 +306,16 @@ class DomainLabTest {
         AddressHandle foreign = context.allocateProtectionDomain().createAddressHandle(way);
         assertThrows(IllegalArgumentException.class, () -> inParent.postSend(send.to(foreign, 1, 1)));
 
+        // So do memory windows and regions.
+        MemoryRegion bindable = domain.register(arena.allocate(64), AccessFlag.MW_BIND);
+        MemoryWindow window = parent.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindowBinding part = new MemoryWindowBinding(bindable, 0, 8, AccessFlag.REMOTE_READ);
+        assertDoesNotThrow(() -> send.bindMemoryWindow(window, window.nextRkey(), part));
+        assertDoesNotThrow(() -> window.requireSameDomain(inParent, bindable));
+        MemoryWindow stranger = context.allocateProtectionDomain().allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        assertThrows(IllegalArgumentException.class, () -> send.bindMemoryWindow(stranger, stranger.nextRkey(), part));
+        assertThrows(IllegalArgumentException.class, () -> stranger.requireSameDomain(inParent, bindable));
+
         thread.close();
         assertFalse(parent.isOpen());
         assertFalse(inParent.isOpen());

@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -320,6 +321,10 @@ class ExtendedQueuePairLabTest {
             refused(queuePair::startWorkRequests);
             refused(() -> queuePair.postSend(pair.a.request(1, 0, 8)));
             refused(() -> queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR)));
+            MemoryWindow window = pair.a.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+            MemoryRegion bindable = pair.a.domain.register(pair.a.memory, AccessFlag.MW_BIND);
+            refused(() ->
+                    queuePair.bind(window, new MemoryWindowBinding(bindable, 0, 8, AccessFlag.REMOTE_READ), 1, true));
             batch.abort();
             assertTrue(refused(batch::complete).getMessage().contains("startWorkRequests"));
             refused(batch::abort);
@@ -599,6 +604,105 @@ class ExtendedQueuePairLabTest {
                     "ibv_create_qp_ex",
                     () -> domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue).maxTsoHeader(64)));
             assertTrue(header.capability().contains("tsoCapabilities"), header::capability);
+        }
+    }
+
+    /** A region may have another address for work requests than its memory has for this process. */
+    @Test
+    void shouldTakeSlicesOfARegionWithAnAddressOfItsOwn() {
+        try (ConnectedPair pair = open(SendOperation.SEND)) {
+            ConnectedPair.fillWithPattern(pair.a.memory, 5);
+            MemorySegment memory = pair.a.memory.asSlice(0, 8192);
+            MemoryRegion region = pair.a.domain.register(memory, memory.address() - 4096);
+            assertNotEquals(memory.address(), region.address());
+            pair.b.postReceive(1, 0, 100);
+            try (WorkRequestBuilder batch = pair.a.batch()) {
+                batch.send().segment(region, memory.asSlice(4000, 100));
+                assertThrows(
+                        IndexOutOfBoundsException.class, () -> batch.segment(region, pair.a.memory.asSlice(8192, 8)));
+                assertEquals(QueuePair.POSTED, batch.complete());
+            }
+            pair.a.await();
+            pair.b.await();
+            assertTrue(memory.asSlice(4000, 100).mismatch(pair.b.memory.asSlice(0, 100)) < 0);
+        }
+    }
+
+    /** The driver refuses what is posted before connecting, and sends it later all the same. */
+    @Test
+    void shouldKeepNothingOfWhatWasRefusedBeforeConnecting() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first());
+            CompletionQueue queue = context.createCompletionQueue(16);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            ExtendedQueuePair queuePair = domain.createExtendedQueuePair(new QueuePairOptions(QueuePairType.RC, queue)
+                    .sendOperations(SendOperation.SEND, SendOperation.BIND_MW));
+            queuePair.localEndpoint(LabDevices.connectOptions());
+            queuePair.initialize();
+            MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
+            MemoryWindowBinding part = new MemoryWindowBinding(region, 0, 8, AccessFlag.REMOTE_READ);
+            MemoryWindow first = domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+            MemoryWindow second = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+            int firstKey = first.rkey();
+            int secondKey = second.rkey();
+            SendWorkRequest send =
+                    SendWorkRequest.allocate(arena, 0).id(1).signaled(true).send();
+            SendWorkRequest bind = SendWorkRequest.allocate(arena, 0)
+                    .id(2)
+                    .signaled(true)
+                    .bindMemoryWindow(second, second.nextRkey(), part);
+
+            refusedBeforeConnecting(() -> queuePair.postSend(send.next(bind)));
+            assertSame(send, queuePair.firstNotSent(send));
+            refusedBeforeConnecting(() -> queuePair.bind(first, part, 3, true));
+            refusedBeforeConnecting(() ->
+                    queuePair.startWorkRequests().id(4).signaled(true).send().complete());
+            refusedBeforeConnecting(() -> queuePair
+                    .startWorkRequests()
+                    .signaled(true)
+                    .bindMemoryWindow(second, second.nextRkey(), part)
+                    .complete());
+            assertEquals(firstKey, first.rkey());
+            assertEquals(secondKey, second.rkey());
+
+            queuePair.connect(queuePair.localEndpoint());
+            assertEquals(
+                    QueuePair.POSTED,
+                    queuePair.postReceive(ReceiveWorkRequest.allocate(arena, 0).id(5)));
+            assertEquals(QueuePair.POSTED, queuePair.postSend(send.id(6).next(null)));
+            WorkCompletions completions = new WorkCompletions(arena, 1);
+            Set<Long> completed = new HashSet<>();
+            while (completed.size() < 2) {
+                if (queue.poll(completions) > 0) {
+                    assertEquals(CompletionStatus.SUCCESS, completions.status(0), () -> completions.describe(0));
+                    completed.add(completions.id(0));
+                }
+            }
+            assertEquals(Set.of(5L, 6L), completed);
+            // The window was never bound through this queue pair: it stays.
+            queuePair.close();
+            assertTrue(second.isOpen());
+        }
+    }
+
+    private static void refusedBeforeConnecting(Executable post) {
+        VerbsException refused = assertThrows(VerbsException.class, post);
+        assertEquals(Errno.EINVAL.number, refused.errno());
+        assertTrue(refused.getMessage().contains("connect"), refused::getMessage);
+    }
+
+    @Test
+    void shouldCloseWithABatchOfAThreadThatIsNoMore() throws InterruptedException {
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .in(VerbsArena.ofShared())
+                .extended(SendOperation.SEND)
+                .open()) {
+            Thread forgetful = new Thread(() -> pair.a.batch().send());
+            forgetful.start();
+            forgetful.join();
+            refused(() -> pair.a.queuePair.postSend(pair.a.request(1, 0, 8)));
+            pair.a.queuePair.close();
+            assertFalse(pair.a.queuePair.isOpen());
         }
     }
 }

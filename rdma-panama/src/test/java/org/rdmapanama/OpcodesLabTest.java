@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
@@ -474,6 +475,44 @@ class OpcodesLabTest {
             pair.a.await().is(CompletionOpcode.SEND, 2);
             assertEquals(size, pair.b.await().is(CompletionOpcode.RECV, 1).byteLength());
             assertSameBytes(pair.a.memory.asSlice(0, size), pair.b.memory.asSlice(0, size));
+        }
+    }
+
+    /** Others may post to the queue pair before anybody asks. */
+    @Test
+    void shouldTellOfEachChainWhereItStopped() {
+        try (ConnectedPair pair =
+                ConnectedPair.of(QueuePairType.RC).queues(4, 4).open()) {
+            SendWorkRequest sends = null;
+            ReceiveWorkRequest receives = null;
+            for (int i = 100; i > 0; i--) {
+                sends = pair.a.request(i, 0, 8).send().next(sends);
+                receives = pair.a.receiveRequest(i, 0, 8).next(receives);
+            }
+            SendWorkRequest chain = sends;
+            assertEquals(QueuePair.QUEUE_FULL, pair.a.queuePair.postSend(chain));
+            assertEquals(QueuePair.QUEUE_FULL, pair.a.queuePair.postReceive(receives));
+            SendWorkRequest last = pair.a.request(200, 0, 8).send();
+            ReceiveWorkRequest lastReceive = pair.a.receiveRequest(200, 0, 8);
+            assertEquals(QueuePair.QUEUE_FULL, pair.a.queuePair.postSend(last));
+            assertEquals(QueuePair.QUEUE_FULL, pair.a.queuePair.postReceive(lastReceive));
+
+            SendWorkRequest rest = pair.a.queuePair.firstNotSent(chain);
+            assertTrue(rest.id() > 4, rest::toString);
+            ReceiveWorkRequest restOfReceives = pair.a.queuePair.firstNotReceiving(receives);
+            assertTrue(restOfReceives.id() > 4, restOfReceives::toString);
+            assertSame(last, pair.a.queuePair.firstNotSent(last));
+            assertSame(lastReceive, pair.a.queuePair.firstNotReceiving(lastReceive));
+
+            // What is refused before the driver sees it is not posted either; what was posted is no longer named.
+            serveReceives(pair, (int) rest.id() - 1);
+            pair.a.await((int) rest.id() - 1);
+            rest.next(pair.a.request(7, 0, 8).inline(true).set(0, pair.a.region, 0, 4096));
+            assertThrows(IllegalArgumentException.class, () -> pair.a.queuePair.postSend(rest));
+            assertSame(rest, pair.a.queuePair.firstNotSent(rest));
+            pair.a.post(rest.next(null));
+            assertNull(pair.a.queuePair.firstNotSent(rest));
+            serveReceives(pair, 1);
         }
     }
 }

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 
 /** A queue pair from state to state, by hand, and what the device says of it afterwards. */
 @Tag("lab")
@@ -283,5 +284,70 @@ class QueuePairStatesLabTest {
             }
             assertEquals(QueuePairState.RESET, queuePair.state());
         });
+    }
+
+    @Test
+    void shouldNotTellItsEndpointWhenClosed() {
+        withQueuePair(QueuePairType.RC, queuePair -> {
+            Endpoint endpoint = queuePair.localEndpoint();
+            queuePair.close();
+            assertThrows(IllegalStateException.class, queuePair::localEndpoint);
+            assertThrows(IllegalStateException.class, () -> queuePair.pathTo(endpoint));
+        });
+    }
+
+    @Test
+    void shouldSayThatTheRateLimitCannotBeAsked() {
+        withQueuePair(
+                QueuePairType.RC,
+                queuePair -> assertThrows(
+                        UnsupportedVerbException.class, () -> queuePair.query(QueuePairAttribute.RATE_LIMIT)));
+    }
+
+    /** A device that has queue pairs of type DRIVER, which are datagram queue pairs. */
+    private static RecordingProvider withDriverType() {
+        return new RecordingProvider(LabDevices.first()
+                .providerDevice()
+                .provider()
+                .open(LabDevices.first().providerDevice())) {
+            @Override
+            public long createQueuePair(long protectionDomain, long attributes) {
+                ibv_qp_init_attr.qp_type(
+                        RecordingSendVerbs.at(attributes, ibv_qp_init_attr.sizeof()), QueuePairType.UD.code());
+                return super.createQueuePair(protectionDomain, attributes);
+            }
+        };
+    }
+
+    /** Drivers follow the address handle of each send on a queue pair of a type of their own, as EFA does. */
+    @Test
+    void shouldNotSendNowhereThroughATypeOfTheDriver() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first(), QueuePairStatesLabTest::withDriverType);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            CompletionQueue queue = context.createCompletionQueue(16);
+            QueuePair queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.DRIVER, queue));
+            Endpoint endpoint = queuePair.localEndpoint(LabDevices.connectOptions());
+            queuePair.modify(new QueuePairAttributes()
+                    .state(QueuePairState.INIT)
+                    .pkeyIndex(0)
+                    .port(1)
+                    .qkey(1));
+            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
+            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(0));
+            SendWorkRequest send =
+                    SendWorkRequest.allocate(arena, 0).signaled(true).send();
+            assertThrows(IllegalArgumentException.class, () -> queuePair.postSend(send));
+            AddressHandle handle = domain.createAddressHandle(queuePair.pathTo(endpoint));
+            send.to(handle, endpoint.queuePairNumber(), 1);
+            assertEquals(QueuePair.POSTED, queuePair.postSend(send));
+            WorkCompletions completions = new WorkCompletions(arena, 1);
+            while (queue.poll(completions) == 0) {
+                Thread.onSpinWait();
+            }
+            assertEquals(CompletionStatus.SUCCESS, completions.status(0));
+            handle.close();
+            assertThrows(IllegalStateException.class, () -> queuePair.postSend(send));
+        }
     }
 }

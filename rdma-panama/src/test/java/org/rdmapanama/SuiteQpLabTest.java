@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -128,9 +129,25 @@ class SuiteQpLabTest {
         assertEquals("ibv_create_qp", refused.verb());
     }
 
+    /**
+     * The case gives the greatest number of C, which is negative in Java and goes no further. The greatest number of Java
+     * does reach the driver.
+     */
+    private static void assertNumberIsRefused(IntFunction<QueuePairCapabilities> sizes) {
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> with(QueuePairType.UD, SuiteQpLabTest::plain, sizes.apply(0xffff_ffff), queuePair -> {}));
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            int most = Context.open(arena, LabDevices.first()).queryDevice().maxWorkRequests();
+            assertTrue(most < Integer.MAX_VALUE, () -> "the device takes " + most);
+        }
+        assertRefused(sizes.apply(Integer.MAX_VALUE));
+    }
+
+    /** As in C, these cases are about plain queue pairs of type UD, whatever their names say. */
     @Test
     void test_create_raw_qp_ex_with_illegal_caps_max_send_wr() {
-        assertRefused(new QueuePairCapabilities(0xffff_ffff, 1, 1, 1, 0));
+        assertNumberIsRefused(count -> new QueuePairCapabilities(count, 1, 1, 1, 0));
     }
 
     @Test
@@ -145,7 +162,7 @@ class SuiteQpLabTest {
 
     @Test
     void test_create_raw_qp_ex_with_illegal_caps_max_recv_wr() {
-        assertRefused(new QueuePairCapabilities(1, 0xffff_ffff, 1, 1, 0));
+        assertNumberIsRefused(count -> new QueuePairCapabilities(1, count, 1, 1, 0));
     }
 
     private static void query(QueuePairType type, Maker maker) {

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -55,7 +56,10 @@ class WorkRequestBuilderLabTest {
             boolean datagrams = ibv_qp_init_attr_ex.qp_type(struct) == QueuePairType.UD.code();
             ibv_qp_init_attr_ex.qp_type(struct, datagrams ? QueuePairType.UD.code() : QueuePairType.RC.code());
             ibv_qp_init_attr_ex.recv_cq(struct, ibv_qp_init_attr_ex.send_cq(struct));
-            return super.createExtendedQueuePair(attributes);
+            long queuePair = super.createExtendedQueuePair(attributes);
+            // As if it were connected: what follows is never posted.
+            ibv_qp.state(RecordingSendVerbs.at(queuePair, ibv_qp.sizeof()), QueuePairState.RTS.code());
+            return queuePair;
         }
     }
 
