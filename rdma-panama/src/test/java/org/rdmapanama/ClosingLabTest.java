@@ -11,18 +11,15 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -37,8 +34,6 @@ import org.rdmapanama.ffm.verbs.ibv_async_event;
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ClosingLabTest {
-    private static final int TREES = 50;
-
     /** How long a close may take that has work to drain, which takes it some milliseconds. */
     private static final long DRAIN_SECONDS = 3;
 
@@ -62,26 +57,6 @@ class ClosingLabTest {
         close.run();
         long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
         assertTrue(seconds < limitSeconds, () -> "closing took " + seconds + " seconds");
-    }
-
-    @TestFactory
-    Stream<DynamicTest> shouldCloseRandomTreesInRandomOrder() {
-        return IntStream.range(0, TREES)
-                .mapToObj(seed -> DynamicTest.dynamicTest("seed " + seed, () -> {
-                    Random random = new Random(seed);
-                    try (VerbsArena arena = random.nextBoolean() ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
-                        List<VerbsObject> objects = new ArrayList<>(
-                                ObjectTree.random(arena, random).objects().values());
-                        Collections.shuffle(objects, random);
-                        // Some are left for the arena.
-                        int count = random.nextInt(objects.size() + 1);
-                        for (VerbsObject object : objects.subList(0, count)) {
-                            object.close();
-                            assertFalse(object.isOpen());
-                        }
-                    }
-                    shouldLeakNothing();
-                }));
     }
 
     /** Two kinds in both orders, and the rest by the arena. */
@@ -112,41 +87,6 @@ class ClosingLabTest {
             objects.putIfAbsent(type + object.getClass().getSimpleName(), object);
         }
         return objects;
-    }
-
-    /** With kinds that Soft-RoCE lacks, on a device that pretends to have them. */
-    @TestFactory
-    Stream<DynamicTest> shouldCloseTreesWithOtherKindsInRandomOrder() {
-        return IntStream.range(0, TREES / 2)
-                .mapToObj(seed -> DynamicTest.dynamicTest("seed " + seed, () -> {
-                    Random random = new Random(seed);
-                    PretendingProvider driver = PretendingProvider.of(LabDevices.first());
-                    List<VerbsObject> objects;
-                    try (VerbsArena arena = VerbsArena.ofConfined()) {
-                        Context context = Context.open(arena, LabDevices.first(), () -> driver);
-                        objects = new ArrayList<>(ObjectTree.pretended(arena, context, random)
-                                .objects()
-                                .values());
-                        Collections.shuffle(objects, random);
-                        for (VerbsObject object : objects.subList(0, random.nextInt(objects.size() + 1))) {
-                            object.close();
-                            assertFalse(object.isOpen());
-                        }
-                    }
-                    assertEquals(
-                            objects.stream()
-                                    .map(object -> object.address)
-                                    .sorted()
-                                    .toList(),
-                            driver.calls().stream()
-                                    .filter(call -> call.verb().startsWith("de")
-                                            || call.verb().startsWith("close"))
-                                    .map(RecordingProvider.Call::object)
-                                    .sorted()
-                                    .toList(),
-                            "each object ends once");
-                    shouldLeakNothing();
-                }));
     }
 
     @TestFactory

@@ -4,9 +4,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 
-/** Verbs objects of every kind in one arena, all related to each other in some way, to be closed in some order. */
+/**
+ * Verbs objects of every kind that Soft-RoCE has in one arena, all related to each other in some way, to be closed in
+ * some order. {@link RandomTree} has all kinds.
+ */
 final class ObjectTree {
     private static final Gid GROUP = Gid.parse("ff0e0000000000000000000000000042");
 
@@ -22,60 +24,8 @@ final class ObjectTree {
         return new ObjectTree(arena).grow(context, 2, 2, 2, 2, 2);
     }
 
-    /** One or two devices with a random number of each kind of object. */
-    static ObjectTree random(VerbsArena arena, Random random) {
-        ObjectTree tree = new ObjectTree(arena);
-        tree.grow(Context.open(arena, LabDevices.first()), random);
-        if (random.nextBoolean()) {
-            tree.grow(Context.open(arena, LabDevices.second()), random);
-        }
-        return tree;
-    }
-
-    /** On a device that has what Soft-RoCE lacks: that in addition, used by a queue pair and by each other. */
-    static ObjectTree pretended(VerbsArena arena, Context context, Random random) {
-        ObjectTree tree = new ObjectTree(arena).grow(context, 1, 1, 2, 2, 1);
-        ThreadDomain thread = tree.add(context.allocateThreadDomain());
-        List<Counters> counters = List.of(tree.add(context.createCounters()), tree.add(context.createCounters()));
-        FlowActionEsp action = tree.add(context.createFlowActionEsp(new FlowActionEspOptions()));
-        for (ProtectionDomain domain : List.copyOf(tree.of(ProtectionDomain.class))) {
-            ParentDomain parent = tree.add(domain.createParentDomain(new ParentDomainOptions().threadDomain(thread)));
-            MemoryRegion region = tree.add(parent.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE));
-            tree.addQueuePair(parent, tree.of(CompletionQueue.class), region, 0);
-            tree.addAddressHandle(parent);
-        }
-        for (QueuePair queuePair : List.copyOf(tree.of(QueuePair.class))) {
-            if (queuePair.type() == QueuePairType.UD) {
-                FlowRule rule = new FlowRule(1).add(new FlowSpecification.Count(counters.get(random.nextInt(2))));
-                if (random.nextBoolean()) {
-                    rule.add(new FlowSpecification.Apply(action));
-                }
-                Flow flow = tree.add(queuePair.createFlow(rule));
-                counters.get(random.nextInt(2)).attachToFlow(CounterDescription.BYTES, 0, flow);
-            }
-        }
-        return tree;
-    }
-
-    private <T extends VerbsObject> List<T> of(Class<T> type) {
-        return objects.values().stream()
-                .filter(type::isInstance)
-                .map(type::cast)
-                .toList();
-    }
-
     Map<String, VerbsObject> objects() {
         return objects;
-    }
-
-    private void grow(Context context, Random random) {
-        grow(
-                context,
-                1 + random.nextInt(2),
-                random.nextInt(2),
-                1 + random.nextInt(3),
-                random.nextInt(3),
-                random.nextInt(3));
     }
 
     private ObjectTree grow(Context context, int domains, int channels, int queues, int perDomain, int handles) {

@@ -1,15 +1,27 @@
 package org.rdmapanama;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.atomic.AtomicLong;
+import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.libibverbs.WatchedVerbs;
+import org.rdmapanama.internal.provider.CompletionVerbs;
+import org.rdmapanama.internal.provider.SendVerbs;
 
 /**
- * A device that has what Soft-RoCE lacks, as far as can be told from outside: flows, counters, actions and thread
- * domains are numbers, and a parent domain is a protection domain that remembers its allocator.
+ * A device that has what Soft-RoCE lacks, as far as can be told from outside. Where something similar can be made, it
+ * stands for the other: a parent domain is a protection domain that remembers its allocator. What is left is zeroed
+ * memory. It also knows about the batches on its extended queues.
  */
 final class PretendingProvider extends RecordingProvider {
-    private final AtomicLong nextAddress = new AtomicLong(0x1000);
+    private static final long STRUCT_BYTES = 1024;
+    private static final long PAGE = 4096;
+
+    private final Arena memory = Arena.ofAuto();
     private MemorySegment allocate = MemorySegment.NULL;
     private MemorySegment free = MemorySegment.NULL;
 
@@ -22,7 +34,7 @@ final class PretendingProvider extends RecordingProvider {
     }
 
     private long made() {
-        return nextAddress.addAndGet(16);
+        return lives().made(memory.allocate(STRUCT_BYTES, 16).address());
     }
 
     /** Asks the allocator of the parent domain made last, as a driver does. */
@@ -45,8 +57,7 @@ final class PretendingProvider extends RecordingProvider {
 
     @Override
     public int deallocateThreadDomain(long threadDomain) {
-        super.deallocateThreadDomain(threadDomain);
-        return 0;
+        return ending("dealloc_td", threadDomain, () -> 0);
     }
 
     @Override
@@ -65,8 +76,7 @@ final class PretendingProvider extends RecordingProvider {
 
     @Override
     public int destroyFlow(long flow) {
-        super.destroyFlow(flow);
-        return 0;
+        return ending("destroy_flow", flow, () -> 0);
     }
 
     @Override
@@ -76,8 +86,7 @@ final class PretendingProvider extends RecordingProvider {
 
     @Override
     public int destroyFlowAction(long action) {
-        super.destroyFlowAction(action);
-        return 0;
+        return ending("destroy_flow_action", action, () -> 0);
     }
 
     @Override
@@ -87,12 +96,102 @@ final class PretendingProvider extends RecordingProvider {
 
     @Override
     public int destroyCounters(long counters) {
-        super.destroyCounters(counters);
-        return 0;
+        return ending("destroy_counters", counters, () -> 0);
     }
 
     @Override
     public int attachCountersToFlow(long counters, long attributes, long flow) {
         return 0;
+    }
+
+    @Override
+    public long openXrcDomain(long attributes) {
+        return made();
+    }
+
+    @Override
+    public int closeXrcDomain(long xrcDomain) {
+        return ending("close_xrcd", xrcDomain, () -> 0);
+    }
+
+    @Override
+    public long allocateDeviceMemory(long attributes) {
+        return made();
+    }
+
+    @Override
+    public int freeDeviceMemory(long deviceMemory) {
+        return ending("free_dm", deviceMemory, () -> 0);
+    }
+
+    @Override
+    public long registerDeviceMemory(long protectionDomain, long deviceMemory, long offset, long length, int access) {
+        long page = memory.allocate(PAGE, PAGE).address();
+        return registerMemory(protectionDomain, page, PAGE, page, rdma_h.IBV_ACCESS_LOCAL_WRITE());
+    }
+
+    @Override
+    public long createWorkQueue(long initialAttributes) {
+        return made();
+    }
+
+    @Override
+    public int destroyWorkQueue(long workQueue) {
+        return ending("destroy_wq", workQueue, () -> 0);
+    }
+
+    @Override
+    public int postWorkQueueReceive(long workQueue, long workRequest, long bad) {
+        return (int) lives().using(workQueue, () -> 0);
+    }
+
+    @Override
+    public long createIndirectionTable(long initialAttributes) {
+        return made();
+    }
+
+    @Override
+    public int destroyIndirectionTable(long table) {
+        return ending("destroy_rwq_ind_table", table, () -> 0);
+    }
+
+    /** Queue pairs without queues of their own, of an XRC domain or an indirection table, are pretended. */
+    @Override
+    public long createExtendedQueuePair(long initialAttributes) {
+        int extensions = ibv_qp_init_attr_ex.comp_mask(Native.struct(initialAttributes, ibv_qp_init_attr_ex.layout()));
+        boolean pretended = (extensions & (rdma_h.IBV_QP_INIT_ATTR_XRCD() | rdma_h.IBV_QP_INIT_ATTR_IND_TABLE())) != 0;
+        return pretended ? made() : super.createExtendedQueuePair(initialAttributes);
+    }
+
+    @Override
+    public int destroyQueuePair(long queuePair) {
+        return ibv_qp.context(Native.struct(queuePair, ibv_qp.layout())).address() == 0
+                ? ending("destroy_qp", queuePair, () -> 0)
+                : super.destroyQueuePair(queuePair);
+    }
+
+    /** A plain one, for which the attributes begin in the same way. */
+    @Override
+    public long createExtendedSharedReceiveQueue(long initialAttributes) {
+        MemorySegment struct = Native.struct(initialAttributes, ibv_srq_init_attr_ex.layout());
+        return createSharedReceiveQueue(ibv_srq_init_attr_ex.pd(struct).address(), initialAttributes);
+    }
+
+    @Override
+    public long createExtendedCompletionQueue(long attributes) {
+        MemorySegment struct = Native.struct(attributes, ibv_cq_init_attr_ex.layout());
+        ibv_cq_init_attr_ex.comp_mask(
+                struct, ibv_cq_init_attr_ex.comp_mask(struct) & ~rdma_h.IBV_CQ_INIT_ATTR_MASK_PD());
+        return super.createExtendedCompletionQueue(attributes);
+    }
+
+    @Override
+    public SendVerbs sendVerbs() {
+        return WatchedVerbs.sends(super.sendVerbs(), lives()::begin, lives()::finish);
+    }
+
+    @Override
+    public CompletionVerbs completionVerbs() {
+        return WatchedVerbs.completions(super.completionVerbs(), lives()::begin, lives()::finish);
     }
 }

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntSupplier;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
@@ -24,6 +25,7 @@ class RecordingProvider extends ProviderContext {
     record Call(String verb, long object) {}
 
     private final ProviderContext real;
+    private final Lives lives = new Lives();
     private final List<Call> calls = Collections.synchronizedList(new ArrayList<>());
     private final AtomicInteger posted = new AtomicInteger();
     private final AtomicInteger completed = new AtomicInteger();
@@ -35,6 +37,7 @@ class RecordingProvider extends ProviderContext {
 
     RecordingProvider(ProviderContext real) {
         this.real = real;
+        lives.made(real.address());
     }
 
     static RecordingProvider of(Device device) {
@@ -91,6 +94,17 @@ class RecordingProvider extends ProviderContext {
         }
     }
 
+    /** The lives of the objects that were made here. */
+    final Lives lives() {
+        return lives;
+    }
+
+    /** Ends an object, or fails if that was asked for. */
+    final int ending(String verb, long object, IntSupplier destroy) {
+        int failure = record(verb, object);
+        return failure < 0 ? failure : lives.ending(verb, object, destroy);
+    }
+
     private int record(String verb, long object) {
         calls.add(new Call(verb, object));
         Runnable observer = observers.get(verb);
@@ -140,8 +154,7 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public int close() {
-        int failure = record("close_device", address());
-        return failure < 0 ? failure : real.close();
+        return ending("close_device", address(), () -> real.close());
     }
 
     @Override
@@ -178,29 +191,27 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public long allocateProtectionDomain() {
-        return real.allocateProtectionDomain();
+        return lives.made(real.allocateProtectionDomain());
     }
 
     @Override
     public int deallocateProtectionDomain(long protectionDomain) {
-        int failure = record("dealloc_pd", protectionDomain);
-        return failure < 0 ? failure : real.deallocateProtectionDomain(protectionDomain);
+        return ending("dealloc_pd", protectionDomain, () -> real.deallocateProtectionDomain(protectionDomain));
     }
 
     @Override
     public long registerMemory(long protectionDomain, long address, long length, long iova, int access) {
-        return real.registerMemory(protectionDomain, address, length, iova, access);
+        return lives.made(real.registerMemory(protectionDomain, address, length, iova, access));
     }
 
     @Override
     public int deregisterMemory(long memoryRegion) {
-        int failure = record("dereg_mr", memoryRegion);
-        return failure < 0 ? failure : real.deregisterMemory(memoryRegion);
+        return ending("dereg_mr", memoryRegion, () -> real.deregisterMemory(memoryRegion));
     }
 
     @Override
     public long createCompletionChannel() {
-        return real.createCompletionChannel();
+        return lives.made(real.createCompletionChannel());
     }
 
     @Override
@@ -210,35 +221,34 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public int destroyCompletionChannel(long channel) {
-        int failure = record("destroy_comp_channel", channel);
-        return failure < 0 ? failure : real.destroyCompletionChannel(channel);
+        return ending("destroy_comp_channel", channel, () -> real.destroyCompletionChannel(channel));
     }
 
     @Override
     public long getCompletionEvent(long channel, int timeoutMillis) {
-        return real.getCompletionEvent(channel, timeoutMillis);
+        return lives.using(channel, () -> real.getCompletionEvent(channel, timeoutMillis));
     }
 
     @Override
     public long createCompletionQueue(int entries, long cqContext, long channel, int completionVector) {
-        return real.createCompletionQueue(entries, cqContext, channel, completionVector);
+        return lives.made(real.createCompletionQueue(entries, cqContext, channel, completionVector));
     }
 
     @Override
     public int destroyCompletionQueue(long completionQueue) {
-        int failure = record("destroy_cq", completionQueue);
-        return failure < 0 ? failure : real.destroyCompletionQueue(completionQueue);
+        return ending("destroy_cq", completionQueue, () -> real.destroyCompletionQueue(completionQueue));
     }
 
     @Override
     public int requestNotification(long completionQueue, boolean solicitedOnly) {
-        return real.requestNotification(completionQueue, solicitedOnly);
+        return (int) lives.using(completionQueue, () -> real.requestNotification(completionQueue, solicitedOnly));
     }
 
     @Override
     public int pollCompletionQueue(long completionQueue, int capacity, long completions) {
         record("poll_cq", completionQueue);
-        int count = real.pollCompletionQueue(completionQueue, capacity, completions);
+        int count = (int)
+                lives.using(completionQueue, () -> real.pollCompletionQueue(completionQueue, capacity, completions));
         for (int i = 0; i < count; i++) {
             completed.incrementAndGet();
             if (ibv_wc.status(at(completions + i * ibv_wc.sizeof(), ibv_wc.sizeof()))
@@ -252,32 +262,33 @@ class RecordingProvider extends ProviderContext {
     @Override
     public long createQueuePair(long protectionDomain, long initialAttributes) {
         remember("createQueuePair", initialAttributes);
-        return real.createQueuePair(protectionDomain, initialAttributes);
+        return lives.made(real.createQueuePair(protectionDomain, initialAttributes));
     }
 
     @Override
     public int modifyQueuePair(long queuePair, long attributes, int mask) {
         remember("modifyQueuePair", attributes);
         int failure = record("modify_qp", queuePair);
-        return failure < 0 ? failure : real.modifyQueuePair(queuePair, attributes, mask);
+        return failure < 0
+                ? failure
+                : (int) lives.using(queuePair, () -> real.modifyQueuePair(queuePair, attributes, mask));
     }
 
     @Override
     public int queryQueuePair(long queuePair, long attributes, int mask, long initialAttributes) {
         remember("queryQueuePair", attributes);
-        return real.queryQueuePair(queuePair, attributes, mask, initialAttributes);
+        return (int) lives.using(queuePair, () -> real.queryQueuePair(queuePair, attributes, mask, initialAttributes));
     }
 
     @Override
     public int destroyQueuePair(long queuePair) {
-        int failure = record("destroy_qp", queuePair);
-        return failure < 0 ? failure : real.destroyQueuePair(queuePair);
+        return ending("destroy_qp", queuePair, () -> real.destroyQueuePair(queuePair));
     }
 
     @Override
     public int postSend(long queuePair, long workRequest, long bad) {
         record("post_send", queuePair);
-        int result = real.postSend(queuePair, workRequest, bad);
+        int result = (int) lives.using(queuePair, () -> real.postSend(queuePair, workRequest, bad));
         posted.addAndGet(
                 lengthOfChain(workRequest, firstBad(result, bad), ibv_send_wr.sizeof(), ibv_send_wr.next$offset()));
         return result;
@@ -286,7 +297,7 @@ class RecordingProvider extends ProviderContext {
     @Override
     public int postReceive(long queuePair, long workRequest, long bad) {
         record("post_recv", queuePair);
-        int result = real.postReceive(queuePair, workRequest, bad);
+        int result = (int) lives.using(queuePair, () -> real.postReceive(queuePair, workRequest, bad));
         posted.addAndGet(
                 lengthOfChain(workRequest, firstBad(result, bad), ibv_recv_wr.sizeof(), ibv_recv_wr.next$offset()));
         return result;
@@ -295,13 +306,12 @@ class RecordingProvider extends ProviderContext {
     @Override
     public long createAddressHandle(long protectionDomain, long attributes) {
         remember("createAddressHandle", attributes);
-        return real.createAddressHandle(protectionDomain, attributes);
+        return lives.made(real.createAddressHandle(protectionDomain, attributes));
     }
 
     @Override
     public int destroyAddressHandle(long addressHandle) {
-        int failure = record("destroy_ah", addressHandle);
-        return failure < 0 ? failure : real.destroyAddressHandle(addressHandle);
+        return ending("destroy_ah", addressHandle, () -> real.destroyAddressHandle(addressHandle));
     }
 
     @Override
@@ -333,65 +343,69 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public long importProtectionDomain(int handle) {
-        return real.importProtectionDomain(handle);
+        return lives.made(real.importProtectionDomain(handle));
     }
 
     @Override
     public void unimportProtectionDomain(long protectionDomain) {
-        record("unimport_pd", protectionDomain);
-        real.unimportProtectionDomain(protectionDomain);
+        ending("unimport_pd", protectionDomain, () -> {
+            real.unimportProtectionDomain(protectionDomain);
+            return 0;
+        });
     }
 
     @Override
     public long importMemoryRegion(long protectionDomain, int handle) {
-        return real.importMemoryRegion(protectionDomain, handle);
+        return lives.made(real.importMemoryRegion(protectionDomain, handle));
     }
 
     @Override
     public void unimportMemoryRegion(long memoryRegion) {
-        record("unimport_mr", memoryRegion);
-        real.unimportMemoryRegion(memoryRegion);
+        ending("unimport_mr", memoryRegion, () -> {
+            real.unimportMemoryRegion(memoryRegion);
+            return 0;
+        });
     }
 
     @Override
     public long importDeviceMemory(int handle) {
-        return real.importDeviceMemory(handle);
+        return lives.made(real.importDeviceMemory(handle));
     }
 
     @Override
     public void unimportDeviceMemory(long deviceMemory) {
-        record("unimport_dm", deviceMemory);
-        real.unimportDeviceMemory(deviceMemory);
+        ending("unimport_dm", deviceMemory, () -> {
+            real.unimportDeviceMemory(deviceMemory);
+            return 0;
+        });
     }
 
     @Override
     public long allocateThreadDomain(long attributes) {
         remember("allocateThreadDomain", attributes);
-        return real.allocateThreadDomain(attributes);
+        return lives.made(real.allocateThreadDomain(attributes));
     }
 
     @Override
     public int deallocateThreadDomain(long threadDomain) {
-        int failure = record("dealloc_td", threadDomain);
-        return failure < 0 ? failure : real.deallocateThreadDomain(threadDomain);
+        return ending("dealloc_td", threadDomain, () -> real.deallocateThreadDomain(threadDomain));
     }
 
     @Override
     public long allocateParentDomain(long attributes) {
         remember("allocateParentDomain", attributes);
-        return real.allocateParentDomain(attributes);
+        return lives.made(real.allocateParentDomain(attributes));
     }
 
     @Override
     public long openXrcDomain(long attributes) {
         remember("openXrcDomain", attributes);
-        return real.openXrcDomain(attributes);
+        return lives.made(real.openXrcDomain(attributes));
     }
 
     @Override
     public int closeXrcDomain(long xrcDomain) {
-        int failure = record("close_xrcd", xrcDomain);
-        return failure < 0 ? failure : real.closeXrcDomain(xrcDomain);
+        return ending("close_xrcd", xrcDomain, () -> real.closeXrcDomain(xrcDomain));
     }
 
     @Override
@@ -405,12 +419,12 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public long registerDmaBuffer(long protectionDomain, long offset, long length, long iova, int fd, int access) {
-        return real.registerDmaBuffer(protectionDomain, offset, length, iova, fd, access);
+        return lives.made(real.registerDmaBuffer(protectionDomain, offset, length, iova, fd, access));
     }
 
     @Override
     public long allocateNullRegion(long protectionDomain) {
-        return real.allocateNullRegion(protectionDomain);
+        return lives.made(real.allocateNullRegion(protectionDomain));
     }
 
     @Override
@@ -422,13 +436,12 @@ class RecordingProvider extends ProviderContext {
     @Override
     public long allocateDeviceMemory(long attributes) {
         remember("allocateDeviceMemory", attributes);
-        return real.allocateDeviceMemory(attributes);
+        return lives.made(real.allocateDeviceMemory(attributes));
     }
 
     @Override
     public int freeDeviceMemory(long deviceMemory) {
-        int failure = record("free_dm", deviceMemory);
-        return failure < 0 ? failure : real.freeDeviceMemory(deviceMemory);
+        return ending("free_dm", deviceMemory, () -> real.freeDeviceMemory(deviceMemory));
     }
 
     @Override
@@ -443,30 +456,30 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public long registerDeviceMemory(long protectionDomain, long deviceMemory, long offset, long length, int access) {
-        return real.registerDeviceMemory(protectionDomain, deviceMemory, offset, length, access);
+        return lives.made(real.registerDeviceMemory(protectionDomain, deviceMemory, offset, length, access));
     }
 
     @Override
     public long allocateMemoryWindow(long protectionDomain, int type) {
-        return real.allocateMemoryWindow(protectionDomain, type);
+        return lives.made(real.allocateMemoryWindow(protectionDomain, type));
     }
 
     @Override
     public int deallocateMemoryWindow(long memoryWindow) {
-        int failure = record("dealloc_mw", memoryWindow);
-        return failure < 0 ? failure : real.deallocateMemoryWindow(memoryWindow);
+        return ending("dealloc_mw", memoryWindow, () -> real.deallocateMemoryWindow(memoryWindow));
     }
 
     @Override
     public int bindMemoryWindow(long queuePair, long memoryWindow, long bind) {
         remember("bindMemoryWindow", bind);
-        return real.bindMemoryWindow(queuePair, memoryWindow, bind);
+        return (int) lives.using(
+                queuePair, () -> lives.using(memoryWindow, () -> real.bindMemoryWindow(queuePair, memoryWindow, bind)));
     }
 
     @Override
     public long createExtendedCompletionQueue(long attributes) {
         remember("createExtendedCompletionQueue", attributes);
-        return real.createExtendedCompletionQueue(attributes);
+        return lives.made(real.createExtendedCompletionQueue(attributes));
     }
 
     @Override
@@ -483,13 +496,13 @@ class RecordingProvider extends ProviderContext {
     @Override
     public long createSharedReceiveQueue(long protectionDomain, long initialAttributes) {
         remember("createSharedReceiveQueue", initialAttributes);
-        return real.createSharedReceiveQueue(protectionDomain, initialAttributes);
+        return lives.made(real.createSharedReceiveQueue(protectionDomain, initialAttributes));
     }
 
     @Override
     public long createExtendedSharedReceiveQueue(long initialAttributes) {
         remember("createExtendedSharedReceiveQueue", initialAttributes);
-        return real.createExtendedSharedReceiveQueue(initialAttributes);
+        return lives.made(real.createExtendedSharedReceiveQueue(initialAttributes));
     }
 
     @Override
@@ -511,14 +524,16 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public int destroySharedReceiveQueue(long sharedReceiveQueue) {
-        int failure = record("destroy_srq", sharedReceiveQueue);
-        return failure < 0 ? failure : real.destroySharedReceiveQueue(sharedReceiveQueue);
+        return ending("destroy_srq", sharedReceiveQueue, () -> real.destroySharedReceiveQueue(sharedReceiveQueue));
     }
 
     @Override
     public int postSharedReceive(long sharedReceiveQueue, long workRequest, long bad) {
         int failure = record("post_srq_recv", sharedReceiveQueue);
-        return failure < 0 ? failure : real.postSharedReceive(sharedReceiveQueue, workRequest, bad);
+        return failure < 0
+                ? failure
+                : (int) lives.using(
+                        sharedReceiveQueue, () -> real.postSharedReceive(sharedReceiveQueue, workRequest, bad));
     }
 
     @Override
@@ -530,13 +545,13 @@ class RecordingProvider extends ProviderContext {
     @Override
     public long createExtendedQueuePair(long initialAttributes) {
         remember("createExtendedQueuePair", initialAttributes);
-        return real.createExtendedQueuePair(initialAttributes);
+        return lives.made(real.createExtendedQueuePair(initialAttributes));
     }
 
     @Override
     public long openQueuePair(long attributes) {
         remember("openQueuePair", attributes);
-        return real.openQueuePair(attributes);
+        return lives.made(real.openQueuePair(attributes));
     }
 
     @Override
@@ -569,12 +584,12 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public int attachMulticast(long queuePair, long gid, int lid) {
-        return real.attachMulticast(queuePair, gid, lid);
+        return (int) lives.using(queuePair, () -> real.attachMulticast(queuePair, gid, lid));
     }
 
     @Override
     public int detachMulticast(long queuePair, long gid, int lid) {
-        return real.detachMulticast(queuePair, gid, lid);
+        return (int) lives.using(queuePair, () -> real.detachMulticast(queuePair, gid, lid));
     }
 
     @Override
@@ -585,60 +600,57 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public long createAddressHandleFromCompletion(long protectionDomain, long completion, long grh, int port) {
-        return real.createAddressHandleFromCompletion(protectionDomain, completion, grh, port);
+        return lives.made(real.createAddressHandleFromCompletion(protectionDomain, completion, grh, port));
     }
 
     @Override
     public long createWorkQueue(long initialAttributes) {
         remember("createWorkQueue", initialAttributes);
-        return real.createWorkQueue(initialAttributes);
+        return lives.made(real.createWorkQueue(initialAttributes));
     }
 
     @Override
     public int modifyWorkQueue(long workQueue, long attributes) {
         remember("modifyWorkQueue", attributes);
-        return real.modifyWorkQueue(workQueue, attributes);
+        return (int) lives.using(workQueue, () -> real.modifyWorkQueue(workQueue, attributes));
     }
 
     @Override
     public int destroyWorkQueue(long workQueue) {
-        int failure = record("destroy_wq", workQueue);
-        return failure < 0 ? failure : real.destroyWorkQueue(workQueue);
+        return ending("destroy_wq", workQueue, () -> real.destroyWorkQueue(workQueue));
     }
 
     @Override
     public int postWorkQueueReceive(long workQueue, long workRequest, long bad) {
-        return real.postWorkQueueReceive(workQueue, workRequest, bad);
+        return (int) lives.using(workQueue, () -> real.postWorkQueueReceive(workQueue, workRequest, bad));
     }
 
     @Override
     public long createIndirectionTable(long initialAttributes) {
         remember("createIndirectionTable", initialAttributes);
-        return real.createIndirectionTable(initialAttributes);
+        return lives.made(real.createIndirectionTable(initialAttributes));
     }
 
     @Override
     public int destroyIndirectionTable(long table) {
-        int failure = record("destroy_rwq_ind_table", table);
-        return failure < 0 ? failure : real.destroyIndirectionTable(table);
+        return ending("destroy_rwq_ind_table", table, () -> real.destroyIndirectionTable(table));
     }
 
     @Override
     public long createFlow(long queuePair, long attributes) {
         remember("createFlow", attributes);
-        return real.createFlow(queuePair, attributes);
+        return lives.made(real.createFlow(queuePair, attributes));
     }
 
     @Override
     public int destroyFlow(long flow) {
-        int failure = record("destroy_flow", flow);
-        return failure < 0 ? failure : real.destroyFlow(flow);
+        return ending("destroy_flow", flow, () -> real.destroyFlow(flow));
     }
 
     @Override
     public long createFlowActionEsp(long attributes) {
         remember("createFlowActionEsp", attributes);
-        return real.createFlowActionEsp(attributes);
+        return lives.made(real.createFlowActionEsp(attributes));
     }
 
     @Override
@@ -649,20 +661,18 @@ class RecordingProvider extends ProviderContext {
 
     @Override
     public int destroyFlowAction(long action) {
-        int failure = record("destroy_flow_action", action);
-        return failure < 0 ? failure : real.destroyFlowAction(action);
+        return ending("destroy_flow_action", action, () -> real.destroyFlowAction(action));
     }
 
     @Override
     public long createCounters(long attributes) {
         remember("createCounters", attributes);
-        return real.createCounters(attributes);
+        return lives.made(real.createCounters(attributes));
     }
 
     @Override
     public int destroyCounters(long counters) {
-        int failure = record("destroy_counters", counters);
-        return failure < 0 ? failure : real.destroyCounters(counters);
+        return ending("destroy_counters", counters, () -> real.destroyCounters(counters));
     }
 
     @Override
