@@ -994,11 +994,6 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** The object of a native one, or null. With the arena's lock held. */
-    VerbsObject objectAt(long nativeAddress) {
-        return objects.get(nativeAddress);
-    }
-
     private <T extends VerbsObject> T adopt(T object) {
         objects.put(object.address, object);
         return object;

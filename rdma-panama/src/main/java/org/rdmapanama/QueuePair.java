@@ -244,7 +244,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         if (address == 0) {
             return null;
         }
-        if (context.objectAt(address) instanceof SharedReceiveQueue queue) {
+        if (context.find(address) instanceof SharedReceiveQueue queue) {
             return queue;
         }
         throw new IllegalArgumentException("the native queue pair takes its receives from a shared receive queue that"
@@ -872,7 +872,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             throw new IllegalArgumentException("SendWorkRequest.bindMemoryWindow is for " + window);
         }
         requireConnected();
-        window.requireSameDomain(this, binding.region());
+        window.requireSameDomain(this, region);
         enter();
         try {
             // It posts to the send queue, whose lock an open batch holds.
@@ -1138,8 +1138,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      */
     public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        Objects.requireNonNull(first, "first").address(arena);
-        return first.find(first.firstNotPosted());
+        return first.find(arena, first.firstNotPosted());
     }
 
     /**

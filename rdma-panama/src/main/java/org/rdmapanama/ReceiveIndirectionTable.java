@@ -6,6 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table_init_attr;
@@ -87,7 +88,7 @@ public final class ReceiveIndirectionTable extends ContextObject {
      */
     public static ReceiveIndirectionTable ofNativeAddress(
             Context context, List<WorkQueue> workQueues, long nativeAddress, Ownership ownership) {
-        List<WorkQueue> queues = checked(context, workQueues);
+        List<WorkQueue> queues = checked(Objects.requireNonNull(context, "context"), workQueues);
         return context.wrap(nativeAddress, ownership, table -> {
             queues.forEach(WorkQueue::checkOpen);
             return new ReceiveIndirectionTable(context, queues, table);

@@ -444,7 +444,7 @@ final class RandomTree {
     /** The object here of a native one of another tree, or null. */
     @SuppressWarnings("unchecked")
     private <T extends VerbsObject> T mine(T lent) {
-        return lent instanceof Context ? (T) context : (T) context.objectAt(lent.address);
+        return lent instanceof Context ? (T) context : (T) context.find(lent.address);
     }
 
     /** The objects, what is used before what uses it. */
