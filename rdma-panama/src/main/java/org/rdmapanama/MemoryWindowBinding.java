@@ -64,6 +64,19 @@ public final class MemoryWindowBinding {
     }
 
     /**
+     * Says that a window is to open a buffer of a pool.
+     *
+     * @param buffer of a pool that was made with {@link AccessFlag#MW_BIND}
+     * @param access as for a region
+     * @throws NullPointerException when the buffer or a flag is null
+     * @throws IllegalArgumentException when another flag is given, or the pool lacks a flag
+     * @throws IllegalStateException when the buffer or its pool is closed
+     */
+    public MemoryWindowBinding(RegisteredBuffer buffer, AccessFlag... access) {
+        this(buffer.region(), buffer.offsetOf(0, buffer.byteSize()), buffer.byteSize(), access);
+    }
+
+    /**
      * The region that the window opens.
      *
      * @return the region
@@ -104,7 +117,8 @@ public final class MemoryWindowBinding {
         window.checkOpen();
         region.checkOpen();
         if (window.type() != MemoryWindowType.TYPE_2) {
-            throw new IllegalArgumentException("QueuePair.bind is for " + window);
+            throw new IllegalArgumentException(
+                    "work requests bind windows of type 2, and this is a " + window + ": see QueuePair.bind");
         }
         if (window.protectionDomain().root != region.protectionDomain().root) {
             throw new IllegalArgumentException(window + " and " + region + " are of two protection domains");

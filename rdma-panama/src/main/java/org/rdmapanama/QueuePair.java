@@ -38,7 +38,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /** What posting returns when all was posted. */
     public static final int POSTED = 0;
 
-    /** What posting returns when the queue was full: poll the completion queue and post the rest again. */
+    /**
+     * What posting returns when the queue was full: poll the completion queue and post the rest again. Places become
+     * free when a completion is polled, and those of sends that are not signaled only with that of a later one that is.
+     * It is no flow control: see {@link #postSend}.
+     */
     public static final int QUEUE_FULL = -12;
 
     private static final int MAX_PSN = 0xff_ffff;
@@ -624,6 +628,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * Connects to a peer, with what {@link #localEndpoint()} was made with: takes the queue pair from RESET or INIT
      * through RTR to RTS.
      *
+     * <p>A send for which the peer has posted no receive is repeated without end, and never completes: a receive must
+     * be there first. {@link ConnectOptions#rnrRetry} with less than 7 makes it fail instead.
+     *
      * <p>A datagram queue pair has no peer; for it there is {@link #activate}.
      *
      * @param remote the peer's endpoint
@@ -869,7 +876,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     public final int bind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
         MemoryRegion region = binding.region();
         if (window.type() != MemoryWindowType.TYPE_1) {
-            throw new IllegalArgumentException("SendWorkRequest.bindMemoryWindow is for " + window);
+            throw new IllegalArgumentException(
+                    "this binds windows of type 1, and not a " + window + ": see SendWorkRequest.bindMemoryWindow");
         }
         requireConnected();
         window.requireSameDomain(this, region);

@@ -61,7 +61,8 @@ public final class ReceiveWorkRequest {
 
     long address(VerbsArena queueArena) {
         if (queueArena != arena) {
-            throw new IllegalArgumentException("this work request belongs to another arena than the queue pair");
+            throw new IllegalArgumentException(
+                    this + " belongs to another arena than the queue: allocate it with VerbsArena of the queue");
         }
         return address;
     }

@@ -124,7 +124,8 @@ public final class SendWorkRequest {
 
     long address(VerbsArena queueArena) {
         if (queueArena != arena) {
-            throw new IllegalArgumentException("this work request belongs to another arena than the queue pair");
+            throw new IllegalArgumentException(
+                    this + " belongs to another arena than the queue: allocate it with VerbsArena of the queue");
         }
         return address;
     }

@@ -3,7 +3,7 @@ package org.rdmapanama;
 /**
  * A verb that the device, its driver or the kernel does not have. The call was really made, save where a driver is known
  * to do harm instead of refusing: this carries the errno that came back, or would have to, and names the capability by
- * which a program can know beforehand.
+ * which a program can know beforehand. It is no {@link VerbsException}, which is a verb that is there and failed.
  */
 public final class UnsupportedVerbException extends UnsupportedOperationException {
     private static final long serialVersionUID = 1L;

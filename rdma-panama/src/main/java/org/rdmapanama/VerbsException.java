@@ -4,7 +4,7 @@ package org.rdmapanama;
  * A verb that failed.
  *
  * <p>It carries the C function, its errno and its arguments, and, where one is known, the cure. The message holds all
- * of them.
+ * of them. What a device does not have is another exception: {@link UnsupportedVerbException}.
  */
 public sealed class VerbsException extends RuntimeException permits ReregistrationException {
     private static final long serialVersionUID = 1L;

@@ -675,6 +675,44 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Adds a buffer of a pool, as a whole, behind the parts added before.
+     *
+     * @param buffer where the data is, or goes
+     * @return this
+     * @throws IndexOutOfBoundsException when it is longer than 2 to the 32 minus 1 bytes
+     * @throws IllegalArgumentException when it belongs to another arena, or the queue pair takes no further segment
+     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
+     *     data or has inline data already, or the buffer or its pool is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_wr_set_sge
+     * @verb ibv_wr_set_sge_list
+     */
+    public WorkRequestBuilder segment(RegisteredBuffer buffer) {
+        return segment(buffer, 0, buffer.byteSize());
+    }
+
+    /**
+     * Adds a part of a buffer of a pool, behind the parts added before.
+     *
+     * @param buffer where the data is, or goes
+     * @param offset where it begins in the buffer, in bytes
+     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @return this
+     * @throws IndexOutOfBoundsException when the part is not inside the buffer
+     * @throws IllegalArgumentException when it belongs to another arena, or the queue pair takes no further segment
+     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
+     *     data or has inline data already, or the buffer or its pool is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     *
+     * @verb ibv_wr_set_sge
+     * @verb ibv_wr_set_sge_list
+     */
+    public WorkRequestBuilder segment(RegisteredBuffer buffer, long offset, long length) {
+        return segment(buffer.region(), buffer.offsetOf(offset, length), length);
+    }
+
+    /**
      * Adds inline data, behind that added before. It is copied: its memory is free at once. For sends and writes only.
      *
      * @param data any memory, also on the heap

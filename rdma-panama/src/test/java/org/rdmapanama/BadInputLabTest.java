@@ -3,7 +3,6 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.fail;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
@@ -18,6 +17,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -48,8 +48,50 @@ class BadInputLabTest {
     /** Of these classes every method may be called at any time, by any thread. */
     private static final Set<String> ANYTHING_GOES = Set.of("isOpen", "close", "context");
 
+    /** What is refused changes nothing: the next test can use the same objects. */
+    private static World world;
+
+    private static World elsewhere;
+
+    /** Another thread may run the next test. */
+    private static World newWorld() {
+        return new World(new Random(1), VerbsArena.ofShared());
+    }
+
     private static World world() {
-        return new World(new Random(1), VerbsArena.ofConfined());
+        if (world == null) {
+            world = newWorld();
+        }
+        return world;
+    }
+
+    private static World elsewhere() {
+        if (elsewhere == null) {
+            elsewhere = newWorld();
+        }
+        return elsewhere;
+    }
+
+    /** Also after a call that changed something. */
+    @AfterAll
+    static void closeWorlds() {
+        for (World used : new World[] {world, elsewhere}) {
+            if (used != null) {
+                used.close();
+            }
+        }
+        world = null;
+        elsewhere = null;
+    }
+
+    private static InvocationTargetException refused(Executable call, Object receiver, Object[] arguments) {
+        try {
+            World.invoke(call, receiver, arguments);
+        } catch (InvocationTargetException e) {
+            return e;
+        }
+        closeWorlds();
+        throw new AssertionError(Api.describe(call) + " was not refused");
     }
 
     @TestFactory
@@ -90,15 +132,11 @@ class BadInputLabTest {
     }
 
     private static void refuseNull(Executable call, int place) {
-        try (World world = world()) {
-            Object receiver = receiverOf(world, call);
-            Object[] arguments = validArguments(world, call);
-            arguments[place] = null;
-            Throwable thrown = assertThrows(
-                            InvocationTargetException.class, () -> World.invoke(call, receiver, arguments))
-                    .getCause();
-            assertInstanceOf(NullPointerException.class, thrown);
-        }
+        Object receiver = receiverOf(world(), call);
+        Object[] arguments = validArguments(world(), call);
+        arguments[place] = null;
+        assertInstanceOf(
+                NullPointerException.class, refused(call, receiver, arguments).getCause());
     }
 
     /** Whatever takes an object that belongs to an arena or a context must refuse one of another. */
@@ -130,18 +168,14 @@ class BadInputLabTest {
     }
 
     private static void refuseForeign(Executable call, int place) {
-        try (World world = world();
-                World elsewhere = world()) {
-            Object receiver = receiverOf(world, call);
-            Object[] arguments = validArguments(world, call);
-            Object foreign = elsewhere.valid(call.getParameterTypes()[place], call.getParameterTypes()[place]);
-            assertNotNull(foreign, () -> "no " + call.getParameterTypes()[place] + " in the world of the tests");
-            arguments[place] = foreign;
-            Throwable thrown = assertThrows(
-                            InvocationTargetException.class, () -> World.invoke(call, receiver, arguments))
-                    .getCause();
-            assertInstanceOf(IllegalArgumentException.class, thrown);
-        }
+        Object receiver = receiverOf(world(), call);
+        Object[] arguments = validArguments(world(), call);
+        Object foreign = elsewhere().valid(call.getParameterTypes()[place], call.getParameterTypes()[place]);
+        assertNotNull(foreign, () -> "no " + call.getParameterTypes()[place] + " in the world of the tests");
+        arguments[place] = foreign;
+        assertInstanceOf(
+                IllegalArgumentException.class,
+                refused(call, receiver, arguments).getCause());
     }
 
     /** Numbers far out of every range get a word, or are taken because the field has all bits; nothing else. */
@@ -159,26 +193,29 @@ class BadInputLabTest {
     }
 
     private static void bearNumbers(Executable call) {
-        try (World world = world()) {
-            for (long number : new long[] {Long.MIN_VALUE, Integer.MIN_VALUE, -1, Integer.MAX_VALUE, Long.MAX_VALUE}) {
-                Object receiver = receiverOf(world, call);
-                Object[] arguments = validArguments(world, call);
-                for (int i = 0; i < arguments.length; i++) {
-                    Class<?> type = call.getParameterTypes()[i];
-                    if (type == int.class) {
-                        arguments[i] = (int) number;
-                    } else if (type == long.class) {
-                        arguments[i] = number;
-                    } else if (type == short.class) {
-                        arguments[i] = (short) number;
-                    }
-                }
-                try {
-                    World.invoke(call, receiver, arguments);
-                } catch (InvocationTargetException e) {
-                    assertDocumented(call, number, e.getCause());
+        boolean changed = false;
+        for (long number : new long[] {Long.MIN_VALUE, Integer.MIN_VALUE, -1, Integer.MAX_VALUE, Long.MAX_VALUE}) {
+            Object receiver = receiverOf(world(), call);
+            Object[] arguments = validArguments(world(), call);
+            for (int i = 0; i < arguments.length; i++) {
+                Class<?> type = call.getParameterTypes()[i];
+                if (type == int.class) {
+                    arguments[i] = (int) number;
+                } else if (type == long.class) {
+                    arguments[i] = number;
+                } else if (type == short.class) {
+                    arguments[i] = (short) number;
                 }
             }
+            try {
+                World.invoke(call, receiver, arguments);
+                changed = true;
+            } catch (InvocationTargetException e) {
+                assertDocumented(call, number, e.getCause());
+            }
+        }
+        if (changed) {
+            closeWorlds();
         }
     }
 

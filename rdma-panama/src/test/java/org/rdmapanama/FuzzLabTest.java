@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A million random calls leave the virtual machine alive and the kernel with nothing. */
 @Tag("lab")
-@Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 3600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FuzzLabTest {
     private static final int CALLS = Integer.getInteger("fuzz.calls", 1_000_000);
     private static final long SEED = Long.getLong("fuzz.seed", 20261121);

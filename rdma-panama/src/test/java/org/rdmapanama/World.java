@@ -122,11 +122,10 @@ final class World implements AutoCloseable {
         add(ParentDomain.ofNativeAddress(side.domain, parent, borrowed));
         add(XrcDomain.ofNativeAddress(
                 context, FakeStructs.of(context, ibv_xrcd.layout(), ibv_xrcd.context$offset()), borrowed));
+        WorkQueueOptions options = new WorkQueueOptions(side.queue);
+        add(options);
         WorkQueue workQueue = WorkQueue.ofNativeAddress(
-                side.domain,
-                new WorkQueueOptions(side.queue),
-                FakeStructs.of(context, ibv_wq.layout(), ibv_wq.context$offset()),
-                borrowed);
+                side.domain, options, FakeStructs.of(context, ibv_wq.layout(), ibv_wq.context$offset()), borrowed);
         add(workQueue);
         add(ReceiveIndirectionTable.ofNativeAddress(
                 context,

@@ -10,7 +10,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "rdma",
         mixinStandardHelpOptions = true,
-        version = "rdma-panama 0.1.0",
+        version = "rdma-panama 0.1.0-SNAPSHOT",
         description = "RDMA verbs from Java: lists devices, and measures what they do.",
         subcommands = {
             DevicesCommand.class,
