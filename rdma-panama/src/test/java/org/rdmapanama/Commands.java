@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 
 /** Runs other programs for tests, each with a bound. */
 final class Commands {
-    private static final int LIMIT_SECONDS = 60;
+    private static final int LIMIT_SECONDS = 180;
 
     private Commands() {}
 

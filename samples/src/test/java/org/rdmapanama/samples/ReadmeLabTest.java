@@ -31,14 +31,14 @@ class ReadmeLabTest {
     private Path folder;
 
     @Test
-    @Timeout(value = 60, unit = TimeUnit.SECONDS)
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
     void shouldRunTheCodeOfTheReadme() throws Exception {
         assertEquals(List.of("SUCCESS: hello, verbs"), linesOf(0));
     }
 
     /** One receive completes; the two work requests of the batch do so invisibly. */
     @Test
-    @Timeout(value = 60, unit = TimeUnit.SECONDS)
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
     void shouldRunTheCodeBeyondTheBasics() throws Exception {
         List<String> lines = linesOf(1);
         assertEquals("RECV 13: one doorbell, two work requests", lines.get(0));
