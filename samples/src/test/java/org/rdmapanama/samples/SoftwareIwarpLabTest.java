@@ -1,0 +1,104 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.Context;
+import org.rdmapanama.Device;
+import org.rdmapanama.DeviceList;
+import org.rdmapanama.NodeType;
+import org.rdmapanama.TransportType;
+import org.rdmapanama.VerbsArena;
+
+/** The lab's two Software iWARP devices: they are there, behind the two of Soft-RoCE, and they carry data. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SoftwareIwarpLabTest {
+    private static final int PINGS = 10;
+
+    @BeforeEach
+    void needTheLab() {
+        assumeTrue(Side.FIRST.equals("rxe0"), () -> Side.FIRST + " is not a device of the lab");
+    }
+
+    @Test
+    void shouldComeBehindSoftRoce() {
+        List<String> names = DeviceList.query().stream()
+                .map(Device::name)
+                .filter(name -> name.matches("(rxe|siw)[01]"))
+                .toList();
+        assertEquals(List.of("rxe0", "rxe1", "siw0", "siw1"), names);
+        assertEquals("rxe0", DeviceList.query().preferred().name());
+    }
+
+    @Test
+    void shouldBeIwarp() {
+        for (String name : List.of("siw0", "siw1")) {
+            Device device = DeviceList.query().byName(name);
+            assertEquals(NodeType.RNIC, device.nodeType());
+            assertEquals(TransportType.IWARP, device.transportType());
+            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                Context context = Context.open(arena, device);
+                assertEquals("siw", context.driverName());
+                assertEquals(device.guid(), context.queryDevice().nodeGuid());
+            }
+        }
+    }
+
+    @Test
+    void shouldPingOverTheWire() throws Exception {
+        shouldPing("10.78.0.1", "veth2", "10.78.0.2", "veth3");
+        shouldPing("10.78.0.2", "veth3", "10.78.0.1", "veth2");
+    }
+
+    /** The client writes into the server's memory and reads out of it, and checks (-V) what comes back. */
+    private static void shouldPing(String from, String fromInterface, String to, String toInterface) throws Exception {
+        String port = Side.port();
+        String count = Integer.toString(PINGS);
+        long sent = sentBytes(fromInterface);
+        long answered = sentBytes(toInterface);
+        try (Program server = Program.start("rping", "-s", "-a", to, "-p", port, "-C", count, "-S", "4096")) {
+            awaitListener(to + ":" + port, server);
+            try (Program client = Program.start(
+                    "rping", "-c", "-a", to, "-I", from, "-p", port, "-C", count, "-S", "4096", "-v", "-V")) {
+                assertEquals(0, client.join(), client::toString);
+                long pings = client.output()
+                        .lines()
+                        .filter(line -> line.startsWith("ping data: rdma-ping-"))
+                        .count();
+                assertEquals(PINGS, pings, client::toString);
+            }
+            assertEquals(0, server.join(), server::toString);
+        }
+        assertTrue(sentBytes(fromInterface) - sent > PINGS * 4096L, "the pings did not cross the wire");
+        assertTrue(sentBytes(toInterface) - answered > PINGS * 4096L, "the answers did not cross the wire");
+    }
+
+    /** Waits until a connection manager of the kernel listens there: C clients do not try twice. */
+    private static void awaitListener(String address, Program server) throws Exception {
+        for (int tries = 0; tries < 300; tries++) {
+            try (Program show = Program.start("rdma", "resource", "show", "cm_id")) {
+                assertEquals(0, show.join(), show::toString);
+                if (show.output().contains("src-addr " + address + " ")) {
+                    return;
+                }
+            }
+            Thread.sleep(50);
+        }
+        throw new AssertionError("never listened on " + address + ": " + server);
+    }
+
+    private static long sentBytes(String networkInterface) throws IOException {
+        return Long.parseLong(Files.readString(Path.of("/sys/class/net", networkInterface, "statistics", "tx_bytes"))
+                .strip());
+    }
+}
