@@ -1,6 +1,13 @@
-/** RDMA connections for Java: the connection manager of librdmacm. */
+/**
+ * RDMA connections for Java: the connection manager of librdmacm.
+ *
+ * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm}.
+ */
 module org.rdmapanama.cm {
     requires org.apache.logging.log4j;
-    requires org.rdmapanama;
+    requires transitive org.rdmapanama;
     requires org.rdmapanama.ffm;
+
+    exports org.rdmapanama.cm;
+    exports org.rdmapanama.rsocket;
 }

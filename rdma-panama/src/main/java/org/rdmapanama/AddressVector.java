@@ -190,6 +190,20 @@ public record AddressVector(
         ibv_global_route.flow_label(route, flowLabel);
     }
 
+    /**
+     * A way that other native code has written, such as the one of an event of librdmacm.
+     *
+     * @param struct a {@code struct ibv_ah_attr}
+     * @return the way
+     * @throws IllegalArgumentException when the memory does not have the alignment of the structure, or a field is out
+     *     of its range
+     * @throws IndexOutOfBoundsException when the memory is smaller than the structure
+     * @throws NullPointerException when the memory is null
+     */
+    public static AddressVector ofNative(MemorySegment struct) {
+        return read(struct.asSlice(0, ibv_ah_attr.layout()));
+    }
+
     static AddressVector read(MemorySegment attributes) {
         MemorySegment route = ibv_ah_attr.grh(attributes);
         return new AddressVector(

@@ -592,6 +592,28 @@ public final class QueuePairAttributes {
         }
     }
 
+    /**
+     * Attributes that other native code has filled in, such as {@code rdma_init_qp_attr}.
+     *
+     * @param struct a {@code struct ibv_qp_attr}
+     * @param mask which of its fields are given, of {@code enum ibv_qp_attr_mask}; bits that have no constant in
+     *     {@link QueuePairAttribute}, which some kernels set for themselves, are left out
+     * @return the attributes
+     * @throws IllegalArgumentException when the memory does not have the alignment of the structure, or a field is out
+     *     of its range
+     * @throws IndexOutOfBoundsException when the memory is smaller than the structure
+     * @throws NullPointerException when the memory is null
+     */
+    public static QueuePairAttributes ofNative(MemorySegment struct, int mask) {
+        Set<QueuePairAttribute> masked = EnumSet.noneOf(QueuePairAttribute.class);
+        for (QueuePairAttribute attribute : QueuePairAttribute.values()) {
+            if ((mask & attribute.code()) != 0) {
+                masked.add(attribute);
+            }
+        }
+        return read(struct.asSlice(0, ibv_qp_attr.layout()), masked);
+    }
+
     static QueuePairAttributes read(MemorySegment struct, Set<QueuePairAttribute> asked) {
         QueuePairAttributes attributes = new QueuePairAttributes();
         attributes.state = QueuePairState.of(ibv_qp_attr.qp_state(struct));
@@ -605,6 +627,8 @@ public final class QueuePairAttributes {
         attributes.accessFlags = AccessFlag.of(ibv_qp_attr.qp_access_flags(struct));
         attributes.addressVector = AddressVector.read(ibv_qp_attr.ah_attr(struct));
         attributes.alternatePath = AddressVector.read(ibv_qp_attr.alt_ah_attr(struct));
+        attributes.alternatePkeyIndex = Short.toUnsignedInt(ibv_qp_attr.alt_pkey_index(struct));
+        attributes.alternateTimeout = ibv_qp_attr.alt_timeout(struct) & 0x1f;
         attributes.pkeyIndex = Short.toUnsignedInt(ibv_qp_attr.pkey_index(struct));
         attributes.notifyWhenDrained = ibv_qp_attr.en_sqd_async_notify(struct) != 0;
         attributes.maxReadAtomicAsInitiator = Byte.toUnsignedInt(ibv_qp_attr.max_rd_atomic(struct));

@@ -3,10 +3,12 @@ package org.rdmapanama;
 /**
  * A verb that failed.
  *
+ * <p>Functions of the connection manager fail with a class that extends this one.
+ *
  * <p>It carries the C function, its errno and its arguments, and, where one is known, the cure. The message holds all
  * of them. What a device does not have is another exception: {@link UnsupportedVerbException}.
  */
-public sealed class VerbsException extends RuntimeException permits ReregistrationException {
+public class VerbsException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /** The C function that failed. */
@@ -29,7 +31,7 @@ public sealed class VerbsException extends RuntimeException permits Reregistrati
      * @param arguments what it was called with, for people to read
      * @param cure what to do about it, or null when that is not known
      */
-    VerbsException(String verb, int errno, String arguments, String cure) {
+    protected VerbsException(String verb, int errno, String arguments, String cure) {
         super(message(verb, errno, arguments, cure));
         this.verb = verb;
         this.errno = errno;

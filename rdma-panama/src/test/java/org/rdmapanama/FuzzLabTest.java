@@ -10,15 +10,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A million random calls leave the virtual machine alive and the kernel with nothing. */
+/** Random calls, as many as one likes, leave the virtual machine alive and the kernel with nothing. */
 @Tag("lab")
 @Timeout(value = 3600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FuzzLabTest {
-    private static final int CALLS = Integer.getInteger("fuzz.calls", 1_000_000);
+    private static final int CALLS = Integer.getInteger("fuzz.calls", 200_000);
     private static final long SEED = Long.getLong("fuzz.seed", 20261121);
 
     @Test
-    void shouldSurviveAMillionRandomCalls() throws IOException {
+    void shouldSurviveRandomCalls() throws IOException {
         LabDevices.assumeSoftRoce("random calls are nothing to make on a machine that others use");
         List<String> before = Commands.resources();
         // Two at a time, each in worlds of its own: with one seed each finds again what it found.

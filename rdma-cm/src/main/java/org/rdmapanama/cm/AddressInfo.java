@@ -1,0 +1,244 @@
+package org.rdmapanama.cm;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.cm.internal.Librdmacm;
+import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.verbs.rdma_addrinfo;
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/**
+ * What an id needs to reach a peer, or to listen, {@code struct rdma_addrinfo}: addresses, port space, type of queue
+ * pair, and on InfiniBand perhaps the route; see rdma_getaddrinfo(3).
+ *
+ * <p>{@snippet :
+ * AddressInfo info = AddressInfo.resolve("10.77.0.2", "7471", new AddressInfoOptions()).getFirst();
+ * CmId id = channel.createEndpoint(info);
+ * }
+ *
+ * <p>Threads: any; it does not change.
+ */
+public final class AddressInfo {
+    private static final int SOCKADDR_BYTES = SocketAddresses.STORAGE_BYTES;
+
+    private final int flags;
+    private final int family;
+    private final int queuePairType;
+    private final int portSpace;
+    private final byte[] source;
+    private final byte[] destination;
+    private final String sourceName;
+    private final String destinationName;
+    private final byte[] route;
+    private final byte[] connect;
+
+    private AddressInfo(MemorySegment struct) {
+        flags = rdma_addrinfo.ai_flags(struct);
+        family = rdma_addrinfo.ai_family(struct);
+        queuePairType = rdma_addrinfo.ai_qp_type(struct);
+        portSpace = rdma_addrinfo.ai_port_space(struct);
+        source = bytes(rdma_addrinfo.ai_src_addr(struct), rdma_addrinfo.ai_src_len(struct));
+        destination = bytes(rdma_addrinfo.ai_dst_addr(struct), rdma_addrinfo.ai_dst_len(struct));
+        sourceName = string(rdma_addrinfo.ai_src_canonname(struct));
+        destinationName = string(rdma_addrinfo.ai_dst_canonname(struct));
+        route = bytes(rdma_addrinfo.ai_route(struct), rdma_addrinfo.ai_route_len(struct));
+        connect = bytes(rdma_addrinfo.ai_connect(struct), rdma_addrinfo.ai_connect_len(struct));
+    }
+
+    private static byte[] bytes(MemorySegment pointer, long length) {
+        return ConnectionParameters.bytes(pointer, Math.toIntExact(length));
+    }
+
+    private static String string(MemorySegment pointer) {
+        return pointer.address() == 0
+                ? null
+                : Native.struct(pointer.address(), Integer.MAX_VALUE).getString(0);
+    }
+
+    /**
+     * Looks for addresses; see rdma_getaddrinfo(3). A name service may be asked, which takes its time.
+     *
+     * @param host name, or address in digits; null for any address, when {@linkplain AddressInfoOptions#passive passive}
+     * @param service port number in digits, or name of a service; null for none
+     * @param options what kind of addresses
+     * @return one or more
+     * @throws IllegalArgumentException when neither host nor service is given, or the source was not resolved
+     * @throws NullPointerException when the options are null
+     * @throws ConnectionException when there is none; {@link ConnectionException#status()} is the code of getaddrinfo(3),
+     *     such as -2 for a name that is not known, with errno ENOENT
+     * @verb rdma_getaddrinfo
+     * @verb rdma_freeaddrinfo
+     */
+    public static List<AddressInfo> resolve(String host, String service, AddressInfoOptions options) {
+        if (host == null && service == null) {
+            throw new IllegalArgumentException("either a host or a service is needed");
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment hints = arena.allocate(rdma_addrinfo.layout());
+            rdma_addrinfo.ai_flags(hints, options.flags());
+            rdma_addrinfo.ai_family(hints, options.familyCode());
+            rdma_addrinfo.ai_port_space(hints, options.portSpace().code());
+            rdma_addrinfo.ai_qp_type(hints, options.queuePairType().code());
+            if (options.source() != null) {
+                rdma_addrinfo.ai_src_addr(hints, SocketAddresses.write(arena, options.source()));
+                rdma_addrinfo.ai_src_len(hints, SocketAddresses.length(options.source()));
+            }
+            MemorySegment result = arena.allocate(JAVA_LONG);
+            int status = Librdmacm.getAddressInfo(
+                    string(arena, host), string(arena, service), hints.address(), result.address());
+            if (status != 0) {
+                throw failure(status, host, service);
+            }
+            return copyAndFree(result.get(JAVA_LONG, 0));
+        }
+    }
+
+    private static long string(Arena arena, String text) {
+        return text == null ? 0 : arena.allocateFrom(text).address();
+    }
+
+    private static ConnectionException failure(int status, String host, String service) {
+        String arguments = "host " + host + ", service " + service;
+        return status > -Librdmacm.NAME_SERVICE
+                ? Failures.of("rdma_getaddrinfo", status, arguments)
+                : ConnectionException.ofNameService(status + Librdmacm.NAME_SERVICE, arguments);
+    }
+
+    private static List<AddressInfo> copyAndFree(long first) {
+        try {
+            List<AddressInfo> all = new ArrayList<>();
+            for (long next = first; next != 0; ) {
+                MemorySegment struct = Native.struct(next, rdma_addrinfo.sizeof());
+                all.add(new AddressInfo(struct));
+                next = rdma_addrinfo.ai_next(struct).address();
+            }
+            return List.copyOf(all);
+        } finally {
+            Librdmacm.freeAddressInfo(first);
+        }
+    }
+
+    MemorySegment write(Arena arena) {
+        MemorySegment struct = arena.allocate(rdma_addrinfo.layout());
+        rdma_addrinfo.ai_flags(struct, flags);
+        rdma_addrinfo.ai_family(struct, family);
+        rdma_addrinfo.ai_qp_type(struct, queuePairType);
+        rdma_addrinfo.ai_port_space(struct, portSpace);
+        rdma_addrinfo.ai_src_len(struct, source.length);
+        rdma_addrinfo.ai_src_addr(struct, copy(arena, source));
+        rdma_addrinfo.ai_dst_len(struct, destination.length);
+        rdma_addrinfo.ai_dst_addr(struct, copy(arena, destination));
+        rdma_addrinfo.ai_route_len(struct, route.length);
+        rdma_addrinfo.ai_route(struct, copy(arena, route));
+        rdma_addrinfo.ai_connect_len(struct, connect.length);
+        rdma_addrinfo.ai_connect(struct, copy(arena, connect));
+        return struct;
+    }
+
+    private static MemorySegment copy(Arena arena, byte[] bytes) {
+        if (bytes.length == 0) {
+            return MemorySegment.NULL;
+        }
+        MemorySegment copy = arena.allocate(Math.max(bytes.length, SOCKADDR_BYTES), 8);
+        MemorySegment.copy(bytes, 0, copy, JAVA_BYTE, 0, bytes.length);
+        return copy;
+    }
+
+    /**
+     * Whether this is to listen at.
+     *
+     * @return true if so
+     */
+    public boolean isPassive() {
+        return (flags & rdma_h.RAI_PASSIVE()) != 0;
+    }
+
+    /**
+     * Whose port numbers the id uses.
+     *
+     * @return the port space
+     */
+    public PortSpace portSpace() {
+        return PortSpace.of(portSpace);
+    }
+
+    /**
+     * Which queue pairs the id is for.
+     *
+     * @return their type
+     */
+    public QueuePairType queuePairType() {
+        return QueuePairType.of(queuePairType);
+    }
+
+    /**
+     * The address of this side.
+     *
+     * @return the address; null for any, and for one that is no IP address
+     */
+    public InetSocketAddress source() {
+        return address(source);
+    }
+
+    /**
+     * The address of the peer.
+     *
+     * @return the address; null when this is to listen at, and for one that is no IP address
+     */
+    public InetSocketAddress destination() {
+        return address(destination);
+    }
+
+    private static InetSocketAddress address(byte[] bytes) {
+        if (bytes.length == 0) {
+            return null;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            return SocketAddresses.read(copy(arena, bytes));
+        }
+    }
+
+    /**
+     * The full name of this side.
+     *
+     * @return the name, or null
+     */
+    public String sourceName() {
+        return sourceName;
+    }
+
+    /**
+     * The full name of the peer.
+     *
+     * @return the name, or null
+     */
+    public String destinationName() {
+        return destinationName;
+    }
+
+    /**
+     * The route, as the option RDMA_OPTION_IB_PATH takes it: an array of {@code struct ibv_path_data}.
+     *
+     * @return a copy; empty where the route is yet to be resolved
+     */
+    public byte[] route() {
+        return route.clone();
+    }
+
+    boolean hasAddress() {
+        return (isPassive() ? source : destination).length > 0;
+    }
+
+    /** Port space, type of queue pair and addresses. */
+    @Override
+    public String toString() {
+        return portSpace() + " " + queuePairType() + (isPassive() ? " at " + source() : " to " + destination());
+    }
+}

@@ -1,0 +1,66 @@
+package org.rdmapanama.cm.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/** poll(2) and fcntl(2), so that waiting for an event has a bound. */
+public final class Libc {
+    private static final int F_GETFL = 3;
+    private static final int F_SETFL = 4;
+    private static final int O_NONBLOCK = 0x800;
+    private static final short POLLIN = 1;
+
+    private static final MethodHandle POLL =
+            downcall("poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Native.CAPTURE);
+    private static final MethodHandle FCNTL = downcall(
+            "fcntl",
+            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
+            Native.CAPTURE,
+            Linker.Option.firstVariadicArg(2));
+
+    private Libc() {}
+
+    @SuppressWarnings("restricted")
+    private static MethodHandle downcall(String function, FunctionDescriptor descriptor, Linker.Option... options) {
+        Linker linker = Linker.nativeLinker();
+        return linker.downcallHandle(linker.defaultLookup().find(function).orElseThrow(), descriptor, options);
+    }
+
+    /**
+     * Waits until a file descriptor is readable.
+     *
+     * @param fd the descriptor
+     * @param timeoutMillis how long at most, in milliseconds
+     * @return 1 when it is, 0 when the time is over or a signal came, or a negated errno
+     */
+    public static int awaitReadable(int fd, int timeoutMillis) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment descriptor = arena.allocate(8, 4);
+            descriptor.set(JAVA_INT, 0, fd);
+            descriptor.set(JAVA_SHORT, 4, POLLIN);
+            long address = descriptor.address();
+            int ready = Native.status(errno -> (int) POLL.invokeExact(errno, address, 1L, timeoutMillis));
+            return ready == -Native.EINTR ? 0 : ready;
+        }
+    }
+
+    /**
+     * Makes reads of a file descriptor return EAGAIN instead of waiting.
+     *
+     * @param fd the descriptor
+     * @return 0 or a negated errno
+     */
+    public static int setNonBlocking(int fd) {
+        int flags = Native.status(errno -> (int) FCNTL.invokeExact(errno, fd, F_GETFL, 0));
+        return flags < 0
+                ? flags
+                : Native.status(errno -> (int) FCNTL.invokeExact(errno, fd, F_SETFL, flags | O_NONBLOCK));
+    }
+}

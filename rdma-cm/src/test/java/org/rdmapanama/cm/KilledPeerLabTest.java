@@ -1,0 +1,183 @@
+package org.rdmapanama.cm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.CompletionStatus;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+
+/** Peers in other processes that hang, or die by SIGKILL, at every step of a connection. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("try") // some are only there
+class KilledPeerLabTest {
+    private static final int PORT = 7501;
+
+    private List<String> before;
+
+    @BeforeEach
+    void seeWhatIsThere() throws Exception {
+        before = Lab.resources();
+    }
+
+    @AfterEach
+    void seeThatNothingIsLeft() throws Exception {
+        Lab.assertNothingLeft(before);
+    }
+
+    private static RdmaConnectionOptions options() {
+        return new RdmaConnectionOptions().sendWorkRequests(8).receiveWorkRequests(8);
+    }
+
+    private static RdmaConnection connect(VerbsArena arena, Duration timeout) throws InterruptedException {
+        return new RdmaClient(arena).connect(Lab.second(PORT), options().localAddress(Lab.first(0)), timeout);
+    }
+
+    @Test
+    void shouldGiveUpOnAServerThatHangs() throws Exception {
+        try (Rping server = Rping.server(PORT);
+                VerbsArena arena = VerbsArena.ofConfined()) {
+            server.stop();
+            long start = System.nanoTime();
+            ConnectionException exception =
+                    assertThrows(ConnectionException.class, () -> connect(arena, Duration.ofSeconds(1)));
+            assertEquals("ETIMEDOUT", exception.errnoName(), exception::getMessage);
+            assertTrue(System.nanoTime() - start < Duration.ofSeconds(10).toNanos());
+        }
+    }
+
+    @Test
+    void shouldBeToldWhenAServerDiesBeforeItAccepts() throws Exception {
+        try (Rping server = Rping.server(PORT);
+                VerbsArena arena = VerbsArena.ofShared();
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            server.stop();
+            Future<RdmaConnection> connecting = threads.submit(() -> connect(arena, Lab.SECONDS));
+            Thread.sleep(700);
+            assertFalse(connecting.isDone());
+            server.kill();
+            ExecutionException failed =
+                    assertThrows(ExecutionException.class, () -> connecting.get(10, TimeUnit.SECONDS));
+            RejectedException rejected = assertInstanceOf(RejectedException.class, failed.getCause());
+            assertEquals("ECONNREFUSED", rejected.errnoName());
+        }
+    }
+
+    @Test
+    void shouldBeToldWhenAServerDies() throws Exception {
+        try (Rping server = Rping.server(PORT);
+                VerbsArena arena = VerbsArena.ofConfined();
+                RdmaConnection connection = connect(arena, Lab.SECONDS)) {
+            assertTrue(connection.isConnected());
+            assertFalse(connection.awaitDisconnect(Duration.ofMillis(100)));
+            server.kill();
+            assertTrue(connection.awaitDisconnect(Lab.SECONDS));
+            assertFalse(connection.isConnected());
+            assertSendIsFlushed(arena, connection);
+        }
+    }
+
+    /** What is posted for a peer that is gone ends when this side ends the connection. */
+    private static void assertSendIsFlushed(VerbsArena arena, RdmaConnection connection) throws Exception {
+        MemoryRegion region = connection.protectionDomain().register(arena.allocate(64));
+        assertEquals(
+                QueuePair.POSTED,
+                connection
+                        .queuePair()
+                        .postSend(SendWorkRequest.allocate(arena, 1)
+                                .id(5)
+                                .send()
+                                .add(region, 0, 64)
+                                .signaled(true)));
+        connection.disconnect(Lab.SECONDS);
+        WorkCompletions completions = new WorkCompletions(arena, 1);
+        long start = System.nanoTime();
+        while (connection.sendQueue().poll(completions) == 0) {
+            assertTrue(System.nanoTime() - start < Lab.SECONDS.toNanos(), "no completion");
+            Thread.sleep(1);
+        }
+        assertEquals(5, completions.id(0));
+        assertEquals(CompletionStatus.WR_FLUSH_ERR, completions.status(0), () -> completions.describe(0));
+        region.close();
+    }
+
+    @Test
+    void shouldNotAcceptAClientThatDied() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT))) {
+            ConnectionRequest request;
+            try (Rping client = Rping.client(PORT)) {
+                request = server.awaitRequest(Lab.SECONDS).orElseThrow();
+                client.kill();
+            }
+            // The word of it arrives a moment later.
+            Thread.sleep(500);
+            long start = System.nanoTime();
+            assertThrows(ConnectionException.class, () -> request.accept(options(), Lab.SECONDS));
+            assertTrue(System.nanoTime() - start < Duration.ofSeconds(10).toNanos());
+            assertServes(server);
+        }
+    }
+
+    @Test
+    void shouldBeToldWhenAClientDiesBeforeItIsReady() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT));
+                ExecutorService threads = Executors.newCachedThreadPool();
+                Rping client = Rping.client(PORT)) {
+            ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
+            client.stop();
+            Future<RdmaConnection> accepting = threads.submit(() -> request.accept(options(), Lab.SECONDS));
+            Thread.sleep(700);
+            assertFalse(accepting.isDone());
+            client.kill();
+            ExecutionException failed =
+                    assertThrows(ExecutionException.class, () -> accepting.get(10, TimeUnit.SECONDS));
+            assertInstanceOf(ConnectionException.class, failed.getCause());
+            assertServes(server);
+        }
+    }
+
+    @Test
+    void shouldBeToldWhenAClientDies() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT));
+                Rping client = Rping.client(PORT);
+                RdmaConnection connection =
+                        server.accept(options(), Lab.SECONDS).orElseThrow()) {
+            assertTrue(connection.isConnected());
+            client.kill();
+            assertTrue(connection.awaitDisconnect(Lab.SECONDS));
+            assertSendIsFlushed(arena, connection);
+            assertServes(server);
+        }
+    }
+
+    /** The next one is served as if nothing had been. */
+    private static void assertServes(RdmaServer server) throws Exception {
+        try (Rping client = Rping.client(PORT);
+                RdmaConnection connection =
+                        server.accept(options(), Lab.SECONDS).orElseThrow()) {
+            assertTrue(connection.isConnected(), client::toString);
+        }
+    }
+}

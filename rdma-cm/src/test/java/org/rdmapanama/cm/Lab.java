@@ -1,0 +1,87 @@
+package org.rdmapanama.cm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The lab's addresses, and what is left of connections there. */
+final class Lab {
+    static final Duration SECONDS = Duration.ofSeconds(20);
+
+    private static final long LIMIT_NANOS = 20_000_000_000L;
+
+    private Lab() {}
+
+    /** An address of rxe0, from which the others connect. */
+    static InetSocketAddress first(int port) {
+        return new InetSocketAddress("10.77.0.1", port);
+    }
+
+    /** An address of rxe1. */
+    static InetSocketAddress second(int port) {
+        return new InetSocketAddress("10.77.0.2", port);
+    }
+
+    /** The next event, which is to be this one. */
+    static CmEvent await(EventChannel channel, CmEventType type) throws InterruptedException {
+        CmEvent event = channel.await(SECONDS).orElse(null);
+        if (event == null) {
+            return fail("no event, but " + type + " was to come");
+        }
+        assertEquals(type, event.type(), event::toString);
+        return event;
+    }
+
+    /** What a text looks like that came as private data. */
+    static String text(byte[] privateData) {
+        int end = 0;
+        while (end < privateData.length && privateData[end] != 0) {
+            end++;
+        }
+        return new String(Arrays.copyOf(privateData, end), StandardCharsets.UTF_8);
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    /**
+     * The queue pairs, completion queues, regions, protection domains and ids that programs have, one on a line. The
+     * kernel names the thread that made each, not its process; what the kernel has for itself has none.
+     */
+    static List<String> resources() throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(
+                        "bash",
+                        "-c",
+                        "for kind in qp cq mr pd cm_id; do rdma resource show $kind | sed \"s/^/$kind /\" || exit; done")
+                .redirectErrorStream(true)
+                .start();
+        List<String> lines = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+                .lines()
+                .toList();
+        assertTrue(process.waitFor(20, TimeUnit.SECONDS));
+        assertEquals(0, process.exitValue(), lines::toString);
+        // Port 1 of each device has a queue pair of the kernel's.
+        assertTrue(lines.stream().anyMatch(line -> line.contains("type GSI")), lines::toString);
+        return lines.stream().filter(line -> line.contains(" pid ")).toList();
+    }
+
+    /** Waits until nothing is left but what was there before. */
+    static void assertNothingLeft(List<String> before) throws IOException, InterruptedException {
+        long start = System.nanoTime();
+        List<String> left = resources();
+        while (left.size() > before.size() && System.nanoTime() - start < LIMIT_NANOS) {
+            Thread.sleep(100);
+            left = resources();
+        }
+        assertEquals(before, left);
+    }
+}

@@ -1,0 +1,406 @@
+package org.rdmapanama.cm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.VerbsArena;
+
+/** Threads that wait, close, interrupt and use the same objects. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("try") // some are closed earlier
+class ThreadsLabTest {
+    private static final int PORT = 7511;
+    private static final Duration LONG = Duration.ofMinutes(5);
+
+    private List<String> before;
+
+    @BeforeEach
+    void seeWhatIsThere() throws Exception {
+        before = Lab.resources();
+    }
+
+    @AfterEach
+    void seeThatNothingIsLeft() throws Exception {
+        Lab.assertNothingLeft(before);
+    }
+
+    /** Something that waits for long, and what to close to end it; null where the caller has nothing to close. */
+    private record Wait(Callable<?> body, AutoCloseable closed) {}
+
+    /** Sets up a wait; what it makes goes to the list, to be closed in reverse. */
+    @FunctionalInterface
+    private interface Setup {
+        Wait make(VerbsArena arena, List<AutoCloseable> made) throws Exception;
+    }
+
+    private static <T extends AutoCloseable> T keep(List<AutoCloseable> made, T object) {
+        made.add(object);
+        return object;
+    }
+
+    private static SynchronousId listening(List<AutoCloseable> made) {
+        SynchronousId listener = keep(made, SynchronousId.create(PortSpace.TCP));
+        listener.id().bind(Lab.second(PORT));
+        listener.id().listen(8);
+        return listener;
+    }
+
+    private static RdmaConnectionOptions options() {
+        return new RdmaConnectionOptions()
+                .sendWorkRequests(4)
+                .receiveWorkRequests(4)
+                .localAddress(Lab.first(0));
+    }
+
+    private static RdmaConnection connection(VerbsArena arena, List<AutoCloseable> made) throws Exception {
+        RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(PORT)));
+        FutureTask<RdmaConnection> accepting =
+                new FutureTask<>(() -> server.accept(options(), Lab.SECONDS).orElseThrow());
+        Thread.ofPlatform().start(accepting);
+        RdmaConnection connection = keep(made, new RdmaClient(arena).connect(Lab.second(PORT), options(), Lab.SECONDS));
+        keep(made, accepting.get(30, TimeUnit.SECONDS));
+        return connection;
+    }
+
+    private static Map<String, Setup> waits() {
+        Map<String, Setup> waits = new LinkedHashMap<>();
+        waits.put("EventChannel.await", (arena, made) -> {
+            EventChannel channel = keep(made, EventChannel.create());
+            return new Wait(() -> channel.await(LONG), channel);
+        });
+        waits.put("SynchronousId.await", (arena, made) -> {
+            SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
+            return new Wait(() -> id.await(LONG), id);
+        });
+        waits.put("SynchronousId.resolve", (arena, made) -> {
+            SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
+            return new Wait(
+                    () -> {
+                        id.resolve(Lab.first(0), new InetSocketAddress("10.77.0.98", PORT), LONG);
+                        return null;
+                    },
+                    id);
+        });
+        waits.put("SynchronousId.awaitRequest", (arena, made) -> {
+            SynchronousId listener = listening(made);
+            return new Wait(() -> listener.awaitRequest(LONG), listener);
+        });
+        waits.put("SynchronousId.connect", (arena, made) -> {
+            listening(made);
+            SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
+            id.resolve(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
+            Side side = new Side(arena, id.id());
+            return new Wait(() -> id.connect(side.queuePair, new ConnectionParameters(), LONG), id);
+        });
+        waits.put("SynchronousId.accept", (arena, made) -> {
+            SynchronousId listener = listening(made);
+            TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, PORT));
+            stranger.client.connect(TwoIds.parameters());
+            CmEvent request = listener.awaitRequest(Lab.SECONDS).orElseThrow();
+            SynchronousId id = keep(made, SynchronousId.of(request.id()));
+            Side side = new Side(arena, id.id());
+            return new Wait(
+                    () -> {
+                        id.accept(side.queuePair, new ConnectionParameters(), LONG);
+                        return null;
+                    },
+                    id);
+        });
+        waits.put("RdmaServer.awaitRequest", (arena, made) -> {
+            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(PORT)));
+            return new Wait(() -> server.awaitRequest(LONG), server);
+        });
+        waits.put("RdmaServer.accept", (arena, made) -> {
+            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(PORT)));
+            return new Wait(() -> server.accept(LONG), server);
+        });
+        waits.put("ConnectionRequest.accept", (arena, made) -> {
+            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(PORT)));
+            TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, PORT));
+            stranger.client.connect(TwoIds.parameters());
+            ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
+            return new Wait(() -> request.accept(options(), LONG), null);
+        });
+        waits.put("RdmaClient.connect", (arena, made) -> {
+            listening(made);
+            return new Wait(() -> new RdmaClient(arena).connect(Lab.second(PORT), options(), LONG), null);
+        });
+        waits.put("RdmaConnection.awaitDisconnect", (arena, made) -> {
+            RdmaConnection connection = connection(arena, made);
+            return new Wait(() -> connection.awaitDisconnect(LONG), connection);
+        });
+        waits.put("RdmaConnection.disconnect", (arena, made) -> {
+            // The peer takes no events, so it does not answer.
+            RdmaConnection connection = connection(arena, made);
+            return new Wait(
+                    () -> {
+                        connection.disconnect(LONG);
+                        return null;
+                    },
+                    connection);
+        });
+        return waits;
+    }
+
+    /** How a wait ends: with an exception or a result. */
+    private static Object outcome(String name, Wait wait, boolean virtual, Ending ending) throws Exception {
+        FutureTask<Object> task = new FutureTask<>(() -> {
+            try {
+                return wait.body().call();
+            } catch (Exception e) {
+                return e;
+            }
+        });
+        Thread thread =
+                virtual ? Thread.ofVirtual().start(task) : Thread.ofPlatform().start(task);
+        Thread.sleep(250);
+        if (task.isDone()) {
+            throw new AssertionError(name + " did not wait: " + task.get());
+        }
+        ending.end(thread);
+        try {
+            return task.get(10, TimeUnit.SECONDS);
+        } catch (java.util.concurrent.TimeoutException e) {
+            throw new AssertionError(name + " goes on", e);
+        }
+    }
+
+    @FunctionalInterface
+    private interface Ending {
+        void end(Thread thread) throws Exception;
+    }
+
+    private static void closeAll(List<AutoCloseable> made) throws Exception {
+        for (AutoCloseable each : made.reversed()) {
+            each.close();
+        }
+    }
+
+    private void eachWait(boolean virtual, boolean interrupts) throws Exception {
+        for (Map.Entry<String, Setup> each : waits().entrySet()) {
+            String name = each.getKey();
+            List<AutoCloseable> made = new ArrayList<>();
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                Wait wait = each.getValue().make(arena, made);
+                if (interrupts) {
+                    assertInstanceOf(InterruptedException.class, outcome(name, wait, virtual, Thread::interrupt), name);
+                } else if (wait.closed() != null) {
+                    Object outcome =
+                            outcome(name, wait, virtual, thread -> wait.closed().close());
+                    if (name.startsWith("RdmaConnection.")) {
+                        assertFalse(outcome instanceof Exception, () -> name + ": " + outcome);
+                    } else {
+                        assertInstanceOf(IllegalStateException.class, outcome, name);
+                    }
+                }
+                closeAll(made);
+            }
+        }
+    }
+
+    @Test
+    void shouldEndWaitsWhenTheyAreClosed() throws Exception {
+        eachWait(false, false);
+    }
+
+    @Test
+    void shouldEndWaitsOfVirtualThreadsWhenTheyAreClosed() throws Exception {
+        eachWait(true, false);
+    }
+
+    @Test
+    void shouldEndWaitsWhenTheyAreInterrupted() throws Exception {
+        eachWait(false, true);
+    }
+
+    @Test
+    void shouldEndWaitsOfVirtualThreadsWhenTheyAreInterrupted() throws Exception {
+        eachWait(true, true);
+    }
+
+    @Test
+    void shouldGiveEachEventToOneOfThoseThatWait() throws Exception {
+        int count = 60;
+        try (EventChannel channel = EventChannel.create();
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            Set<CmId> seen = ConcurrentHashMap.newKeySet();
+            AtomicInteger events = new AtomicInteger();
+            List<Future<?>> takers = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                takers.add(threads.submit(() -> {
+                    Optional<CmEvent> event;
+                    do {
+                        event = channel.await(Duration.ofSeconds(2));
+                        if (event.isPresent()) {
+                            assertEquals(CmEventType.ADDR_RESOLVED, event.get().type());
+                            events.incrementAndGet();
+                            seen.add(event.get().id());
+                        }
+                    } while (event.isPresent());
+                    return null;
+                }));
+            }
+            for (int i = 0; i < count; i++) {
+                channel.createId(PortSpace.UDP).resolveAddress(Lab.first(0), Lab.second(PORT), Duration.ofSeconds(5));
+            }
+            for (Future<?> taker : takers) {
+                taker.get(60, TimeUnit.SECONDS);
+            }
+            assertEquals(count, events.get());
+            assertEquals(count, seen.size());
+        }
+    }
+
+    @Test
+    void shouldTellAllThreadsOfOneConnectionThatItEnded() throws Exception {
+        List<AutoCloseable> made = new ArrayList<>();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            connection(arena, made);
+            RdmaConnection client = (RdmaConnection) made.get(1);
+            RdmaConnection server = (RdmaConnection) made.get(2);
+            List<Future<Boolean>> waiting = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                waiting.add(threads.submit(() -> server.awaitDisconnect(Duration.ofSeconds(40))));
+                waiting.add(threads.submit(() -> client.awaitDisconnect(Duration.ofSeconds(40))));
+            }
+            Thread.sleep(200);
+            // The server's threads only look: that is the answer that this waits for.
+            client.disconnect(Duration.ofSeconds(10));
+            for (Future<Boolean> each : waiting) {
+                assertTrue(each.get(5, TimeUnit.SECONDS));
+            }
+            assertFalse(server.isConnected());
+            server.disconnect(Duration.ofSeconds(10));
+            closeAll(made);
+        }
+    }
+
+    @Test
+    void shouldEndAConnectionFromBothSidesAtOnce() throws Exception {
+        for (int i = 0; i < 5; i++) {
+            List<AutoCloseable> made = new ArrayList<>();
+            try (VerbsArena arena = VerbsArena.ofShared();
+                    ExecutorService threads = Executors.newCachedThreadPool()) {
+                connection(arena, made);
+                List<Future<?>> ends = new ArrayList<>();
+                for (AutoCloseable side : made.subList(1, 3)) {
+                    ends.add(threads.submit(() -> {
+                        ((RdmaConnection) side).disconnect(Duration.ofSeconds(10));
+                        return null;
+                    }));
+                }
+                for (Future<?> end : ends) {
+                    end.get(20, TimeUnit.SECONDS);
+                }
+                closeAll(made);
+            }
+        }
+    }
+
+    /** Uses of an id that may fail, but only in the ways that they say. */
+    @FunctionalInterface
+    private interface Use {
+        void of(CmId id) throws InterruptedException;
+    }
+
+    @Test
+    void shouldSurviveManyThreadsOnOneId() throws Exception {
+        for (int round = 0; round < 25; round++) {
+            try (EventChannel one = EventChannel.create();
+                    EventChannel other = EventChannel.create();
+                    ExecutorService threads = Executors.newCachedThreadPool()) {
+                CmId id = one.createId(PortSpace.TCP);
+                boolean closesChannel = round % 2 == 0;
+                List<Use> uses = List.of(
+                        each -> each.migrate(other),
+                        each -> each.migrate(one),
+                        each -> each.resolveAddress(Lab.first(0), Lab.second(PORT), Duration.ofSeconds(1)),
+                        each -> each.typeOfService(3),
+                        CmId::localAddress,
+                        CmId::remoteEce,
+                        each -> one.await(Duration.ofMillis(3)),
+                        each -> other.await(Duration.ofMillis(3)),
+                        each -> {
+                            Thread.sleep(20);
+                            each.close();
+                        },
+                        each -> {
+                            Thread.sleep(20);
+                            if (closesChannel) {
+                                one.close();
+                            }
+                        });
+                List<Future<?>> all = new ArrayList<>();
+                for (Use use : uses) {
+                    all.add(threads.submit(() -> {
+                        for (int i = 0; i < 20; i++) {
+                            try {
+                                use.of(id);
+                            } catch (IllegalStateException | ConnectionException expected) {
+                                // It is closed, or it is the wrong moment.
+                            }
+                        }
+                        return null;
+                    }));
+                }
+                for (Future<?> each : all) {
+                    each.get(30, TimeUnit.SECONDS);
+                }
+                assertFalse(id.isOpen());
+                assertEquals(!closesChannel, one.isOpen());
+                assertTrue(other.isOpen());
+            }
+        }
+    }
+
+    @Test
+    void shouldSurviveIdsThatCloseWithTheirChannel() throws Exception {
+        for (int round = 0; round < 40; round++) {
+            EventChannel channel = EventChannel.create();
+            List<CmId> ids = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                CmId id = channel.createId(PortSpace.UDP);
+                id.resolveAddress(Lab.first(0), Lab.second(PORT), Duration.ofSeconds(1));
+                ids.add(id);
+            }
+            try (ExecutorService threads = Executors.newCachedThreadPool()) {
+                List<Callable<Object>> tasks = List.of(
+                        Executors.callable(() -> ids.forEach(CmId::close)),
+                        Executors.callable(() -> ids.reversed().forEach(CmId::close)),
+                        Executors.callable(channel::close));
+                for (Future<Object> each : threads.invokeAll(tasks)) {
+                    each.get(30, TimeUnit.SECONDS);
+                }
+            }
+            assertFalse(channel.isOpen());
+            for (CmId id : ids) {
+                assertFalse(id.isOpen());
+            }
+        }
+    }
+}

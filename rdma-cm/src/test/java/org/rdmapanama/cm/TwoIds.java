@@ -1,0 +1,62 @@
+package org.rdmapanama.cm;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A listening id on rxe1 and one on rxe0 that connects to it, without queue pairs, each with a channel of its own. */
+final class TwoIds implements AutoCloseable {
+    /** A connection of a queue pair number that was in use a moment ago is rejected as stale. */
+    private static final AtomicInteger NUMBERS = new AtomicInteger(0x10_0000);
+
+    private static final Duration RESOLVING = Duration.ofSeconds(5);
+
+    final EventChannel passive = EventChannel.create();
+    final EventChannel active = EventChannel.create();
+    final CmId listener;
+    final CmId client;
+    final int port;
+
+    private TwoIds(PortSpace portSpace, int port) {
+        this.port = port;
+        listener = passive.createId(portSpace);
+        client = active.createId(portSpace);
+    }
+
+    /** Nobody listens. */
+    static TwoIds resolved(PortSpace portSpace, int port) throws InterruptedException {
+        TwoIds ids = new TwoIds(portSpace, port);
+        resolve(ids.active, ids.client, port);
+        return ids;
+    }
+
+    static TwoIds listening(PortSpace portSpace, int port) throws InterruptedException {
+        TwoIds ids = resolved(portSpace, port);
+        ids.listener.bind(Lab.second(port));
+        ids.listener.listen(64);
+        return ids;
+    }
+
+    static void resolve(EventChannel channel, CmId id, int port) throws InterruptedException {
+        id.resolveAddress(Lab.first(0), Lab.second(port), RESOLVING);
+        Lab.await(channel, CmEventType.ADDR_RESOLVED);
+        id.resolveRoute(RESOLVING);
+        Lab.await(channel, CmEventType.ROUTE_RESOLVED);
+    }
+
+    /** With the number of a queue pair that nobody has. */
+    static ConnectionParameters parameters() {
+        return new ConnectionParameters().queuePairNumber(NUMBERS.incrementAndGet());
+    }
+
+    /** The request that the listener gets. */
+    CmEvent request(byte... privateData) throws InterruptedException {
+        client.connect(parameters().privateData(privateData));
+        return Lab.await(passive, CmEventType.CONNECT_REQUEST);
+    }
+
+    @Override
+    public void close() {
+        active.close();
+        passive.close();
+    }
+}
