@@ -1,0 +1,904 @@
+package org.rdmapanama.rsocket;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketAddress;
+import java.net.SocketException;
+import java.net.SocketOption;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.AlreadyBoundException;
+import java.nio.channels.AlreadyConnectedException;
+import java.nio.channels.AsynchronousCloseException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ConnectionPendingException;
+import java.nio.channels.NoConnectionPendingException;
+import java.nio.channels.NotYetConnectedException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.nio.channels.spi.SelectorProvider;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A byte stream over RDMA: a {@link SocketChannel} on an rsocket.
+ *
+ * <p>All that {@code SocketChannel} says holds here, but for {@link #socket()}, which is not supported. The address to
+ * connect to is that of a network interface with an RDMA device, and on the other side an rsocket must listen: an
+ * {@link RServerSocketChannel}, or a C program that uses {@code rsocket.h}.
+ *
+ * <p>Beyond that, {@link #read(MemorySegment)} and {@link #write(MemorySegment)} take memory of any arena,
+ * {@link #mapForRemoteWrite mapForRemoteWrite} opens memory to the peer, and {@link #writeRemote writeRemote} writes into
+ * what the peer has opened. All data passes through buffers of the rsocket, which are registered once: nothing that a
+ * caller hands over is kept. Buffers on the heap are copied once more than direct ones.
+ *
+ * <p><b>Closing</b> sends what was written first; it waits up to two seconds for that, and a thread of its own goes on
+ * until the device gives up, if need be. {@link #shutdownOutput} waits, in blocking mode, until all has arrived.
+ *
+ * <p><b>A peer</b> that ends, also by being killed, is seen as the end of the stream. One that becomes unreachable is
+ * seen only by who writes, some seconds later, or, with {@code SO_KEEPALIVE}, in two hours.
+ *
+ * <p>There is no kernel behind an rsocket that works for it: what has arrived is seen, and the peer is told that there is
+ * room again, only by calls of this channel, or of a selector that watches it.
+ *
+ * <p>Threads: one may read while another one writes; more wait for their turn. Waiting is done by asking the rsocket
+ * again and again, ever more seldom, and ends when another thread closes the channel or interrupts the waiting one. See
+ * rsocket(7).
+ */
+public final class RSocketChannel extends SocketChannel {
+    private static final int COPY_BYTES = 1 << 16;
+    private static final Duration TIME_TO_CLOSE = Duration.ofSeconds(2);
+    private static final Class<?> SCOPE_OF_ARRAYS =
+            MemorySegment.ofArray(new byte[0]).scope().getClass();
+    private static final Class<?> AUTOMATIC_SCOPE = Arena.ofAuto().scope().getClass();
+
+    private enum State {
+        UNCONNECTED,
+        PENDING,
+        CONNECTED
+    }
+
+    private final NativeSocket socket;
+    private final Options options;
+    private final ReentrantLock readLock = new ReentrantLock();
+    private final ReentrantLock writeLock = new ReentrantLock();
+    private final Object stateLock = new Object();
+
+    private volatile State state;
+    private volatile boolean inputClosed;
+    private volatile boolean outputClosed;
+    private volatile Thread reader;
+    private volatile Thread writer;
+
+    /** What broke the connection; librdmacm tells only once. */
+    private volatile int failure;
+
+    private InetSocketAddress remote;
+    private boolean bound;
+    private final MemorySegment readPoll = Arena.ofAuto().allocate(Rsockets.POLL_BYTES, Long.BYTES);
+    private final MemorySegment writePoll = Arena.ofAuto().allocate(Rsockets.POLL_BYTES, Long.BYTES);
+    private MemorySegment readCopy;
+    private MemorySegment writeCopy;
+
+    RSocketChannel(SelectorProvider provider, NativeSocket socket, InetSocketAddress connectedTo) {
+        super(provider);
+        this.socket = socket;
+        options = new Options(socket);
+        remote = connectedTo;
+        state = connectedTo == null ? State.UNCONNECTED : State.CONNECTED;
+    }
+
+    /**
+     * Opens a channel that is not connected.
+     *
+     * @return the channel, in blocking mode
+     * @throws IOException when librdmacm cannot make one: no RDMA device, no access to {@code /dev/infiniband/rdma_cm}
+     */
+    public static RSocketChannel open() throws IOException {
+        return RSocketProvider.instance().openSocketChannel();
+    }
+
+    /**
+     * Opens a channel and connects it.
+     *
+     * @param remote the address of the peer
+     * @return the channel, in blocking mode
+     * @throws IOException as {@link #open()} and {@link #connect(SocketAddress)} do
+     */
+    public static RSocketChannel open(SocketAddress remote) throws IOException {
+        RSocketChannel channel = open();
+        channel.connect(remote); // which closes it when it fails
+        return channel;
+    }
+
+    @Override
+    public RSocketChannel bind(SocketAddress local) throws IOException {
+        InetSocketAddress address = local == null ? new InetSocketAddress(0) : SocketAddresses.check(local);
+        synchronized (stateLock) {
+            ensureOpen();
+            if (state == State.PENDING) {
+                throw new ConnectionPendingException();
+            }
+            if (bound || state == State.CONNECTED) {
+                throw new AlreadyBoundException();
+            }
+            socket.bind(address);
+            bound = true;
+        }
+        return this;
+    }
+
+    /**
+     * Connects. In blocking mode it waits until the connection is there or has failed; a host that does not answer fails
+     * after minutes. The channel is closed when it fails. Also in non-blocking mode it may be connected, or fail, at once.
+     *
+     * @throws java.net.ConnectException when nobody listens there, or the peer does not answer
+     * @throws java.net.NoRouteToHostException when no RDMA device leads to the address
+     */
+    @Override
+    public boolean connect(SocketAddress remote) throws IOException {
+        return connect(remote, Long.MAX_VALUE);
+    }
+
+    /**
+     * Connects as {@link #connect(SocketAddress)} does, and gives up after a while.
+     *
+     * @param remote the address of the peer
+     * @param timeout how long to wait at most, in blocking mode
+     * @return whether it is connected; true in blocking mode
+     * @throws SocketTimeoutException when it takes longer; the channel is closed
+     * @throws IOException as {@link #connect(SocketAddress)} does
+     */
+    public boolean connect(SocketAddress remote, Duration timeout) throws IOException {
+        if (timeout.isNegative() || timeout.isZero()) {
+            throw new IllegalArgumentException("a timeout is positive, not " + timeout);
+        }
+        return connect(remote, timeout.toNanos());
+    }
+
+    private boolean connect(SocketAddress to, long timeoutNanos) throws IOException {
+        InetSocketAddress address = SocketAddresses.check(to);
+        if (address.getAddress().isAnyLocalAddress()) {
+            throw new java.net.ConnectException("the wildcard address is no address of a peer with RDMA");
+        }
+        return closingOnFailure(() -> {
+            readLock.lock();
+            writeLock.lock();
+            try {
+                synchronized (stateLock) {
+                    ensureOpen();
+                    if (state == State.CONNECTED) {
+                        throw new AlreadyConnectedException();
+                    }
+                    if (state == State.PENDING) {
+                        throw new ConnectionPendingException();
+                    }
+                    remote = address;
+                    state = State.PENDING;
+                }
+                return establish(timeoutNanos, true);
+            } finally {
+                writeLock.unlock();
+                readLock.unlock();
+            }
+        });
+    }
+
+    @Override
+    public boolean finishConnect() throws IOException {
+        return closingOnFailure(() -> {
+            readLock.lock();
+            writeLock.lock();
+            try {
+                synchronized (stateLock) {
+                    ensureOpen();
+                    if (state == State.CONNECTED) {
+                        return true;
+                    }
+                    if (state == State.UNCONNECTED) {
+                        throw new NoConnectionPendingException();
+                    }
+                }
+                return establish(Long.MAX_VALUE, false);
+            } finally {
+                writeLock.unlock();
+                readLock.unlock();
+            }
+        });
+    }
+
+    /** A call that may fail. */
+    @FunctionalInterface
+    private interface Attempt {
+        boolean run() throws IOException;
+    }
+
+    private boolean closingOnFailure(Attempt attempt) throws IOException {
+        try {
+            return attempt.run();
+        } catch (IOException e) {
+            try {
+                close();
+            } catch (IOException suppressed) {
+                e.addSuppressed(suppressed);
+            }
+            throw e;
+        }
+    }
+
+    private boolean establish(long timeoutNanos, boolean start) throws IOException {
+        boolean blocking = isBlocking();
+        boolean connected = false;
+        InetSocketAddress address;
+        synchronized (stateLock) {
+            address = remote;
+        }
+        reader = Thread.currentThread();
+        try {
+            if (blocking) {
+                begin();
+            }
+            long startNanos = System.nanoTime();
+            connected = start ? socket.connect(address) : socket.isConnected(address);
+            Backoff backoff = new Backoff();
+            while (blocking && !connected && isOpen()) {
+                if (System.nanoTime() - startNanos >= timeoutNanos) {
+                    throw new SocketTimeoutException(
+                            "no connection to " + address + " after " + Duration.ofNanos(timeoutNanos));
+                }
+                backoff.pause(this);
+                connected = socket.isConnected(address);
+            }
+            if (connected) {
+                state = State.CONNECTED;
+            }
+        } finally {
+            reader = null;
+            if (blocking) {
+                end(connected);
+            }
+        }
+        return connected;
+    }
+
+    @Override
+    public boolean isConnected() {
+        return state == State.CONNECTED;
+    }
+
+    @Override
+    public boolean isConnectionPending() {
+        return state == State.PENDING && isOpen();
+    }
+
+    @Override
+    public SocketAddress getRemoteAddress() throws IOException {
+        synchronized (stateLock) {
+            ensureOpen();
+            return state == State.CONNECTED ? remote : null;
+        }
+    }
+
+    @Override
+    public SocketAddress getLocalAddress() throws IOException {
+        ensureOpen();
+        return socket.localAddress();
+    }
+
+    /**
+     * Not supported: there is no such object for an rsocket.
+     *
+     * @throws UnsupportedOperationException always
+     */
+    @Override
+    public Socket socket() {
+        throw new UnsupportedOperationException("an rsocket is no java.net.Socket; the channel has all of it");
+    }
+
+    /**
+     * Sets an option: {@code SO_RCVBUF}, {@code SO_SNDBUF} and all {@link RSocketOptions} take effect when they are set
+     * before connecting.
+     *
+     * @throws UnsupportedOperationException when rsockets have no such option
+     * @throws IllegalArgumentException when it cannot have this value
+     * @throws ClosedChannelException when this channel is closed
+     * @throws SocketException when it is too late for one of {@link RSocketOptions}
+     */
+    @Override
+    public <T> RSocketChannel setOption(SocketOption<T> name, T value) throws IOException {
+        ensureOpen();
+        options.set(name, value);
+        return this;
+    }
+
+    @Override
+    public <T> T getOption(SocketOption<T> name) throws IOException {
+        ensureOpen();
+        return options.get(name, state == State.CONNECTED);
+    }
+
+    @Override
+    public Set<SocketOption<?>> supportedOptions() {
+        return Options.SUPPORTED;
+    }
+
+    @Override
+    public int read(ByteBuffer target) throws IOException {
+        Objects.requireNonNull(target, "target");
+        if (target.isReadOnly()) {
+            throw new IllegalArgumentException("the buffer is read-only");
+        }
+        return (int) reading(() -> readInto(target, isBlocking()));
+    }
+
+    @Override
+    public long read(ByteBuffer[] targets, int offset, int length) throws IOException {
+        Objects.checkFromIndexSize(offset, length, targets.length);
+        return reading(() -> {
+            long sum = 0;
+            for (int i = offset; i < offset + length; i++) {
+                if (!targets[i].hasRemaining()) {
+                    continue;
+                }
+                // Only the first one waits.
+                long count = readInto(targets[i], isBlocking() && sum == 0);
+                if (count < 0) {
+                    return sum == 0 ? count : sum;
+                }
+                sum += count;
+                if (targets[i].hasRemaining()) {
+                    break;
+                }
+            }
+            return sum;
+        });
+    }
+
+    /**
+     * Reads into memory, as {@link #read(ByteBuffer)} does into a buffer.
+     *
+     * @param target the memory, native or an array
+     * @return how many bytes were read, from its beginning; 0 when there are none in non-blocking mode, or when it is
+     *     empty; -1 at the end of the stream
+     * @throws IllegalStateException when the memory's arena is closed
+     * @throws WrongThreadException when the memory is confined to another thread
+     * @throws IOException as {@link #read(ByteBuffer)} does
+     */
+    public long read(MemorySegment target) throws IOException {
+        if (target.isReadOnly()) {
+            throw new IllegalArgumentException("the memory is read-only");
+        }
+        return reading(() -> readInto(target, isBlocking()));
+    }
+
+    /** A read or write that is under way. */
+    @FunctionalInterface
+    private interface Transfer {
+        long run() throws IOException;
+    }
+
+    private long reading(Transfer transfer) throws IOException {
+        readLock.lock();
+        try {
+            ensureConnected();
+            boolean blocking = isBlocking();
+            long count = 0;
+            reader = Thread.currentThread();
+            try {
+                if (blocking) {
+                    begin();
+                }
+                count = transfer.run();
+            } finally {
+                reader = null;
+                if (blocking) {
+                    end(count > 0);
+                }
+            }
+            return count;
+        } finally {
+            readLock.unlock();
+        }
+    }
+
+    private long readInto(ByteBuffer target, boolean wait) throws IOException {
+        long count = readInto(MemorySegment.ofBuffer(target), wait);
+        if (count > 0) {
+            target.position(target.position() + (int) count);
+        }
+        return count;
+    }
+
+    private long readInto(MemorySegment target, boolean wait) throws IOException {
+        if (target.byteSize() == 0) {
+            return 0;
+        }
+        if (target.isNative()) {
+            return receive(target, wait);
+        }
+        if (readCopy == null) {
+            readCopy = Arena.ofAuto().allocate(COPY_BYTES);
+        }
+        long count = receive(readCopy.asSlice(0, Math.min(COPY_BYTES, target.byteSize())), wait);
+        if (count > 0) {
+            MemorySegment.copy(readCopy, 0, target, 0, count);
+        }
+        return count;
+    }
+
+    private long receive(MemorySegment target, boolean wait) throws IOException {
+        Backoff backoff = null;
+        while (isOpen()) {
+            if (inputClosed) {
+                return -1;
+            }
+            long count;
+            int number = socket.enter();
+            try {
+                count = Rsockets.receive(number, target);
+                if (count > 0) {
+                    // rrecv does not tell the peer by itself that there is room again.
+                    NativeSocket.poll(number, readPoll, 0);
+                }
+            } finally {
+                socket.leave();
+            }
+            if (count > 0) {
+                return count;
+            }
+            if (count == 0) {
+                checkFailure("read");
+                return -1;
+            }
+            if (count != -Rsockets.EAGAIN && count != -Rsockets.EINTR) {
+                throw SocketErrors.of((int) -count, "rrecv");
+            }
+            if (!wait) {
+                return 0;
+            }
+            if (backoff == null) {
+                backoff = new Backoff();
+            }
+            backoff.pause(this);
+        }
+        return 0;
+    }
+
+    /** A connection that broke looks like one that has ended, but for this. */
+    private void checkFailure(String doing) throws IOException {
+        if (failure == 0) {
+            failure = socket.error();
+        }
+        if (failure != 0) {
+            throw new SocketException("Connection reset: " + SocketErrors.text(failure) + " (" + doing
+                    + "; the device gave up on the peer)");
+        }
+    }
+
+    /**
+     * Writes. In blocking mode all of the buffer is written, otherwise as much as there is room for.
+     *
+     * @throws NotYetConnectedException when it is not connected
+     * @throws ClosedChannelException when it is closed, or shut down for output
+     * @throws SocketException when the connection is broken or the peer has closed it
+     */
+    @Override
+    public int write(ByteBuffer source) throws IOException {
+        Objects.requireNonNull(source, "source");
+        return (int) writing(() -> writeFrom(source));
+    }
+
+    @Override
+    public long write(ByteBuffer[] sources, int offset, int length) throws IOException {
+        Objects.checkFromIndexSize(offset, length, sources.length);
+        return writing(() -> {
+            long sum = 0;
+            for (int i = offset; i < offset + length; i++) {
+                sum += writeFrom(sources[i]);
+                if (sources[i].hasRemaining()) {
+                    break;
+                }
+            }
+            return sum;
+        });
+    }
+
+    /**
+     * Writes memory, as {@link #write(ByteBuffer)} does a buffer.
+     *
+     * @param source the memory, native or an array; it may be changed or freed as soon as this returns
+     * @return how many bytes were written, from its beginning: all in blocking mode
+     * @throws IllegalStateException when the memory's arena is closed
+     * @throws WrongThreadException when the memory is confined to another thread
+     * @throws IOException as {@link #write(ByteBuffer)} does
+     */
+    public long write(MemorySegment source) throws IOException {
+        return writing(() -> sendAll(source, -1));
+    }
+
+    private long writing(Transfer transfer) throws IOException {
+        writeLock.lock();
+        try {
+            ensureConnected();
+            if (outputClosed) {
+                throw new ClosedChannelException();
+            }
+            boolean blocking = isBlocking();
+            long count = 0;
+            writer = Thread.currentThread();
+            try {
+                if (blocking) {
+                    begin();
+                }
+                count = transfer.run();
+            } finally {
+                writer = null;
+                if (blocking) {
+                    end(count > 0);
+                }
+            }
+            return count;
+        } finally {
+            writeLock.unlock();
+        }
+    }
+
+    private long writeFrom(ByteBuffer source) throws IOException {
+        long count = sendAll(MemorySegment.ofBuffer(source), -1);
+        source.position(source.position() + (int) count);
+        return count;
+    }
+
+    /** Sends over the stream, or, from an offset of zero on, into memory of the peer. */
+    private long sendAll(MemorySegment source, long remoteOffset) throws IOException {
+        boolean wait = isBlocking();
+        Backoff backoff = null;
+        long done = 0;
+        while (done < source.byteSize() && isOpen()) {
+            MemorySegment rest = nativePart(source, done);
+            long count = isWritable() ? send(rest, remoteOffset < 0 ? -1 : remoteOffset + done) : 0;
+            done += count;
+            if (count == 0) {
+                if (!wait) {
+                    break;
+                }
+                if (backoff == null) {
+                    backoff = new Backoff();
+                }
+                backoff.pause(this);
+            } else if (backoff != null) {
+                backoff.reset();
+            }
+        }
+        if (done < source.byteSize() && !isOpen()) {
+            throw new AsynchronousCloseException(); // Or what end() makes of it.
+        }
+        return done;
+    }
+
+    private MemorySegment nativePart(MemorySegment source, long from) {
+        if (source.isNative()) {
+            return source.asSlice(from);
+        }
+        if (writeCopy == null) {
+            writeCopy = Arena.ofAuto().allocate(COPY_BYTES);
+        }
+        long count = Math.min(COPY_BYTES, source.byteSize() - from);
+        MemorySegment.copy(source, from, writeCopy, 0, count);
+        return writeCopy.asSlice(0, count);
+    }
+
+    /** rsend itself does not look whether the peer is gone as long as it has room. */
+    private boolean isWritable() throws IOException {
+        int events;
+        int number = socket.enter();
+        try {
+            events = NativeSocket.poll(number, writePoll, Rsockets.POLLOUT);
+        } finally {
+            socket.leave();
+        }
+        if ((events & (Rsockets.POLLERR | Rsockets.POLLHUP)) != 0) {
+            checkFailure("write");
+            throw new SocketException("Broken pipe: the peer has closed the connection");
+        }
+        return (events & Rsockets.POLLOUT) != 0;
+    }
+
+    private long send(MemorySegment source, long remoteOffset) throws IOException {
+        long count;
+        int number = socket.enter();
+        try {
+            count = remoteOffset < 0 ? Rsockets.send(number, source) : Rsockets.ioWrite(number, source, remoteOffset);
+        } finally {
+            socket.leave();
+        }
+        if (count == 0 && remoteOffset >= 0) {
+            throw new SocketException(
+                    "the peer has mapped nothing at offset " + remoteOffset
+                            + ", or the word of it has not arrived: read a message that it sends after mapForRemoteWrite first");
+        }
+        if (count == -Rsockets.ECONNRESET) {
+            checkFailure("write");
+            throw new SocketException("Broken pipe: the peer has closed the connection");
+        }
+        if (count < 0 && count != -Rsockets.EAGAIN && count != -Rsockets.EINTR) {
+            throw SocketErrors.of((int) -count, remoteOffset < 0 ? "rsend" : "riowrite");
+        }
+        return Math.max(0, count);
+    }
+
+    /**
+     * Opens memory to writes of the peer. The peer must have set {@link RSocketOptions#RDMA_IOMAPSIZE} before the two
+     * were connected. The word of it goes to the peer at once, before anything that is written later.
+     *
+     * @param memory the memory: of {@link Arena#global()}, of {@link Arena#ofAuto()}, or a direct buffer's; it is kept
+     *     until the mapping or this channel is closed
+     * @param offset by which the peer addresses its first byte, not negative; memories that are open at a time must not
+     *     overlap
+     * @return the mapping
+     * @throws IllegalArgumentException when the memory is on the heap, empty, read-only, 4 GiB or larger, or of an arena
+     *     that could free it; or when the offset is negative
+     * @throws NotYetConnectedException when this channel is not connected
+     * @throws ClosedChannelException when it is closed, or shut down for output
+     * @throws IOException when the peer's table is full, which it is at once when the peer has not set that option, or
+     *     when the device refuses
+     */
+    public IoMapping mapForRemoteWrite(MemorySegment memory, long offset) throws IOException {
+        checkMappable(memory);
+        if (offset < 0 || offset > Long.MAX_VALUE - memory.byteSize()) {
+            throw new IllegalArgumentException("an offset is not negative, and the memory's end neither: " + offset);
+        }
+        IoMapping mapping = new IoMapping(socket, memory, offset);
+        writing(() -> {
+            long result;
+            int number = socket.enter();
+            try {
+                socket.add(mapping);
+                result = Rsockets.ioMap(number, memory, offset);
+            } finally {
+                socket.leave();
+            }
+            if (result < 0) {
+                socket.remove(mapping);
+                throw SocketErrors.of(
+                        (int) -result,
+                        result == -Rsockets.ENOMEM
+                                ? "riomap; the peer takes no more mappings: it must set RDMA_IOMAPSIZE before connecting"
+                                : "riomap");
+            }
+            announce();
+            return 1;
+        });
+        return mapping;
+    }
+
+    /** Sending nothing sends the word of new mappings. */
+    private void announce() throws IOException {
+        Backoff backoff = new Backoff();
+        while (isOpen()) {
+            int number = socket.enter();
+            long result;
+            try {
+                result = Rsockets.send(number, MemorySegment.NULL);
+            } finally {
+                socket.leave();
+            }
+            if (result >= 0) {
+                return;
+            }
+            if (result != -Rsockets.EAGAIN && result != -Rsockets.EINTR) {
+                throw SocketErrors.of((int) -result, "rsend of a mapping");
+            }
+            if (!isBlocking()) {
+                return; // With the next write.
+            }
+            backoff.pause(this);
+        }
+    }
+
+    private static void checkMappable(MemorySegment memory) {
+        if (!memory.isNative()) {
+            throw new IllegalArgumentException("memory on the heap cannot be mapped, the collector moves it");
+        }
+        if (memory.byteSize() == 0 || memory.byteSize() > 0xffff_ffffL) {
+            throw new IllegalArgumentException(
+                    "between 1 byte and 4 GiB less one can be mapped, not " + memory.byteSize() + " bytes");
+        }
+        if (memory.isReadOnly()) {
+            throw new IllegalArgumentException("read-only memory cannot be mapped for writing");
+        }
+        MemorySegment.Scope scope = memory.scope();
+        Class<?> kind = scope.getClass();
+        if (!scope.equals(Arena.global().scope()) && !kind.equals(SCOPE_OF_ARRAYS) && !kind.equals(AUTOMATIC_SCOPE)) {
+            throw new IllegalArgumentException("this memory belongs to an arena that could free it while the peer still"
+                    + " writes: take it from Arena.ofAuto() or a direct buffer, or, if you see to its life yourself, pass"
+                    + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
+        }
+    }
+
+    /**
+     * Writes into memory that the peer has {@linkplain #mapForRemoteWrite mapped}. In blocking mode all is written,
+     * otherwise as much as there is room for. The peer is told nothing; a message that is written to the stream
+     * afterwards arrives later than this. What the peer opens can be written to as soon as something was read that the
+     * peer wrote to the stream after that.
+     *
+     * <p>What is written must lie within one mapping. librdmacm finds that out too late: where data goes beyond the end of a
+     * mapping, it writes what fits and then posts empty writes, until the send queue happens to be full with none of them
+     * completed, which may take long.
+     *
+     * @param source the data, native memory or an array; it may be changed or freed as soon as this returns
+     * @param offset where to, counted as the peer said when mapping
+     * @return how many bytes were written, from the beginning: all in blocking mode
+     * @throws IllegalArgumentException when the offset is negative
+     * @throws SocketException when the peer has mapped nothing there
+     * @throws NotYetConnectedException when it is not connected
+     * @throws ClosedChannelException when it is closed, or shut down for output
+     * @throws IOException when the connection is broken
+     */
+    public long writeRemote(MemorySegment source, long offset) throws IOException {
+        if (offset < 0 || offset > Long.MAX_VALUE - source.byteSize()) {
+            throw new IllegalArgumentException("an offset is not negative, and the data's end neither: " + offset);
+        }
+        return writing(() -> sendAll(source, offset));
+    }
+
+    /**
+     * Writes into memory that the peer has mapped, as {@link #writeRemote(MemorySegment, long)} does.
+     *
+     * @param source the data, from its position to its limit; its position moves by what was written
+     * @param offset where to, counted as the peer said when mapping
+     * @return how many bytes were written: all in blocking mode
+     * @throws IllegalArgumentException when the offset is negative
+     * @throws IOException as {@link #writeRemote(MemorySegment, long)} does
+     */
+    public int writeRemote(ByteBuffer source, long offset) throws IOException {
+        int count = (int) writeRemote(MemorySegment.ofBuffer(source), offset);
+        source.position(source.position() + count);
+        return count;
+    }
+
+    @Override
+    public RSocketChannel shutdownInput() throws IOException {
+        ensureConnected();
+        Thread shutdown = null;
+        synchronized (stateLock) {
+            if (!inputClosed) {
+                inputClosed = true;
+                shutdown = socket.shutdown(Rsockets.SHUT_RD);
+                LockSupport.unpark(reader);
+            }
+        }
+        await(shutdown);
+        return this;
+    }
+
+    /**
+     * Ends the stream to the peer, which reads -1 after all that was written before. In blocking mode this waits until
+     * everything has arrived or the connection is broken; otherwise that goes on by itself.
+     */
+    @Override
+    public RSocketChannel shutdownOutput() throws IOException {
+        ensureConnected();
+        Thread shutdown = null;
+        writeLock.lock();
+        try {
+            ensureConnected();
+            if (!outputClosed) {
+                outputClosed = true;
+                shutdown = socket.shutdown(Rsockets.SHUT_WR);
+            }
+            await(shutdown);
+        } finally {
+            writeLock.unlock();
+        }
+        return this;
+    }
+
+    private void await(Thread shutdown) throws IOException {
+        if (shutdown == null || !isBlocking()) {
+            return;
+        }
+        boolean done = false;
+        writer = Thread.currentThread();
+        try {
+            begin();
+            Backoff backoff = new Backoff();
+            while (isOpen() && shutdown.isAlive()) {
+                backoff.pause(this);
+            }
+            done = !shutdown.isAlive();
+        } finally {
+            writer = null;
+            end(done);
+        }
+    }
+
+    private void ensureOpen() throws ClosedChannelException {
+        if (!isOpen()) {
+            throw new ClosedChannelException();
+        }
+    }
+
+    private void ensureConnected() throws ClosedChannelException {
+        ensureOpen();
+        if (state != State.CONNECTED) {
+            throw new NotYetConnectedException();
+        }
+    }
+
+    @Override
+    protected void implCloseSelectableChannel() {
+        socket.startClosing();
+        Thread reading = reader;
+        Thread writing = writer;
+        LockSupport.unpark(reading);
+        LockSupport.unpark(writing);
+        // An interrupt closes the channel in the thread that interrupts, which must not be held up.
+        boolean interrupted =
+                (reading != null && reading.isInterrupted()) || (writing != null && writing.isInterrupted());
+        if (!interrupted) {
+            socket.awaitClosed(TIME_TO_CLOSE);
+        }
+    }
+
+    @Override
+    protected void implConfigureBlocking(boolean block) {
+        // rsockets never block here: waiting is done by asking again.
+    }
+
+    /** This channel as an {@link RSelector} sees it. */
+    Pollable pollable() {
+        return new Polled();
+    }
+
+    @Override
+    public String toString() {
+        synchronized (stateLock) {
+            String what = !isOpen() ? "closed" : state.name().toLowerCase(java.util.Locale.ROOT);
+            return "RSocketChannel[" + what + (remote == null ? "" : " " + remote) + "]";
+        }
+    }
+
+    private final class Polled implements Pollable {
+        @Override
+        public NativeSocket nativeSocket() {
+            return socket;
+        }
+
+        @Override
+        public int eventsFor(int interestOps) {
+            int events = 0;
+            boolean connected = state == State.CONNECTED;
+            if (connected && (interestOps & SelectionKey.OP_READ) != 0) {
+                events |= Rsockets.POLLIN;
+            }
+            if ((interestOps & (connected ? SelectionKey.OP_WRITE : SelectionKey.OP_CONNECT)) != 0) {
+                events |= Rsockets.POLLOUT;
+            }
+            return events;
+        }
+
+        @Override
+        public int readyOps(int interestOps, int events) {
+            int broken = events & (Rsockets.POLLERR | Rsockets.POLLHUP | Rsockets.POLLNVAL);
+            int ready = 0;
+            if (state == State.PENDING) {
+                ready = (events & Rsockets.POLLOUT) != 0 || broken != 0 ? SelectionKey.OP_CONNECT : 0;
+            } else if (state == State.CONNECTED) {
+                if ((events & Rsockets.POLLIN) != 0 || broken != 0) {
+                    ready |= SelectionKey.OP_READ;
+                }
+                if ((events & Rsockets.POLLOUT) != 0 || broken != 0) {
+                    ready |= SelectionKey.OP_WRITE;
+                }
+            }
+            return ready & interestOps;
+        }
+    }
+}

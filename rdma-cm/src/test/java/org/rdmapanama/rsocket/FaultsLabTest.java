@@ -1,0 +1,232 @@
+package org.rdmapanama.rsocket;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.AsynchronousCloseException;
+import java.nio.channels.Channel;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.channels.UnsupportedAddressTypeException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What goes wrong ends in bounded time, with the exception that a user of SocketChannel expects. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class FaultsLabTest {
+    /** More than the buffers of both sides hold. */
+    private static final ByteBuffer MUCH = ByteBuffer.allocate(4 << 20);
+
+    private static void assertFails(Class<? extends Throwable> expected, CompletableFuture<?> future) {
+        ExecutionException failure = assertThrows(ExecutionException.class, () -> Lab.get(future));
+        assertInstanceOf(expected, failure.getCause());
+    }
+
+    @Test
+    void shouldSayThatNobodyListens() throws Exception {
+        RSocketChannel channel = RSocketChannel.open();
+        ConnectException refused =
+                assertThrows(ConnectException.class, () -> channel.connect(Lab.freeAddress(Lab.SECOND)));
+        assertTrue(refused.getMessage().startsWith("Connection refused"), refused.getMessage());
+        assertFalse(channel.isOpen());
+        assertThrows(ClosedChannelException.class, () -> channel.connect(Lab.freeAddress(Lab.SECOND)));
+
+        try (RSocketChannel later = RSocketChannel.open()) {
+            later.configureBlocking(false);
+            // Now and then the answer is there at once.
+            assertThrows(ConnectException.class, () -> {
+                later.connect(Lab.freeAddress(Lab.SECOND));
+                Lab.await("an answer", later::finishConnect);
+            });
+            assertFalse(later.isOpen());
+        }
+    }
+
+    @Test
+    void shouldSayThatThereIsNoWay() throws Exception {
+        // Nothing else in this network answers, and no RDMA device has the other address.
+        assertThrows(
+                SocketTimeoutException.class,
+                () -> RSocketChannel.open().connect(Lab.freeAddress("10.77.0.77"), Duration.ofMillis(500)));
+        IOException noDevice =
+                assertThrows(IOException.class, () -> RSocketChannel.open().connect(Lab.freeAddress("203.0.113.1")));
+        assertInstanceOf(SocketException.class, noDevice);
+        assertThrows(IOException.class, () -> RSocketChannel.open().connect(new InetSocketAddress(1)));
+        try (RSocketChannel channel = RSocketChannel.open();
+                RServerSocketChannel server = RServerSocketChannel.open()) {
+            assertThrows(
+                    UnresolvedAddressException.class,
+                    () -> channel.connect(InetSocketAddress.createUnresolved("nowhere.invalid", 1)));
+            assertThrows(
+                    UnsupportedAddressTypeException.class,
+                    () -> channel.connect(java.net.UnixDomainSocketAddress.of("/nowhere")));
+            assertThrows(IOException.class, () -> server.bind(Lab.freeAddress("203.0.113.1")));
+        }
+    }
+
+    @Test
+    void shouldNotBindTwice() throws Exception {
+        InetSocketAddress address = Lab.freeAddress(Lab.SECOND);
+        try (RServerSocketChannel first = RServerSocketChannel.open();
+                RServerSocketChannel second = RServerSocketChannel.open()) {
+            first.bind(address);
+            assertThrows(BindException.class, () -> second.bind(address));
+        }
+        // Closing gives the address back.
+        try (RServerSocketChannel again = RServerSocketChannel.open()) {
+            again.bind(address);
+        }
+    }
+
+    /** Closing from another thread. */
+    private static void assertClosingEnds(Channel channel, Callable<?> blocking) throws Exception {
+        CompletableFuture<?> waiting = Lab.async(blocking);
+        Thread.sleep(200);
+        assertFalse(waiting.isDone());
+        channel.close();
+        assertFails(AsynchronousCloseException.class, waiting);
+        assertThrows(ClosedChannelException.class, blocking::call);
+    }
+
+    @Test
+    void shouldEndWaitingWhenClosed() throws Exception {
+        RServerSocketChannel server = RServerSocketChannel.open();
+        server.bind(Lab.freeAddress(Lab.SECOND));
+        assertClosingEnds(server, server::accept);
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            assertClosingEnds(pair.client(), () -> pair.client().read(ByteBuffer.allocate(1)));
+        }
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            assertClosingEnds(pair.client(), () -> pair.client().write(MUCH.duplicate()));
+        }
+        RSocketChannel channel = RSocketChannel.open();
+        assertClosingEnds(channel, () -> channel.connect(Lab.freeAddress("10.77.0.77")));
+    }
+
+    private static void assertInterruptEnds(Channel channel, Callable<?> blocking) throws Exception {
+        CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        CompletableFuture<Throwable> failure = new CompletableFuture<>();
+        Thread thread = Thread.ofPlatform().daemon().start(() -> {
+            try {
+                blocking.call();
+                failure.complete(null);
+            } catch (Throwable e) {
+                failure.complete(e);
+            }
+            interrupted.complete(Thread.currentThread().isInterrupted());
+        });
+        Thread.sleep(200);
+        thread.interrupt();
+        assertInstanceOf(ClosedByInterruptException.class, Lab.get(failure));
+        assertTrue(Lab.get(interrupted));
+        assertFalse(channel.isOpen());
+    }
+
+    @Test
+    void shouldEndWaitingWhenInterrupted() throws Exception {
+        RServerSocketChannel server = RServerSocketChannel.open();
+        server.bind(Lab.freeAddress(Lab.SECOND));
+        assertInterruptEnds(server, server::accept);
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            assertInterruptEnds(pair.client(), () -> pair.client().read(ByteBuffer.allocate(1)));
+        }
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            assertInterruptEnds(pair.client(), () -> pair.client().write(MUCH.duplicate()));
+        }
+        RSocketChannel channel = RSocketChannel.open();
+        assertInterruptEnds(channel, () -> channel.connect(Lab.freeAddress("10.77.0.77")));
+    }
+
+    @Test
+    void shouldSeeThatThePeerClosed() throws Exception {
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            Lab.writeFully(pair.client(), ByteBuffer.wrap(Lab.pattern(3000)));
+            pair.client().close();
+            ByteBuffer received = ByteBuffer.allocate(3000);
+            Lab.readFully(pair.accepted(), received);
+            assertEquals(ByteBuffer.wrap(Lab.pattern(3000)), received.flip());
+            assertEquals(-1, pair.accepted().read(ByteBuffer.allocate(1)));
+            assertThrows(SocketException.class, () -> pair.accepted().write(ByteBuffer.allocate(1)));
+        }
+    }
+
+    /** Connections that were made but that nobody accepted end with the channel. */
+    @Test
+    void shouldEndPendingConnections() throws Exception {
+        try (RServerSocketChannel server = RServerSocketChannel.open();
+                RSocketChannel client = RSocketChannel.open()) {
+            server.bind(Lab.freeAddress(Lab.SECOND));
+            Lab.Pair.connect(server, client);
+            Lab.close(server);
+            assertEquals(-1, client.read(ByteBuffer.allocate(1)));
+        }
+    }
+
+    @Test
+    void shouldCloseInTimeWithoutANetwork() throws Exception {
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            run("tc", "qdisc", "add", "dev", "veth0", "root", "netem", "loss", "100%");
+            try {
+                CompletableFuture<Integer> writing =
+                        Lab.async(() -> pair.client().write(MUCH.duplicate()));
+                Thread.sleep(1000);
+                RSocketChannel late = RSocketChannel.open().bind(new InetSocketAddress(Lab.FIRST, 0));
+                assertThrows(
+                        SocketTimeoutException.class,
+                        () -> late.connect(pair.server().getLocalAddress(), Duration.ofSeconds(1)));
+                // The device gives up after a time of its own; closing does not wait for that.
+                long start = System.nanoTime();
+                pair.client().close();
+                assertTrue(Duration.ofNanos(System.nanoTime() - start).toSeconds() < 10);
+                assertFails(IOException.class, writing);
+            } finally {
+                run("tc", "qdisc", "del", "dev", "veth0", "root");
+            }
+        }
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
+            Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+        }
+    }
+
+    private static void run(String... command) throws Exception {
+        try (Tool tool = new Tool(command)) {
+            tool.join();
+        }
+    }
+
+    @Test
+    void shouldRefuseWhatItLacks() throws Exception {
+        try (RSocketChannel channel = RSocketChannel.open();
+                RServerSocketChannel server = RServerSocketChannel.open()) {
+            assertThrows(UnsupportedOperationException.class, channel::socket);
+            assertThrows(UnsupportedOperationException.class, server::socket);
+            assertThrows(
+                    UnsupportedOperationException.class,
+                    () -> RSocketProvider.instance().openPipe());
+            assertThrows(
+                    UnsupportedOperationException.class,
+                    () -> RSocketProvider.instance().openDatagramChannel());
+            assertThrows(IllegalArgumentException.class, () -> channel.connect(null));
+            assertNull(channel.getRemoteAddress());
+        }
+    }
+}

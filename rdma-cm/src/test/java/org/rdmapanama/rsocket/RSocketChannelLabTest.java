@@ -1,0 +1,295 @@
+package org.rdmapanama.rsocket;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.AlreadyBoundException;
+import java.nio.channels.AlreadyConnectedException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NoConnectionPendingException;
+import java.nio.channels.NotYetBoundException;
+import java.nio.channels.NotYetConnectedException;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Streams between two devices. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RSocketChannelLabTest {
+    @Test
+    void shouldTransferMegabytes() throws Exception {
+        byte[] sent = Lab.pattern(16 << 20);
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            CompletableFuture<Integer> writing = Lab.async(() -> {
+                int count = pair.client().write(ByteBuffer.wrap(sent));
+                pair.client().shutdownOutput();
+                return count;
+            });
+            ByteBuffer received = ByteBuffer.allocateDirect(sent.length);
+            Lab.readFully(pair.accepted(), received);
+            assertEquals(-1, pair.accepted().read(ByteBuffer.allocate(1)));
+            assertEquals(sent.length, Lab.get(writing));
+            assertEquals(ByteBuffer.wrap(sent), received.flip());
+        }
+    }
+
+    @Test
+    void shouldTransferBothWaysAtOnce() throws Exception {
+        byte[] sent = Lab.pattern(2 << 20);
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            List<CompletableFuture<?>> all = new ArrayList<>();
+            for (RSocketChannel channel : List.of(pair.client(), pair.accepted())) {
+                all.add(Lab.async(() -> {
+                    Lab.writeFully(channel, ByteBuffer.wrap(sent));
+                    return null;
+                }));
+                all.add(Lab.async(() -> {
+                    ByteBuffer received = ByteBuffer.allocate(sent.length);
+                    Lab.readFully(channel, received);
+                    assertArrayEquals(sent, received.array());
+                    return null;
+                }));
+            }
+            for (CompletableFuture<?> each : all) {
+                Lab.get(each);
+            }
+        }
+    }
+
+    @Test
+    void shouldKeepOneHalfOpen() throws Exception {
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            Lab.writeFully(pair.client(), ByteBuffer.wrap(Lab.pattern(1000)));
+            pair.client().shutdownOutput();
+            pair.client().shutdownOutput();
+            assertThrows(ClosedChannelException.class, () -> pair.client().write(ByteBuffer.allocate(1)));
+            ByteBuffer received = ByteBuffer.allocate(1001);
+            while (pair.accepted().read(received) >= 0) {
+                // More.
+            }
+            assertEquals(1000, received.position());
+
+            Lab.writeFully(pair.accepted(), ByteBuffer.wrap(Lab.pattern(100_000)));
+            ByteBuffer back = ByteBuffer.allocate(100_000);
+            Lab.readFully(pair.client(), back);
+            assertArrayEquals(Lab.pattern(100_000), back.array());
+            pair.accepted().close();
+            assertEquals(-1, pair.client().read(ByteBuffer.allocate(1)));
+            assertTrue(pair.client().isConnected());
+        }
+    }
+
+    @Test
+    void shouldEndInput() throws Exception {
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            CompletableFuture<Integer> reading = Lab.async(() -> pair.client().read(ByteBuffer.allocate(1)));
+            Thread.sleep(100);
+            pair.client().shutdownInput();
+            assertEquals(-1, Lab.get(reading));
+            assertEquals(-1, pair.client().read(ByteBuffer.allocate(1)));
+            Lab.writeFully(pair.client(), ByteBuffer.wrap(new byte[] {1}));
+            Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+        }
+    }
+
+    @Test
+    void shouldScatterAndGather() throws Exception {
+        byte[] sent = Lab.pattern(300);
+        try (Lab.Pair pair = Lab.Pair.open()) {
+            ByteBuffer[] sources = {
+                ByteBuffer.wrap(sent, 0, 100),
+                ByteBuffer.allocate(0),
+                ByteBuffer.allocateDirect(200).put(sent, 100, 200).flip()
+            };
+            assertEquals(300, pair.client().write(sources));
+            ByteBuffer[] targets = {ByteBuffer.allocate(50), ByteBuffer.allocateDirect(200), ByteBuffer.allocate(100)};
+            long count = 0;
+            while (count < 300) {
+                count += pair.accepted().read(targets);
+            }
+            assertEquals(300, count);
+            byte[] received = new byte[300];
+            targets[0].flip().get(received, 0, 50);
+            targets[1].flip().get(received, 50, 200);
+            targets[2].flip().get(received, 250, 50);
+            assertArrayEquals(sent, received);
+            assertEquals(0, pair.accepted().read(ByteBuffer.allocate(0)));
+        }
+    }
+
+    @Test
+    void shouldTakeMemory() throws Exception {
+        byte[] sent = Lab.pattern(200_000);
+        try (Lab.Pair pair = Lab.Pair.open();
+                Arena arena = Arena.ofConfined()) {
+            CompletableFuture<Long> writing = Lab.async(() -> pair.client().write(MemorySegment.ofArray(sent)));
+            MemorySegment received = arena.allocate(sent.length);
+            for (long done = 0; done < sent.length; ) {
+                done += pair.accepted().read(received.asSlice(done));
+            }
+            assertEquals(sent.length, Lab.get(writing));
+            assertArrayEquals(sent, received.toArray(ValueLayout.JAVA_BYTE));
+            assertThrows(IllegalArgumentException.class, () -> pair.client().read(received.asReadOnly()));
+
+            MemorySegment freed;
+            try (Arena gone = Arena.ofShared()) {
+                freed = gone.allocate(10);
+            }
+            assertThrows(IllegalStateException.class, () -> pair.client().write(freed));
+        }
+    }
+
+    @Test
+    void shouldNotWaitInNonBlockingMode() throws Exception {
+        try (RServerSocketChannel server = RServerSocketChannel.open();
+                RSocketChannel client = RSocketChannel.open()) {
+            server.bind(Lab.freeAddress(Lab.SECOND));
+            server.configureBlocking(false);
+            assertNull(server.accept());
+            client.configureBlocking(false);
+            assertThrows(NoConnectionPendingException.class, client::finishConnect);
+            boolean connected = client.connect(server.getLocalAddress());
+            assertTrue(connected || client.isConnectionPending());
+            Lab.await("connected", client::finishConnect);
+            assertTrue(client.isConnected());
+            assertFalse(client.isConnectionPending());
+
+            RSocketChannel[] accepted = new RSocketChannel[1];
+            Lab.await("accepted", () -> (accepted[0] = server.accept()) != null);
+            try (RSocketChannel other = accepted[0]) {
+                assertTrue(other.isBlocking());
+                other.configureBlocking(false);
+                assertEquals(0, other.read(ByteBuffer.allocate(10)));
+                ByteBuffer much = ByteBuffer.allocate(8 << 20);
+                Lab.await("full", () -> client.write(much) == 0);
+                assertTrue(much.hasRemaining());
+                ByteBuffer target = ByteBuffer.allocate(1 << 20);
+                int[] sum = new int[1];
+                Lab.await("all read", () -> {
+                    sum[0] += other.read(target.clear());
+                    return sum[0] >= much.position();
+                });
+                Lab.await("room again", () -> client.write(much) > 0);
+            }
+        }
+    }
+
+    @Test
+    void shouldKnowAddresses() throws Exception {
+        try (RSocketChannel client = RSocketChannel.open();
+                RServerSocketChannel server = RServerSocketChannel.open()) {
+            assertNull(client.getLocalAddress());
+            assertNull(client.getRemoteAddress());
+            assertNull(server.getLocalAddress());
+            assertThrows(NotYetConnectedException.class, () -> client.read(ByteBuffer.allocate(1)));
+            assertThrows(NotYetConnectedException.class, () -> client.write(ByteBuffer.allocate(1)));
+            assertThrows(NotYetConnectedException.class, client::shutdownOutput);
+            assertThrows(NotYetBoundException.class, server::accept);
+
+            server.bind(new InetSocketAddress(Lab.SECOND, 0));
+            assertThrows(AlreadyBoundException.class, () -> server.bind(new InetSocketAddress(Lab.SECOND, 0)));
+            InetSocketAddress address = (InetSocketAddress) server.getLocalAddress();
+            assertEquals(Lab.SECOND, address.getHostString());
+            assertTrue(address.getPort() > 0);
+
+            client.bind(new InetSocketAddress(Lab.FIRST, 0));
+            assertThrows(AlreadyBoundException.class, () -> client.bind(null));
+            assertTrue(client.connect(address));
+            assertThrows(AlreadyConnectedException.class, () -> client.connect(address));
+            assertEquals(address, client.getRemoteAddress());
+            try (SocketChannel accepted = server.accept()) {
+                assertEquals(address, accepted.getLocalAddress());
+                assertEquals(client.getLocalAddress(), accepted.getRemoteAddress());
+                assertEquals(Lab.FIRST, ((InetSocketAddress) accepted.getRemoteAddress()).getHostString());
+            }
+        }
+    }
+
+    @Test
+    void shouldHaveOptions() throws Exception {
+        try (RServerSocketChannel server = RServerSocketChannel.open();
+                RSocketChannel client = RSocketChannel.open()) {
+            server.setOption(RSocketOptions.RDMA_RQSIZE, 64);
+            server.bind(Lab.freeAddress(Lab.SECOND));
+            client.setOption(StandardSocketOptions.SO_SNDBUF, 65536);
+            client.setOption(StandardSocketOptions.SO_RCVBUF, 32768);
+            client.setOption(RSocketOptions.RDMA_SQSIZE, 32);
+            client.setOption(RSocketOptions.RDMA_INLINE, 16);
+            client.setOption(RSocketOptions.RDMA_IOMAPSIZE, 3);
+            client.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            assertEquals(0, client.getOption(RSocketOptions.RDMA_ROUTE).length);
+            Lab.Pair.connect(server, client);
+            // librdmacm doubles them, as the kernel does for TCP.
+            assertEquals(131_072, client.getOption(StandardSocketOptions.SO_SNDBUF));
+            assertEquals(65_536, client.getOption(StandardSocketOptions.SO_RCVBUF));
+            assertEquals(32, client.getOption(RSocketOptions.RDMA_SQSIZE));
+            assertEquals(3, client.getOption(RSocketOptions.RDMA_IOMAPSIZE));
+            assertTrue(client.getOption(RSocketOptions.RDMA_INLINE) >= 16);
+            assertTrue(client.getOption(StandardSocketOptions.TCP_NODELAY));
+            assertFalse(client.getOption(StandardSocketOptions.SO_KEEPALIVE));
+            assertEquals(0, client.getOption(RSocketOptions.RDMA_ROUTE).length % 72);
+            assertThrows(java.net.SocketException.class, () -> client.setOption(RSocketOptions.RDMA_SQSIZE, 100));
+            assertThrows(
+                    UnsupportedOperationException.class,
+                    () -> client.setOption(StandardSocketOptions.IP_MULTICAST_LOOP, true));
+            assertThrows(IllegalArgumentException.class, () -> client.setOption(RSocketOptions.RDMA_SQSIZE, 70_000));
+            try (RSocketChannel accepted = server.accept()) {
+                assertEquals(64, accepted.getOption(RSocketOptions.RDMA_RQSIZE));
+                // Small queues still carry a lot.
+                byte[] sent = Lab.pattern(1 << 20);
+                CompletableFuture<Integer> writing = Lab.async(() -> client.write(ByteBuffer.wrap(sent)));
+                ByteBuffer received = ByteBuffer.allocate(sent.length);
+                Lab.readFully(accepted, received);
+                assertEquals(sent.length, Lab.get(writing));
+                assertArrayEquals(sent, received.array());
+            }
+        }
+    }
+
+    /** librdmacm 44 alone corrupts its memory from the fourth on. */
+    @Test
+    void shouldHaveManyConnectionsAtOnce() throws Exception {
+        List<RSocketChannel> all = new ArrayList<>();
+        try (RServerSocketChannel server = RServerSocketChannel.open()) {
+            server.setOption(StandardSocketOptions.SO_RCVBUF, 4096);
+            server.setOption(StandardSocketOptions.SO_SNDBUF, 4096);
+            server.setOption(RSocketOptions.RDMA_RQSIZE, 16);
+            server.setOption(RSocketOptions.RDMA_SQSIZE, 16);
+            server.bind(Lab.freeAddress(Lab.SECOND));
+            for (int i = 0; i < 20; i++) {
+                RSocketChannel client = RSocketChannel.open();
+                all.add(client);
+                client.setOption(RSocketOptions.RDMA_RQSIZE, 16);
+                Lab.Pair.connect(server, client);
+                all.add(server.accept());
+            }
+            for (int i = 0; i < all.size(); i++) {
+                Lab.writeFully(all.get(i), ByteBuffer.wrap(new byte[] {(byte) i}));
+            }
+            for (int i = 0; i < all.size(); i++) {
+                ByteBuffer received = ByteBuffer.allocate(1);
+                Lab.readFully(all.get(i), received);
+                assertEquals(i ^ 1, received.get(0));
+            }
+        } finally {
+            for (RSocketChannel channel : all) {
+                channel.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+package org.rdmapanama.rsocket;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.SocketException;
+import java.nio.ByteBuffer;
+import java.nio.channels.CancelledKeyException;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.IllegalSelectorException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.channels.spi.SelectorProvider;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Several channels watched at once, and memory that peers write into. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SelectorAndMappingsLabTest {
+    /** An echo server as one writes it for TCP: nothing but the provider tells that it is for RDMA. */
+    private static void echo(SelectorProvider provider, ServerSocketChannel server, int connections)
+            throws IOException {
+        server.configureBlocking(false);
+        try (Selector selector = provider.openSelector()) {
+            server.register(selector, SelectionKey.OP_ACCEPT);
+            int ended = 0;
+            while (ended < connections) {
+                selector.select();
+                Iterator<SelectionKey> ready = selector.selectedKeys().iterator();
+                while (ready.hasNext()) {
+                    SelectionKey key = ready.next();
+                    ready.remove();
+                    if (key.isAcceptable()) {
+                        SocketChannel accepted = server.accept();
+                        if (accepted != null) {
+                            accepted.configureBlocking(false);
+                            accepted.register(selector, SelectionKey.OP_READ, ByteBuffer.allocate(1 << 16));
+                        }
+                        continue;
+                    }
+                    SocketChannel channel = (SocketChannel) key.channel();
+                    ByteBuffer buffer = (ByteBuffer) key.attachment();
+                    if (key.isReadable() && channel.read(buffer) < 0) {
+                        channel.close();
+                        ended++;
+                        continue;
+                    }
+                    channel.write(buffer.flip());
+                    buffer.compact();
+                    boolean full = buffer.position() > 0;
+                    key.interestOps(full ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_READ);
+                    if (!buffer.hasRemaining()) {
+                        key.interestOps(SelectionKey.OP_WRITE);
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void shouldServeSeveralClients() throws Exception {
+        byte[] sent = Lab.pattern(300_000);
+        SelectorProvider provider = RSocketProvider.instance();
+        try (ServerSocketChannel server = provider.openServerSocketChannel()) {
+            server.bind(Lab.freeAddress(Lab.SECOND));
+            CompletableFuture<?> serving = Lab.async(() -> {
+                echo(provider, server, 3);
+                return null;
+            });
+            CompletableFuture<?>[] clients = new CompletableFuture<?>[3];
+            for (int i = 0; i < clients.length; i++) {
+                clients[i] = Lab.async(() -> {
+                    try (RSocketChannel client = RSocketChannel.open(server.getLocalAddress())) {
+                        CompletableFuture<Integer> writing = Lab.async(() -> client.write(ByteBuffer.wrap(sent)));
+                        ByteBuffer received = ByteBuffer.allocate(sent.length);
+                        Lab.readFully(client, received);
+                        assertEquals(ByteBuffer.wrap(sent), received.flip());
+                        assertEquals(sent.length, Lab.get(writing));
+                    }
+                    return null;
+                });
+            }
+            for (CompletableFuture<?> client : clients) {
+                Lab.get(client);
+            }
+            Lab.get(serving);
+        }
+    }
+
+    @Test
+    void shouldSelectConnecting() throws Exception {
+        try (RSelector selector = RSelector.open();
+                RServerSocketChannel server = RServerSocketChannel.open();
+                RSocketChannel client = RSocketChannel.open();
+                RSocketChannel lost = RSocketChannel.open()) {
+            server.bind(Lab.freeAddress(Lab.SECOND));
+            client.configureBlocking(false);
+            lost.configureBlocking(false);
+            SelectionKey key = client.register(selector, SelectionKey.OP_CONNECT);
+            // Now and then it is connected, or refused, at once.
+            if (!client.connect(server.getLocalAddress())) {
+                assertEquals(1, selector.select(30_000));
+                assertTrue(key.isConnectable());
+                assertTrue(client.finishConnect());
+            }
+            selector.selectedKeys().clear();
+            key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+            assertEquals(1, selector.selectNow());
+            assertTrue(key.isWritable());
+            assertFalse(key.isReadable());
+            // Nothing changes.
+            assertEquals(0, selector.selectNow());
+            selector.selectedKeys().clear();
+
+            key.interestOps(0);
+            lost.register(selector, SelectionKey.OP_CONNECT);
+            assertThrows(IOException.class, () -> {
+                assertFalse(lost.connect(Lab.freeAddress(Lab.SECOND)));
+                assertEquals(1, selector.select(30_000));
+                lost.finishConnect();
+            });
+            assertFalse(lost.isOpen());
+            assertEquals(2, selector.keys().size());
+            selector.selectNow();
+            assertEquals(1, selector.keys().size());
+            Lab.close(client);
+            selector.selectNow();
+            assertEquals(0, selector.keys().size());
+            assertThrows(CancelledKeyException.class, key::readyOps);
+        }
+    }
+
+    @Test
+    void shouldEndSelecting() throws Exception {
+        try (RSelector selector = RSelector.open();
+                Lab.Pair pair = Lab.Pair.open()) {
+            pair.client().configureBlocking(false);
+            SelectionKey key = pair.client().register(selector, SelectionKey.OP_READ);
+            long start = System.nanoTime();
+            assertEquals(0, selector.select(100));
+            assertTrue(System.nanoTime() - start >= Duration.ofMillis(100).toNanos());
+
+            selector.wakeup();
+            assertEquals(0, selector.select());
+            CompletableFuture<Integer> selecting = Lab.async(selector::select);
+            Thread.sleep(100);
+            assertFalse(selecting.isDone());
+            selector.wakeup();
+            assertEquals(0, Lab.get(selecting));
+
+            selecting = Lab.async(() -> {
+                Thread.currentThread().interrupt();
+                int count = selector.select();
+                assertTrue(Thread.interrupted());
+                return count;
+            });
+            assertEquals(0, Lab.get(selecting));
+
+            selecting = Lab.async(selector::select);
+            Lab.writeFully(pair.accepted(), ByteBuffer.allocate(1));
+            assertEquals(1, Lab.get(selecting));
+            assertTrue(key.isReadable());
+            assertThrows(
+                    UnsupportedOperationException.class,
+                    () -> selector.selectedKeys().add(key));
+
+            selecting = Lab.async(() -> {
+                selector.selectedKeys().clear();
+                key.interestOps(0);
+                return selector.select();
+            });
+            Thread.sleep(100);
+            Lab.close(selector);
+            assertEquals(0, Lab.get(selecting));
+            assertThrows(ClosedSelectorException.class, selector::selectNow);
+            assertFalse(key.isValid());
+            try (SocketChannel other = SocketChannel.open();
+                    RSelector second = RSelector.open()) {
+                other.configureBlocking(false);
+                assertThrows(IllegalSelectorException.class, () -> other.register(second, SelectionKey.OP_READ));
+            }
+        }
+    }
+
+    private static Lab.Pair mappingPair() throws Exception {
+        RServerSocketChannel server = RServerSocketChannel.open();
+        server.bind(Lab.freeAddress(Lab.SECOND));
+        RSocketChannel client = RSocketChannel.open();
+        client.setOption(RSocketOptions.RDMA_IOMAPSIZE, 2);
+        Lab.Pair.connect(server, client);
+        return new Lab.Pair(server, client, server.accept());
+    }
+
+    @Test
+    void shouldWriteIntoMemoryOfThePeer() throws Exception {
+        byte[] sent = Lab.pattern(200_000);
+        try (Lab.Pair pair = mappingPair()) {
+            MemorySegment first = Arena.ofAuto().allocate(120_000);
+            MemorySegment second = MemorySegment.ofBuffer(ByteBuffer.allocateDirect(100_000));
+            // Nothing is open yet.
+            assertThrows(SocketException.class, () -> pair.client().writeRemote(MemorySegment.ofArray(sent), 0));
+
+            IoMapping low = pair.accepted().mapForRemoteWrite(first, 1000);
+            IoMapping high = pair.accepted().mapForRemoteWrite(second, 121_000);
+            assertThrows(IOException.class, () -> pair.accepted().mapForRemoteWrite(first, 1_000_000));
+            Lab.writeFully(pair.accepted(), ByteBuffer.allocate(1));
+            Lab.readFully(pair.client(), ByteBuffer.allocate(1));
+
+            ByteBuffer source = ByteBuffer.wrap(sent, 0, 119_000);
+            assertEquals(119_000, pair.client().writeRemote(source, 2000));
+            assertFalse(source.hasRemaining());
+            assertEquals(
+                    81_000,
+                    pair.client().writeRemote(MemorySegment.ofArray(sent).asSlice(119_000), 121_000));
+            Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
+            Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+            assertEquals(-1, MemorySegment.ofArray(sent).asSlice(0, 119_000).mismatch(first.asSlice(1000)));
+            assertEquals(-1, MemorySegment.ofArray(sent).asSlice(119_000).mismatch(second.asSlice(0, 81_000)));
+            assertEquals(0, first.get(ValueLayout.JAVA_BYTE, 999));
+            assertEquals(0, second.get(ValueLayout.JAVA_BYTE, 81_000));
+            SocketException beyond = assertThrows(
+                    SocketException.class,
+                    () -> pair.client().writeRemote(MemorySegment.ofArray(new byte[2000]), 221_000));
+            assertTrue(beyond.getMessage().contains("221000"), beyond.getMessage());
+
+            low.close();
+            low.close();
+            // Its place is free again.
+            try (IoMapping again = pair.accepted().mapForRemoteWrite(first, 500_000)) {
+                Lab.writeFully(pair.accepted(), ByteBuffer.allocate(1));
+                Lab.readFully(pair.client(), ByteBuffer.allocate(1));
+                pair.client().writeRemote(MemorySegment.ofArray(new byte[] {42}), again.offset());
+                Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
+                Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+                assertEquals(42, first.get(ValueLayout.JAVA_BYTE, 0));
+            }
+            pair.accepted().close();
+            high.close();
+        }
+    }
+
+    @Test
+    void shouldRefuseMemoryThatCouldBeFreed() throws Exception {
+        try (Lab.Pair pair = mappingPair();
+                Arena arena = Arena.ofShared()) {
+            RSocketChannel channel = pair.accepted();
+            MemorySegment fine = Arena.ofAuto().allocate(10);
+            assertThrows(IllegalArgumentException.class, () -> channel.mapForRemoteWrite(arena.allocate(10), 0));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> channel.mapForRemoteWrite(MemorySegment.ofArray(new byte[10]), 0));
+            assertThrows(IllegalArgumentException.class, () -> channel.mapForRemoteWrite(fine.asSlice(0, 0), 0));
+            assertThrows(IllegalArgumentException.class, () -> channel.mapForRemoteWrite(fine.asReadOnly(), 0));
+            assertThrows(IllegalArgumentException.class, () -> channel.mapForRemoteWrite(fine, -1));
+            assertThrows(IllegalArgumentException.class, () -> channel.writeRemote(fine, -1));
+            // The peer of this one has not made room.
+            IOException none =
+                    assertThrows(IOException.class, () -> pair.client().mapForRemoteWrite(fine, 0));
+            assertTrue(none.getMessage().contains("RDMA_IOMAPSIZE"), none.getMessage());
+        }
+    }
+}
