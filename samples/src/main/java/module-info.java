@@ -3,6 +3,7 @@ module org.rdmapanama.samples {
     requires HdrHistogram;
     requires info.picocli;
     requires org.rdmapanama;
+    requires org.rdmapanama.cm;
 
     // picocli fills in the options by reflection.
     opens org.rdmapanama.samples to

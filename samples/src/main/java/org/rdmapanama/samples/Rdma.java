@@ -16,7 +16,9 @@ import picocli.CommandLine.Spec;
             DevicesCommand.class,
             DeviceInfoCommand.class,
             PingPongCommand.class,
+            PingCommand.class,
             TransferCommand.class,
+            RsocketCopyCommand.class,
             HelloCommand.class,
         },
         footerHeading = "%nExit status:%n",
@@ -58,6 +60,7 @@ public final class Rdma implements Runnable {
     @Override
     public void run() {
         throw new ParameterException(
-                spec.commandLine(), "which command? devices, device-info, pingpong, transfer or hello");
+                spec.commandLine(),
+                "which command? devices, device-info, pingpong, ping, transfer, rsocket-copy or hello");
     }
 }

@@ -45,13 +45,22 @@ class ReadmeLabTest {
         assertTrue(lines.size() == 1 || lines.get(1).equals("ibv_open_xrcd"), lines::toString);
     }
 
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void shouldRunTheCodeThatConnectsByAddress() throws Exception {
+        assertEquals(List.of("RC: hello"), linesOf(2));
+    }
+
     private List<String> linesOf(int block) throws Exception {
         Path source = folder.resolve("Readme.java");
         Files.writeString(source, """
                 import static org.rdmapanama.AccessFlag.*;
+                import java.net.InetSocketAddress;
                 import java.time.Duration;
                 import java.util.Optional;
+                import java.util.concurrent.*;
                 import org.rdmapanama.*;
+                import org.rdmapanama.cm.*;
                 public class Readme {
                     public static void main(String[] args) throws Exception {
                 %s
@@ -80,7 +89,7 @@ class ReadmeLabTest {
                 .matcher(Files.readString(Path.of("README.md")))
                 .results()
                 .toList();
-        assertEquals(2, blocks.size(), "blocks of code in the README");
+        assertEquals(3, blocks.size(), "blocks of code in the README");
         return blocks.get(index).group(1);
     }
 }

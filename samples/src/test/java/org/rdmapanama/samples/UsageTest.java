@@ -32,6 +32,16 @@ class UsageTest {
             pingpong -r 0                             | --rx-depth must be between
             pingpong --timeout -1                     | --timeout must be between
             pingpong one two                          | Unmatched argument at index 2: 'two'
+            ping                                      | Missing required argument
+            ping -s -c                                | mutually exclusive
+            ping -c                                   | a client needs the server's address: -a ADDRESS
+            ping -c -a 10.0.0.1 -P                    | --persistent is for servers
+            ping -s -I 10.0.0.1                       | --source is for clients
+            ping -s -p 0                              | --port must be between 1 and 65535, not 0
+            ping -c -a 10.0.0.1 -S 25                 | --size must be between 26 and 65535, not 25
+            ping -c -a 10.0.0.1 -S 65536              | --size must be between 26 and 65535, not 65536
+            ping -c -a 10.0.0.1 -C -1                 | --count must be between 0 and
+            ping -s --timeout -1                      | --timeout must be between
             transfer                                  | give HOST, or --serve
             transfer --serve host                     | a server takes no HOST
             transfer host -s 0                        | --size must be between 1 byte and 1 GiB, not 0 B
@@ -39,6 +49,12 @@ class UsageTest {
             transfer host --chunk 0                   | --chunk must be between
             transfer host --depth 0                   | --depth must be between
             transfer --serve --limit 2GiB             | --limit must be between
+            rsocket-copy                              | give FILE and HOST:PORT
+            rsocket-copy --serve 7427                 | a server takes one folder
+            rsocket-copy --serve 0 .                  | a port is 1 to 65535, not 0
+            rsocket-copy file host:many               | 'many' is no port
+            rsocket-copy file host:70000              | a port is 1 to 65535, not 70000
+            rsocket-copy file host --timeout 0        | --timeout must be between
             """)
     void shouldSayWhatIsWrong(String arguments, String message) throws Exception {
         Run run = Run.start(words(arguments));
@@ -57,7 +73,9 @@ class UsageTest {
                 "devices --help",
                 "device-info -h",
                 "pingpong --help",
+                "ping --help",
                 "transfer -h",
+                "rsocket-copy -h",
                 "hello -h",
                 "--version"
             })

@@ -1,0 +1,235 @@
+package org.rdmapanama.bench;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.rdmapanama.VerbsArena;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * How long it takes to set up connections, step by step: cmtime of librdmacm and the same in Java, in turns, against the
+ * same server. docs/CONNECTIONS.md says how to run it, and what came of it.
+ */
+@Command(
+        name = "connection-rate",
+        mixinStandardHelpOptions = true,
+        description = "Set up many connections at once, by cmtime and in Java, and compare.")
+public final class ConnectionRate implements Callable<Integer> {
+    private static final long LIMIT_SECONDS = 120;
+    private static final int TRIES = 100;
+
+    /** The steps of cmtime, with its names for them. */
+    enum Step {
+        CREATE_ID("create id"),
+        BIND("bind addr"),
+        RESOLVE_ADDRESS("resolve addr"),
+        RESOLVE_ROUTE("resolve route"),
+        CREATE_QUEUE_PAIR("create qp"),
+        CONNECT("connect"),
+        DISCONNECT("disconnect"),
+        DESTROY("destroy");
+
+        final String title;
+
+        Step(String title) {
+            this.title = title;
+        }
+    }
+
+    @Option(
+            names = {"-s", "--server"},
+            defaultValue = "10.77.0.2",
+            description = "Address to listen at (${DEFAULT-VALUE}).")
+    private String server;
+
+    @Option(
+            names = {"-b", "--bind"},
+            defaultValue = "10.77.0.1",
+            description = "Address to connect from (${DEFAULT-VALUE}).")
+    private String source;
+
+    @Option(
+            names = {"-p", "--port"},
+            defaultValue = "7471",
+            description = "First of the ports to listen at (${DEFAULT-VALUE}).")
+    private int port;
+
+    @Option(
+            names = {"-c", "--connections"},
+            defaultValue = "100",
+            description = "How many at once (${DEFAULT-VALUE}).")
+    private int connections;
+
+    @Option(
+            names = {"-r", "--rounds"},
+            defaultValue = "5",
+            description = "How many rounds to measure, after one to warm up; the median counts (${DEFAULT-VALUE}).")
+    private int rounds;
+
+    /** For picocli. */
+    public ConnectionRate() {}
+
+    /**
+     * Measures, and prints a table.
+     *
+     * @param arguments options; {@code --help} lists them
+     */
+    public static void main(String[] arguments) {
+        System.exit(new CommandLine(new ConnectionRate()).execute(arguments));
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        List<Map<Step, Double>> c = new ArrayList<>();
+        List<Map<Step, Double>> java = new ArrayList<>();
+        List<Map<Step, Double>> javaServer = new ArrayList<>();
+        try (ConnectionRateServer ours = ConnectionRateServer.start(new InetSocketAddress(server, port))) {
+            for (int round = 0; round <= rounds; round++) {
+                int theirs = port + 1 + 2 * round;
+                c.add(withCmtime(theirs, () -> runCmtime(theirs)));
+                java.add(withCmtime(theirs + 1, () -> runJava(theirs + 1)));
+                javaServer.add(runCmtime(port));
+                ours.check();
+            }
+        }
+        print(c, java, javaServer);
+        return 0;
+    }
+
+    /** With a server of its own, because cmtime serves one client well, and the next ones not. */
+    private <T> T withCmtime(int at, Callable<T> client) throws Exception {
+        Process cmtime = new ProcessBuilder("cmtime", "-b", server, "-p", Integer.toString(at))
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        try {
+            awaitListening(cmtime, at);
+            return client.call();
+        } finally {
+            cmtime.destroyForcibly()
+                    .onExit()
+                    .orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS)
+                    .join();
+        }
+    }
+
+    private void awaitListening(Process cmtime, int at) throws IOException, InterruptedException {
+        for (int tries = 0; tries < TRIES && cmtime.isAlive(); tries++) {
+            if (ids().anyMatch(line -> line.contains("state LISTEN") && line.contains(server + ":" + at))) {
+                return;
+            }
+            Thread.sleep(Duration.ofMillis(100));
+        }
+        throw new IllegalStateException("cmtime does not listen at " + server + ":" + at);
+    }
+
+    private static Stream<String> ids() throws IOException {
+        Process process = new ProcessBuilder("rdma", "resource", "show", "cm_id").start();
+        return new String(process.getInputStream().readAllBytes(), StandardCharsets.US_ASCII).lines();
+    }
+
+    private Map<Step, Double> runJava(int at) throws InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                ConnectionRateClient client = new ConnectionRateClient(arena, connections)) {
+            return client.run(new InetSocketAddress(source, 0), new InetSocketAddress(server, at));
+        }
+    }
+
+    private Map<Step, Double> runCmtime(int at) throws IOException, InterruptedException {
+        Process client = new ProcessBuilder(
+                        "cmtime",
+                        "-s",
+                        server,
+                        "-b",
+                        source,
+                        "-p",
+                        Integer.toString(at),
+                        "-c",
+                        Integer.toString(connections))
+                .redirectErrorStream(true)
+                .start();
+        try {
+            // It says little enough to fit into the pipe.
+            if (!client.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                throw new IllegalStateException("cmtime did not end in " + LIMIT_SECONDS + " s");
+            }
+            return parse(new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII));
+        } finally {
+            client.destroyForcibly();
+        }
+    }
+
+    /** Microseconds for each connection: the last of four columns. */
+    private static Map<Step, Double> parse(String output) {
+        Map<Step, Double> times = new EnumMap<>(Step.class);
+        for (String line : output.lines().toList()) {
+            for (Step step : Step.values()) {
+                if (line.startsWith(step.title) && line.contains(":")) {
+                    times.put(step, Double.parseDouble(line.strip().replaceAll(".*\\s", "")));
+                }
+            }
+        }
+        if (times.size() < Step.values().length) {
+            throw new IllegalStateException("cmtime says something else: " + output);
+        }
+        return times;
+    }
+
+    private void print(List<Map<Step, Double>> c, List<Map<Step, Double>> java, List<Map<Step, Double>> javaServer) {
+        System.out.printf(
+                "%d connections at once, median of %d rounds, microseconds for each connection%n%n",
+                connections, rounds);
+        System.out.printf(
+                "%-14s %10s %12s %7s   %13s %7s%n", "step", "C to C", "Java to C", "ratio", "C to Java", "ratio");
+        double[] sums = new double[3];
+        for (Step step : Step.values()) {
+            double[] times = {median(c, step), median(java, step), median(javaServer, step)};
+            for (int i = 0; i < sums.length; i++) {
+                sums[i] += times[i];
+            }
+            printLine(step.title, times);
+        }
+        printLine("sum", sums);
+        System.out.printf(
+                Locale.ROOT,
+                "%-14s %10.0f %12.0f %7s   %13.0f%n",
+                "a second",
+                1e6 / sums[0],
+                1e6 / sums[1],
+                "",
+                1e6 / sums[2]);
+    }
+
+    private static void printLine(String title, double[] times) {
+        System.out.printf(
+                Locale.ROOT,
+                "%-14s %10.1f %12.1f %7.2f   %13.1f %7.2f%n",
+                title,
+                times[0],
+                times[1],
+                times[1] / times[0],
+                times[2],
+                times[2] / times[0]);
+    }
+
+    /** Without the first, which warms up. */
+    private static double median(List<Map<Step, Double>> all, Step step) {
+        double[] times = all.stream()
+                .skip(1)
+                .mapToDouble(each -> each.get(step))
+                .sorted()
+                .toArray();
+        return times[times.length / 2];
+    }
+}

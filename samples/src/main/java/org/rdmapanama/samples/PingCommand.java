@@ -1,0 +1,281 @@
+package org.rdmapanama.samples;
+
+import java.io.PrintWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.ConnectionRequest;
+import org.rdmapanama.cm.RdmaServer;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Connects by address and sends data back and forth: rping. */
+@Command(
+        name = "ping",
+        description = {
+            "Connect by address, and have data read by the server and written back.",
+            "Either side may also be rping, whose options these are.",
+        },
+        sortOptions = false,
+        footerHeading = "%nExample:%n",
+        footer = {
+            "  rdma ping -s -P                           on the host with the address 10.77.0.1",
+            "  rdma ping -c -a 10.77.0.1 -C 10 -v -V     on another",
+        })
+final class PingCommand implements Callable<Integer> {
+    private static final String WILDCARD = "0.0.0.0";
+    private static final Duration EVER = Duration.ofDays(36_500);
+    private static final long SECONDS_TO_CLOSE = 5;
+    private static final long MAX_SECONDS = 1_000_000;
+    private static final int MAX_PORT = 65_535;
+
+    /** One of the two. */
+    static final class Role {
+        @Option(
+                names = {"-s", "--server"},
+                required = true,
+                description = "Wait for a client.")
+        private boolean server;
+
+        @Option(
+                names = {"-c", "--client"},
+                required = true,
+                description = "Connect to a server.")
+        boolean client;
+    }
+
+    @ArgGroup(multiplicity = "1")
+    private Role role;
+
+    @Option(
+            names = {"-a", "--address"},
+            paramLabel = "ADDRESS",
+            description = "Address or name: of the server, or, on the server, where to listen (all of its addresses).")
+    private String address;
+
+    @Option(
+            names = {"-p", "--port"},
+            paramLabel = "PORT",
+            defaultValue = "7174",
+            description = "Port of the server, in the connection manager's TCP port space (${DEFAULT-VALUE}).")
+    private int port;
+
+    @Option(
+            names = {"-I", "--source"},
+            paramLabel = "ADDRESS",
+            description = "Client: address of this machine to connect from.")
+    private String source;
+
+    @Option(
+            names = {"-P", "--persistent"},
+            description = "Server: serve any number of clients, at the same time, until interrupted.")
+    private boolean persistent;
+
+    @Option(
+            names = {"-C", "--count"},
+            paramLabel = "N",
+            defaultValue = "0",
+            description = "Client: how many pings; 0 pings until interrupted (${DEFAULT-VALUE}).")
+    private int count;
+
+    @Option(
+            names = {"-S", "--size"},
+            paramLabel = "BYTES",
+            defaultValue = "64",
+            description = "Client: size of the data, " + PingData.MIN_BYTES + " to " + PingData.MAX_BYTES
+                    + " (${DEFAULT-VALUE}). A server takes any; rping as server takes up to its own -S.")
+    private int size;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Show the data.")
+    private boolean verbose;
+
+    @Option(
+            names = {"-V", "--validate"},
+            description = "Check the data.")
+    private boolean validate;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            defaultValue = "30",
+            description = "Give up when the peer stays silent this long; 0 waits for ever (${DEFAULT-VALUE}).")
+    private long timeoutSeconds;
+
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    private PrintWriter out;
+
+    @Override
+    public Integer call() throws InterruptedException {
+        range("--port", port, 1, MAX_PORT);
+        range("--count", count, 0, Integer.MAX_VALUE);
+        range("--size", size, PingData.MIN_BYTES, PingData.MAX_BYTES);
+        range("--timeout", timeoutSeconds, 0, MAX_SECONDS);
+        out = spec.commandLine().getOut();
+        if (role.server) {
+            if (source != null) {
+                throw wrong("--source is for clients; a server listens at --address");
+            }
+            serve();
+        } else {
+            if (address == null) {
+                throw wrong("a client needs the server's address: -a ADDRESS");
+            }
+            if (persistent) {
+                throw wrong("--persistent is for servers");
+            }
+            ping();
+        }
+        return 0;
+    }
+
+    private void range(String option, long value, long min, long max) {
+        if (value < min || value > max) {
+            throw wrong(option + " must be between " + min + " and " + max + ", not " + value);
+        }
+    }
+
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
+    }
+
+    private Duration timeout() {
+        return timeoutSeconds == 0 ? EVER : Duration.ofSeconds(timeoutSeconds);
+    }
+
+    private InetSocketAddress resolve(String host, int portThere) {
+        try {
+            return new InetSocketAddress(InetAddress.getByName(host), portThere);
+        } catch (UnknownHostException e) {
+            throw new Failure("no address of '" + host + "' is known: check the name, or give the address", e);
+        }
+    }
+
+    private void ping() throws InterruptedException {
+        InetSocketAddress remote = resolve(address, port);
+        InetSocketAddress local = source == null ? null : resolve(source, 0);
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                PingLink link = PingLink.connect(arena, local, remote, size, timeout())) {
+            PingClient client = new PingClient(link, validate, printer("ping data: "));
+            long start = System.nanoTime();
+            try {
+                client.ping(count);
+            } finally {
+                report(client, System.nanoTime() - start);
+            }
+        }
+    }
+
+    private void report(PingClient client, long nanos) {
+        long pings = client.latencies().count();
+        if (pings > 0) {
+            out.printf(
+                    Locale.ROOT,
+                    "%d pings of %d bytes in %.2f seconds = %.2f usec/ping%n",
+                    pings,
+                    size,
+                    nanos / 1e9,
+                    nanos / 1e3 / pings);
+            out.println("usec/ping: " + client.latencies());
+            out.flush();
+        }
+    }
+
+    private void serve() throws InterruptedException {
+        InetSocketAddress local = resolve(address == null ? WILDCARD : address, port);
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                RdmaServer server = RdmaServer.listen(arena, local)) {
+            print("  waiting for clients at " + text(server.localAddress()));
+            if (persistent) {
+                serveAll(server);
+            } else {
+                ConnectionRequest request = server.awaitRequest(timeout())
+                        .orElseThrow(() -> new Failure("no client came to " + text(local) + " in " + timeoutSeconds
+                                + " s; start one, or give a longer --timeout"));
+                serve(request);
+            }
+        }
+    }
+
+    /** Each client has a thread of its own. One that fails does not disturb the others. */
+    private void serveAll(RdmaServer server) throws InterruptedException {
+        ExecutorService clients = Executors.newCachedThreadPool(
+                Thread.ofPlatform().daemon().name("client-", 1).factory());
+        try {
+            while (true) {
+                server.awaitRequest(EVER).ifPresent(request -> clients.execute(() -> serveOne(request)));
+            }
+        } finally {
+            clients.shutdownNow();
+            awaitEnd(clients);
+        }
+    }
+
+    /** Also when this thread is interrupted, which is how it ends. */
+    private static void awaitEnd(ExecutorService clients) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            clients.awaitTermination(SECONDS_TO_CLOSE, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            interrupted = true;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void serveOne(ConnectionRequest request) {
+        try {
+            serve(request);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (Failure | VerbsException | IllegalStateException e) {
+            PrintWriter err = spec.commandLine().getErr();
+            err.println(spec.qualifiedName() + ": " + e.getMessage());
+            err.flush();
+        }
+    }
+
+    private void serve(ConnectionRequest request) throws InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                PingLink link = PingLink.accept(arena, request, timeout())) {
+            int pings = new PingServer(link, validate, printer("server ping data: ")).serve();
+            print("  client " + text(link.remoteAddress()) + ": " + pings + " pings");
+        }
+    }
+
+    private Consumer<String> printer(String title) {
+        return verbose ? text -> print(title + text) : null;
+    }
+
+    private void print(String line) {
+        // One call: several clients may print at once.
+        out.print(line + System.lineSeparator());
+        out.flush();
+    }
+
+    private static String text(InetSocketAddress address) {
+        String host = address.getAddress().getHostAddress();
+        return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
+    }
+}

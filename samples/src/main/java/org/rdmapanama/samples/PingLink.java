@@ -1,0 +1,272 @@
+package org.rdmapanama.samples;
+
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.CompletionStatus;
+import org.rdmapanama.Context;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.ConnectionException;
+import org.rdmapanama.cm.ConnectionParameters;
+import org.rdmapanama.cm.ConnectionRequest;
+import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
+
+/**
+ * One side of a ping: a connection, two buffers for data, and a message in each direction. What it does on the wire is
+ * what rping does.
+ *
+ * <p>Threads: the one that owns the arena.
+ */
+final class PingLink implements AutoCloseable {
+    /** How long to wait for the other side when a connection ends; it ends anyway. */
+    private static final Duration GOODBYE = Duration.ofSeconds(3);
+
+    /** How long to sleep at most before looking whether the peer is still there. */
+    private static final Duration LOOK = Duration.ofMillis(50);
+
+    private static final int PAGE = 4096;
+    private static final int QUEUE = 4;
+
+    // Identifiers of work requests, and bits of what has completed.
+    private static final int RECEIVE = 1;
+    private static final int SEND = 2;
+    private static final int RDMA = 4;
+
+    private final VerbsArena arena;
+    private final int size;
+    private final long limitNanos;
+    private final WorkCompletions completions;
+    private final SendWorkRequest rdma;
+
+    private RdmaConnection connection;
+    private MemoryRegion control;
+    private MemoryRegion source;
+    private MemoryRegion sink;
+    private ReceiveWorkRequest receive;
+    private SendWorkRequest send;
+    private PingBuffer arrived;
+    private int completed;
+    private boolean sending;
+
+    private PingLink(VerbsArena arena, int size, Duration timeout) {
+        this.arena = arena;
+        this.size = size;
+        limitNanos = timeout.toNanos();
+        completions = new WorkCompletions(arena, QUEUE);
+        rdma = SendWorkRequest.allocate(arena, 1).id(RDMA).signaled(true);
+    }
+
+    /** Connects to a server, from an address of this machine or, when that is null, from any. */
+    static PingLink connect(
+            VerbsArena arena, InetSocketAddress local, InetSocketAddress remote, int size, Duration timeout)
+            throws InterruptedException {
+        PingLink link = new PingLink(arena, size, timeout);
+        RdmaConnectionOptions options = link.options();
+        if (local != null) {
+            options.localAddress(local);
+        }
+        link.connection = new RdmaClient(arena).connect(remote, options, timeout);
+        return link;
+    }
+
+    /** Accepts a client, with a protection domain of its own. */
+    static PingLink accept(VerbsArena arena, ConnectionRequest request, Duration timeout) throws InterruptedException {
+        PingLink link = new PingLink(arena, PingData.MAX_BYTES, timeout);
+        Context context = request.id().openContext(arena);
+        link.connection = request.accept(link.options().protectionDomain(context.allocateProtectionDomain()), timeout);
+        return link;
+    }
+
+    private RdmaConnectionOptions options() {
+        return new RdmaConnectionOptions()
+                .sendWorkRequests(QUEUE)
+                .receiveWorkRequests(QUEUE)
+                .completionEvents(true)
+                .parameters(new ConnectionParameters().responderResources(1).initiatorDepth(1))
+                .prepare(this::prepare);
+    }
+
+    /** Registers memory and posts the receive that the peer's first message finds. */
+    private void prepare(RdmaConnection made) {
+        ProtectionDomain domain = made.protectionDomain();
+        control = domain.register(arena.allocate(2L * PingBuffer.BYTES, PAGE), AccessFlag.LOCAL_WRITE);
+        source = registerData(domain);
+        sink = registerData(domain);
+        receive = ReceiveWorkRequest.allocate(arena, 1).id(RECEIVE).add(control, 0, PingBuffer.BYTES);
+        send = SendWorkRequest.allocate(arena, 1)
+                .id(SEND)
+                .send()
+                .add(control, PingBuffer.BYTES, PingBuffer.BYTES)
+                .signaled(true);
+        postReceive(made.queuePair());
+    }
+
+    private MemoryRegion registerData(ProtectionDomain domain) {
+        return domain.register(
+                arena.allocate(size, PAGE), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
+    }
+
+    InetSocketAddress remoteAddress() {
+        return connection.remoteAddress();
+    }
+
+    /** What a client sends, or what a server has read. */
+    MemorySegment source() {
+        return source.memory();
+    }
+
+    /** What has come back to a client. */
+    MemorySegment sink() {
+        return sink.memory();
+    }
+
+    /** Tells the server to read the data. */
+    void offerSource() throws InterruptedException {
+        offer(source);
+    }
+
+    /** Tells the server to write the data. */
+    void offerSink() throws InterruptedException {
+        offer(sink);
+    }
+
+    private void offer(MemoryRegion region) throws InterruptedException {
+        finishSend();
+        new PingBuffer(region.address(), region.rkey(), size).write(sent());
+        post(send);
+        sending = true;
+    }
+
+    /** Tells the client to go on: what the message says does not matter. */
+    void goAhead() throws InterruptedException {
+        finishSend();
+        post(send);
+        sending = true;
+    }
+
+    private MemorySegment sent() {
+        return control.memory().asSlice(PingBuffer.BYTES);
+    }
+
+    /** The message is the device's until it is sent. */
+    private void finishSend() throws InterruptedException {
+        if (sending && !await(SEND)) {
+            throw new Failure("the peer is gone");
+        }
+        sending = false;
+    }
+
+    /** Waits for a message; null when the peer has ended the connection instead. */
+    PingBuffer message() throws InterruptedException {
+        return await(RECEIVE) ? arrived : null;
+    }
+
+    /** Reads a buffer of the client. */
+    void read(PingBuffer remote, long length) throws InterruptedException {
+        post(rdma.rdmaRead(remote.address(), remote.rkey()).clear().add(source, 0, length));
+        finishRdma();
+    }
+
+    /** Writes what was read into a buffer of the client. */
+    void write(PingBuffer remote, long length) throws InterruptedException {
+        post(rdma.rdmaWrite(remote.address(), remote.rkey()).clear().add(source, 0, length));
+        finishRdma();
+    }
+
+    private void finishRdma() throws InterruptedException {
+        if (!await(RDMA)) {
+            throw new Failure("the client went away while its memory was used");
+        }
+    }
+
+    private void post(SendWorkRequest request) {
+        if (connection.queuePair().postSend(request) != QueuePair.POSTED) {
+            throw new Failure("the send queue of " + connection.queuePair() + " is full");
+        }
+    }
+
+    private void postReceive(QueuePair queuePair) {
+        if (queuePair.postReceive(receive) != QueuePair.POSTED) {
+            throw new Failure("the receive queue of " + queuePair + " is full");
+        }
+    }
+
+    /** Waits for a work request to complete; false when the connection ended before. */
+    private boolean await(int request) throws InterruptedException {
+        long start = System.nanoTime();
+        while ((completed & request) == 0) {
+            if (poll() || sleep()) {
+                continue;
+            }
+            // What came before the end counts.
+            if (!connection.isConnected() && !poll()) {
+                return false;
+            }
+            if (System.nanoTime() - start > limitNanos) {
+                throw new Failure("nothing came from " + remoteAddress() + " for " + limitNanos / 1_000_000_000L
+                        + " s: the peer is stopped or gone; try again, with a longer --timeout if it is slow");
+            }
+        }
+        completed &= ~request;
+        return true;
+    }
+
+    /** Sleeps until something completes; false when nothing did for a moment. */
+    private boolean sleep() throws InterruptedException {
+        // In this order: what completes after the poll is told again.
+        connection.sendQueue().requestNotification(false);
+        connection.receiveQueue().requestNotification(false);
+        return poll() || connection.completionChannel().await(LOOK) != null;
+    }
+
+    private boolean poll() {
+        return poll(connection.receiveQueue()) || poll(connection.sendQueue());
+    }
+
+    private boolean poll(CompletionQueue queue) {
+        int count = queue.poll(completions);
+        boolean any = false;
+        for (int i = 0; i < count; i++) {
+            // On iWARP the queue pair breaks together with the connection.
+            if (completions.status(i) == CompletionStatus.WR_FLUSH_ERR) {
+                continue;
+            }
+            if (!completions.succeeded(i)) {
+                throw new Failure(completions.describe(i) + "; the peer is gone, or does not let its memory be used");
+            }
+            any = true;
+            completed |= (int) completions.id(i);
+            if (completions.id(i) == RECEIVE) {
+                if (completions.byteLength(i) != PingBuffer.BYTES) {
+                    throw new Failure("a message of " + completions.byteLength(i) + " bytes came from "
+                            + remoteAddress() + ", where ping has " + PingBuffer.BYTES + ": what runs there?");
+                }
+                arrived = PingBuffer.read(control.memory());
+                postReceive(connection.queuePair());
+            }
+        }
+        return any;
+    }
+
+    /** Ends the connection, and closes it. */
+    @Override
+    public void close() {
+        try (RdmaConnection closing = connection) {
+            closing.disconnect(GOODBYE);
+        } catch (ConnectionException e) {
+            // The peer is gone already, or does not answer.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

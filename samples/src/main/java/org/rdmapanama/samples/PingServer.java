@@ -1,0 +1,58 @@
+package org.rdmapanama.samples;
+
+import java.lang.foreign.MemorySegment;
+import java.util.function.Consumer;
+
+/** The server's part of a ping: reads the client's data, and writes it back. */
+final class PingServer {
+    private final PingLink link;
+    private final boolean validate;
+    private final Consumer<String> show;
+    private int pings;
+
+    /** What to do with the text of each ping; null for nothing. */
+    PingServer(PingLink link, boolean validate, Consumer<String> show) {
+        this.link = link;
+        this.validate = validate;
+        this.show = show;
+    }
+
+    /**
+     * Serves until the client ends the connection.
+     *
+     * @return how many pings there were
+     */
+    int serve() throws InterruptedException {
+        for (PingBuffer from = link.message(); from != null; from = link.message()) {
+            int size = from.size();
+            if (size < 1 || size > PingData.MAX_BYTES) {
+                throw new Failure("the client " + link.remoteAddress() + " offers " + Integer.toUnsignedString(size)
+                        + " bytes; ping takes 1 to " + PingData.MAX_BYTES);
+            }
+            link.read(from, size);
+            MemorySegment data = link.source().asSlice(0, size);
+            int wrong = validate ? PingData.firstWrongByte(data, pings) : -1;
+            if (wrong >= 0) {
+                throw new Failure("ping " + pings + " of " + link.remoteAddress() + " is wrong from byte " + wrong);
+            }
+            if (show != null) {
+                show.accept(PingData.text(data));
+            }
+            link.goAhead();
+
+            PingBuffer into = link.message();
+            if (into == null) {
+                throw new Failure("the client went away in the middle of ping " + pings);
+            }
+            // As rping does: up to the zero that ends the text.
+            long length = Math.min(PingData.length(data) + 1L, size);
+            if (Integer.compareUnsigned(into.size(), (int) length) < 0) {
+                throw new Failure("the client " + link.remoteAddress() + " has no room for what it sent");
+            }
+            link.write(into, length);
+            link.goAhead();
+            pings++;
+        }
+        return pings;
+    }
+}

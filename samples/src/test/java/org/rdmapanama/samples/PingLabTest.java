@@ -1,0 +1,148 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ping against itself and against rping, both ways. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class PingLabTest {
+    private static final String FIRST = "10.77.0.1";
+    private static final String SECOND = "10.77.0.2";
+    private static final String PINGS = "7";
+
+    private static Run serve(String port, String... more) throws InterruptedException {
+        List<String> arguments = new ArrayList<>(List.of("ping", "-s", "-a", SECOND, "-p", port, "-v", "-V"));
+        arguments.addAll(List.of(more));
+        Run server = Run.start(arguments.toArray(String[]::new));
+        server.await("waiting for clients");
+        return server;
+    }
+
+    private static Run ping(String port, String size) {
+        return Run.start("ping", "-c", "-a", SECOND, "-I", FIRST, "-p", port, "-C", PINGS, "-S", size, "-v", "-V");
+    }
+
+    private static Program rping(String... arguments) throws Exception {
+        // It says at once what it does, though not to a terminal.
+        List<String> command = new ArrayList<>(List.of("stdbuf", "-oL", "rping"));
+        command.addAll(List.of(arguments));
+        return Program.start(command.toArray(String[]::new));
+    }
+
+    private static Program rpingClient(String port, String size) throws Exception {
+        return rping("-c", "-a", SECOND, "-I", FIRST, "-p", port, "-C", PINGS, "-S", size, "-v", "-V");
+    }
+
+    private static void assertServed(Run server, int clients) throws InterruptedException {
+        assertEquals(clients, count(server.out(), "server ping data: rdma-ping-6: GHIJ"), server::toString);
+        assertEquals(clients, count(server.out(), ": 7 pings"), server::toString);
+    }
+
+    private static void assertPinged(Run client, String size) throws InterruptedException {
+        assertEquals(0, client.join(), client::toString);
+        assertEquals("", client.err(), client::toString);
+        assertEquals(1, count(client.out(), "ping data: rdma-ping-6: GHIJ"), client::toString);
+        assertEquals(1, count(client.out(), "7 pings of " + size + " bytes in "), client::toString);
+    }
+
+    private static void assertPinged(Program client) throws InterruptedException {
+        assertEquals(0, client.join(), client::toString);
+        assertEquals(1, count(client.output(), "ping data: rdma-ping-6: GHIJ"), client::toString);
+        assertTrue(!client.output().contains("mismatch"), client::toString);
+    }
+
+    private static int count(String text, String part) {
+        return text.split(Pattern.quote(part), -1).length - 1;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"64", "26", "65535"})
+    void shouldServeRping(String size) throws Exception {
+        String port = Side.port();
+        Run server = serve(port);
+        try (Program client = rpingClient(port, size)) {
+            assertPinged(client);
+        }
+        assertEquals(0, server.join(), server::toString);
+        assertEquals("", server.err(), server::toString);
+        assertServed(server, 1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"64", "26", "65535"})
+    void shouldPingRping(String size) throws Exception {
+        String port = Side.port();
+        try (Program server = rping("-s", "-a", SECOND, "-p", port, "-S", size, "-v", "-d")) {
+            server.await("rdma_listen");
+            assertPinged(ping(port, size), size);
+            assertEquals(0, server.join(), server::toString);
+            assertEquals(1, count(server.output(), "server ping data: rdma-ping-6: GHIJ"), server::toString);
+        }
+    }
+
+    @Test
+    void shouldPingItself() throws Exception {
+        String port = Side.port();
+        Run server = serve(port);
+        assertPinged(ping(port, "1000"), "1000");
+        assertEquals(0, server.join(), server::toString);
+        assertServed(server, 1);
+    }
+
+    @Test
+    void shouldServeManyClientsUntilInterrupted() throws Exception {
+        String port = Side.port();
+        Run server = serve(port, "-P");
+        List<Program> theirs = new ArrayList<>();
+        try {
+            for (int i = 0; i < 4; i++) {
+                theirs.add(rpingClient(port, "100"));
+            }
+            List<Run> ours = List.of(ping(port, "64"), ping(port, "5000"));
+            for (Program client : theirs) {
+                assertPinged(client);
+            }
+            assertPinged(ours.get(0), "64");
+            assertPinged(ours.get(1), "5000");
+        } finally {
+            for (Program client : theirs) {
+                client.close();
+            }
+        }
+        awaitServed(server, 6);
+        server.interrupt();
+        assertEquals(130, server.join(), server::toString);
+        assertEquals(
+                "rdma ping: interrupted; everything is closed", server.err().strip());
+    }
+
+    private static void awaitServed(Run server, int clients) throws InterruptedException {
+        for (int tries = 0; count(server.out(), ": 7 pings") < clients && tries < 500; tries++) {
+            Thread.sleep(10);
+        }
+        assertServed(server, clients);
+    }
+
+    @Test
+    void shouldPingAPersistentRpingWithManyClients() throws Exception {
+        String port = Side.port();
+        try (Program server = rping("-s", "-P", "-a", SECOND, "-p", port, "-S", "100", "-v", "-d")) {
+            server.await("rdma_listen");
+            List<Run> clients = List.of(ping(port, "100"), ping(port, "100"), ping(port, "100"));
+            for (Run client : clients) {
+                assertPinged(client, "100");
+            }
+            assertEquals(3, count(server.output(), "server ping data: rdma-ping-6: GHIJ"), server::toString);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Copies files from Java to Java and, both ways, between Java and rcopy of rdma-core. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RsocketCopyLabTest {
+    private static final String SERVER = "10.77.0.2";
+    private static final String CLIENT = "10.77.0.1";
+
+    @TempDir
+    private Path folder;
+
+    private Path file(int size) throws Exception {
+        byte[] content = new byte[size];
+        new Random(size).nextBytes(content);
+        return Files.write(folder.resolve("sent file"), content);
+    }
+
+    private Path received() throws Exception {
+        return Files.createDirectories(folder.resolve("received"));
+    }
+
+    private Run serve(String port) throws Exception {
+        Run server = Run.start("rsocket-copy", "--serve", port, received().toString(), "--timeout", "10");
+        server.await("waiting for clients");
+        return server;
+    }
+
+    private static Run copy(Path file, String port, String... more) {
+        String[] arguments = Stream.concat(
+                        Stream.of("rsocket-copy", file.toString(), SERVER + ":" + port, "--bind", CLIENT),
+                        Stream.of(more))
+                .toArray(String[]::new);
+        return Run.start(arguments);
+    }
+
+    private static void end(Run server) throws Exception {
+        server.interrupt();
+        assertEquals(130, server.join(), server::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 4 << 20})
+    void shouldCopy(int size) throws Exception {
+        String port = Side.port();
+        Run server = serve(port);
+        Path file = file(size);
+        Run client = copy(file, port, "--name", "elsewhere/received file");
+        assertEquals(0, client.join(), client::toString);
+        assertTrue(client.err().contains("100%"), client::toString);
+        assertEquals(-1, Files.mismatch(file, received().resolve("received file")));
+
+        // Again, over what is there; to a folder that the server does not have, which does not matter.
+        Run again = copy(file, port, "--name", "/../received file");
+        assertEquals(0, again.join(), again::toString);
+        end(server);
+        try (Stream<Path> all = Files.list(received())) {
+            assertEquals(1, all.count());
+        }
+    }
+
+    @Test
+    void shouldReceiveFromRcopy() throws Exception {
+        String port = Side.port();
+        Run server = serve(port);
+        Path file = file(1_234_567);
+        try (Program rcopy = Program.start("rcopy", file.toString(), SERVER + ":/anywhere/by rcopy", "-p", port)) {
+            assertEquals(0, rcopy.join(), rcopy::toString);
+            assertTrue(rcopy.output().contains("1234567 bytes in"), rcopy::toString);
+        }
+        assertEquals(-1, Files.mismatch(file, received().resolve("by rcopy")));
+        end(server);
+    }
+
+    @Test
+    void shouldCopyToRcopy() throws Exception {
+        String port = Side.port();
+        Path file = file(1_234_567);
+        Path target = received().resolve("to rcopy");
+        try (Program rcopy = Program.start("rcopy", "-p", port)) {
+            // It says nothing before there is a client.
+            Run client = copy(file, port, "--name", target.toString());
+            for (int tries = 0; client.join() == 1 && tries < 50; tries++) {
+                assertTrue(client.err().contains("start the server there first"), client::toString);
+                Thread.sleep(100);
+                client = copy(file, port, "--name", target.toString());
+            }
+            assertEquals(0, client.join(), () -> rcopy.toString());
+            assertEquals(-1, Files.mismatch(file, target));
+
+            Run refused =
+                    copy(file, port, "--name", folder.resolve("no/such/folder").toString());
+            assertEquals(1, refused.join(), refused::toString);
+            assertTrue(refused.err().contains("no such folder"), refused::toString);
+        }
+    }
+
+    @Test
+    void shouldSayWhyItFails() throws Exception {
+        Run nobody = copy(file(1), Side.port());
+        assertEquals(1, nobody.join(), nobody::toString);
+        assertTrue(nobody.err().contains("start the server there first"), nobody::toString);
+        Run nothing = copy(folder.resolve("nothing"), Side.port());
+        assertEquals(1, nothing.join(), nothing::toString);
+        assertTrue(nothing.err().contains("no such file"), nothing::toString);
+
+        String port = Side.port();
+        Run server = serve(port);
+        Run second = Run.start("rsocket-copy", "--serve", port, received().toString());
+        assertEquals(1, second.join(), second::toString);
+        assertTrue(second.err().contains("cannot listen"), second::toString);
+
+        // What is not complete does not stay.
+        Run client = copy(file(32 << 20), port);
+        for (int tries = 0; tries < 1000; tries++) {
+            try (Stream<Path> all = Files.list(received())) {
+                if (all.findAny().isPresent()) {
+                    break;
+                }
+            }
+            Thread.sleep(10);
+        }
+        client.interrupt();
+        assertEquals(130, client.join(), client::toString);
+        server.await("a client failed");
+        try (Stream<Path> all = Files.list(received())) {
+            assertEquals(0, all.count());
+        }
+        end(server);
+    }
+}
