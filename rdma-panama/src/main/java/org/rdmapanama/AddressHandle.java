@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * An address handle, {@code struct ibv_ah}: where a datagram goes.
@@ -11,6 +12,8 @@ import org.rdmapanama.ffm.verbs.ibv_ah_attr;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class AddressHandle extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_destroy_ah", ProviderContext::destroyAddressHandle);
+
     /** In front of every received datagram this many bytes are kept for the global routing header. */
     public static final int GRH_BYTES = 40;
 
@@ -56,6 +59,7 @@ public final class AddressHandle extends ContextObject {
             String verb, ProtectionDomain protectionDomain, AddressVector path, LongSupplier nativeCreate) {
         return protectionDomain.context.create(
                 verb,
+                ENDING,
                 path.toString(),
                 errno -> errno == Errno.ETIMEDOUT.number
                         ? "no host answers at " + path.destination() + ": check the address and the route to it"
@@ -110,13 +114,8 @@ public final class AddressHandle extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.destroyAddressHandle(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_ah";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -10,6 +10,9 @@ import java.util.stream.Stream;
  * it there or to clear them of its completions: no batch may be open on them then.
  */
 final class ClearedQueues {
+    /** Of what reports to none. */
+    static final ClearedQueues NONE = new ClearedQueues(new CompletionQueue[0]);
+
     private final CompletionQueue[] queues;
 
     /** Which of them are held for closing. Guarded by the arena's lock. */

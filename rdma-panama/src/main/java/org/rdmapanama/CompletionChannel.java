@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.time.Duration;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A completion channel, {@code struct ibv_comp_channel}: where completion queues tell that something completed, for
@@ -13,6 +14,8 @@ import org.rdmapanama.ffm.verbs.ibv_comp_channel;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class CompletionChannel extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_destroy_comp_channel", ProviderContext::destroyCompletionChannel);
+
     private final int fileDescriptor;
 
     CompletionChannel(Context context, long address) {
@@ -89,13 +92,8 @@ public final class CompletionChannel extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.destroyCompletionChannel(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_comp_channel";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

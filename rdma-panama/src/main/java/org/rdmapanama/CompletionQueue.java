@@ -9,6 +9,7 @@ import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_moderate_cq;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A completion queue, {@code struct ibv_cq}: where work requests report how they ended.
@@ -29,6 +30,8 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * {@link WorkCompletions} of its own; each completion goes to one of them.
  */
 public sealed class CompletionQueue extends ContextObject permits ExtendedCompletionQueue {
+    static final Ending ENDING = new Ending("ibv_destroy_cq", ProviderContext::destroyCompletionQueue);
+
     /** Of the two numbers that moderation takes. */
     private static final int MAX_16_BITS = 0xffff;
 
@@ -53,6 +56,7 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
         }
         return context.create(
                 "ibv_create_cq",
+                ENDING,
                 entries + " entries, completion vector " + completionVector,
                 errno -> cureOfCreate(context, errno),
                 () -> {
@@ -312,13 +316,8 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     void endClosing() {}
 
     @Override
-    int destroy() {
-        return provider.destroyCompletionQueue(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_cq";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -48,6 +48,9 @@ public final class Context extends VerbsObject {
     static final String IMPORT_CAPABILITY =
             "a driver that imports objects, such as mlx5; there is no capability for it";
 
+    /** Drivers that take the memory of a queue away before they ask the kernel to end it: twice, it is somebody else's. */
+    private static final Set<String> UNMAP_FIRST = Set.of("siw", "ocrdma");
+
     private static final int MAX_VLAN = 0xfff;
 
     private final ProviderContext provider;
@@ -141,11 +144,8 @@ public final class Context extends VerbsObject {
         try {
             arena.requireNoContextAt(nativeAddress);
             String name = NativeProvider.deviceNameOf(nativeAddress);
-            Context context = open(arena, DeviceList.query().byName(name), () -> NativeProvider.at(nativeAddress));
-            if (ownership == Ownership.BORROWED) {
-                context.borrow();
-            }
-            return context;
+            Device device = DeviceList.query().byName(name);
+            return open(arena, device, ownership, () -> NativeProvider.at(nativeAddress));
         } finally {
             arena.lock().unlock();
         }
@@ -269,16 +269,35 @@ public final class Context extends VerbsObject {
     }
 
     static Context open(VerbsArena arena, Device device, Supplier<ProviderContext> opener) {
+        return open(arena, device, Ownership.OWNED, opener);
+    }
+
+    private static Context open(
+            VerbsArena arena, Device device, Ownership ownership, Supplier<ProviderContext> opener) {
         arena.lock().lock();
         try {
             arena.checkOpen();
-            Context context = new Context(arena, opener.get(), device);
-            arena.add(context);
-            return context;
+            return adopted(arena, opener.get(), device, ownership);
         } catch (ProviderException e) {
             throw new VerbsException(e.verb(), e.errno(), "device " + device.name(), e.getMessage());
         } finally {
             arena.lock().unlock();
+        }
+    }
+
+    private static Context adopted(VerbsArena arena, ProviderContext provider, Device device, Ownership ownership) {
+        try {
+            Context context = new Context(arena, provider, device);
+            if (ownership == Ownership.BORROWED) {
+                context.borrow();
+            }
+            arena.add(context);
+            return context;
+        } catch (Throwable e) {
+            if (ownership == Ownership.OWNED) {
+                provider.close();
+            }
+            throw e;
         }
     }
 
@@ -761,7 +780,12 @@ public final class Context extends VerbsObject {
      */
     public ProtectionDomain allocateProtectionDomain() {
         return create(
-                "ibv_alloc_pd", "", null, provider::allocateProtectionDomain, pd -> new ProtectionDomain(this, pd));
+                "ibv_alloc_pd",
+                ProtectionDomain.ENDING,
+                "",
+                null,
+                provider::allocateProtectionDomain,
+                pd -> new ProtectionDomain(this, pd));
     }
 
     /**
@@ -825,6 +849,7 @@ public final class Context extends VerbsObject {
     public CompletionChannel createCompletionChannel() {
         return create(
                 "ibv_create_comp_channel",
+                CompletionChannel.ENDING,
                 "",
                 null,
                 provider::createCompletionChannel,
@@ -940,19 +965,26 @@ public final class Context extends VerbsObject {
     }
 
     /** Makes an object of this context: a failed verb throws, and the object is found in events by its address. */
-    <T extends VerbsObject> T create(
-            String verb, String arguments, Cures cures, LongSupplier nativeCreate, LongMapper<T> wrapper) {
-        return create(verb, arguments, cures, null, nativeCreate, wrapper);
+    <T extends ContextObject> T create(
+            String verb,
+            Ending ending,
+            String arguments,
+            Cures cures,
+            LongSupplier nativeCreate,
+            LongMapper<T> wrapper) {
+        return create(verb, ending, arguments, cures, null, nativeCreate, wrapper);
     }
 
     /**
      * Makes an object of this context.
      *
+     * @param ending how the native object ends when there will be no object for it
      * @param capability where to see whether a device has this verb, or null when every device has it
      * @throws UnsupportedVerbException when the device does not have it
      */
-    <T extends VerbsObject> T create(
+    <T extends ContextObject> T create(
             String verb,
+            Ending ending,
             String arguments,
             Cures cures,
             String capability,
@@ -965,7 +997,7 @@ public final class Context extends VerbsObject {
             if (result < 0) {
                 throw failure(verb, (int) -result, arguments, cures, capability);
             }
-            return adopt(wrapper.apply(result));
+            return adopted(ending, result, wrapper);
         } finally {
             arena.lock().unlock();
         }
@@ -988,15 +1020,37 @@ public final class Context extends VerbsObject {
             if (ownership == Ownership.BORROWED) {
                 object.borrow();
             }
-            return adopt(object);
+            adopt(object);
+            return object;
         } finally {
             arena.lock().unlock();
         }
     }
 
-    private <T extends VerbsObject> T adopt(T object) {
-        objects.put(object.address, object);
-        return object;
+    /** What is native and has no object would never end. */
+    private <T extends ContextObject> T adopted(Ending ending, long address, LongMapper<T> wrapper) {
+        try {
+            T object = wrapper.apply(address);
+            assert object.ending().equals(ending) : object;
+            adopt(object);
+            return object;
+        } catch (Throwable e) {
+            int result = ending.call().end(provider, address);
+            if (result < 0) {
+                e.addSuppressed(new VerbsException(ending.verb(), -result, toString(), null));
+            }
+            throw e;
+        }
+    }
+
+    private void adopt(VerbsObject object) {
+        try {
+            object.join();
+            objects.put(object.address, object);
+        } catch (Throwable e) {
+            object.leave();
+            throw e;
+        }
     }
 
     /**
@@ -1065,18 +1119,17 @@ public final class Context extends VerbsObject {
     }
 
     @Override
-    VerbsException closeTree(VerbsException earlier) {
-        VerbsException failure = earlier;
+    void closeTree(Closing closing) {
         if (isOpen()) {
             // Nobody else may poll while this drains: completions would be lost.
             objects.values().forEach(VerbsObject::shut);
             QueuePairDrain.drain(this);
-            // All of one kind before the next: the tree alone would end a queue before the regions of its neighbours.
-            for (VerbsObject object : inClosingOrder(objects.values())) {
-                failure = object.closeTree(failure);
-            }
         }
-        return super.closeTree(failure);
+        // All of one kind before the next: the tree alone would end a queue before the regions of its neighbours.
+        for (VerbsObject object : inClosingOrder(objects.values())) {
+            object.closeTree(closing);
+        }
+        super.closeTree(closing);
     }
 
     @Override
@@ -1094,7 +1147,7 @@ public final class Context extends VerbsObject {
         return objects.values().stream()
                 .filter(QueuePair.class::isInstance)
                 .map(QueuePair.class::cast)
-                .filter(queuePair -> !queuePair.isBorrowed())
+                .filter(queuePair -> !queuePair.isBorrowed() && !queuePair.isRefused())
                 .toList();
     }
 
@@ -1104,8 +1157,20 @@ public final class Context extends VerbsObject {
     }
 
     @Override
-    void closed(boolean destroyed) {
+    boolean endsWithWhatIsLeft() {
+        return true;
+    }
+
+    @Override
+    void ended() {
+        objects.values().forEach(VerbsObject::lose);
+        objects.clear();
         arena.remove(this);
+    }
+
+    /** Whether the driver's verbs that end something can be called again when they failed. */
+    boolean endsAgain() {
+        return !UNMAP_FIRST.contains(driverName());
     }
 
     @Override

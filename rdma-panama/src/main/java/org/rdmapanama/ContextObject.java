@@ -7,10 +7,18 @@ abstract class ContextObject extends VerbsObject {
     final Context context;
     final ProviderContext provider;
 
+    /** What this reports to. */
+    final ClearedQueues clearedQueues;
+
     ContextObject(Context context, long address, VerbsObject... parents) {
+        this(context, address, ClearedQueues.NONE, parents);
+    }
+
+    ContextObject(Context context, long address, ClearedQueues clearedQueues, VerbsObject... parents) {
         super(context.arena, address, parents);
         this.context = context;
         this.provider = context.provider();
+        this.clearedQueues = clearedQueues;
     }
 
     /**
@@ -22,9 +30,44 @@ abstract class ContextObject extends VerbsObject {
         return context;
     }
 
+    /** How the native object ends. */
+    abstract Ending ending();
+
     @Override
-    void closed(boolean destroyed) {
+    int destroy() {
+        return ending().call().end(provider, address);
+    }
+
+    @Override
+    final String destroyVerb() {
+        return ending().verb();
+    }
+
+    @Override
+    void prepareToClose() {
+        super.prepareToClose();
+        clearedQueues.prepareToClose();
+    }
+
+    @Override
+    void stayOpen() {
+        super.stayOpen();
+        clearedQueues.release();
+    }
+
+    @Override
+    void tried() {
+        clearedQueues.release();
+    }
+
+    @Override
+    void ended() {
         context.forget(this);
+    }
+
+    @Override
+    boolean canTryAgain() {
+        return context.endsAgain();
     }
 
     final void requireSameContext(ContextObject other) {

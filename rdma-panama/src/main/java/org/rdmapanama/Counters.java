@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_counter_attach_attr;
 import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * Counters of packets and bytes, {@code struct ibv_counters}: a row of numbers, to whose places something is attached
@@ -26,6 +27,8 @@ import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class Counters extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_destroy_counters", ProviderContext::destroyCounters);
+
     private static final String CAPABILITY =
             "a driver with counters, such as mlx5: no DeviceCapability tells of them, only this call";
 
@@ -41,6 +44,7 @@ public final class Counters extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_counters_init_attr.layout());
             return context.create(
                     "ibv_create_counters",
+                    ENDING,
                     "",
                     null,
                     CAPABILITY,
@@ -171,13 +175,8 @@ public final class Counters extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.destroyCounters(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_counters";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

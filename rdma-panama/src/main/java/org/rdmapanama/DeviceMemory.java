@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * Memory inside the device, {@code struct ibv_dm}: small, and reached by the device without crossing the bus; see
@@ -16,6 +17,13 @@ import org.rdmapanama.ffm.verbs.ibv_dm;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class DeviceMemory extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_free_dm", ProviderContext::freeDeviceMemory);
+
+    private static final Ending UNIMPORT = new Ending("ibv_unimport_dm", (provider, address) -> {
+        provider.unimportDeviceMemory(address);
+        return 0;
+    });
+
     private static final int MAX_LOG_ALIGNMENT = 63;
 
     /** What the devices of mlx5 can copy. */
@@ -44,6 +52,7 @@ public final class DeviceMemory extends ContextObject {
             ibv_alloc_dm_attr.log_align_req(attributes, logAlignment);
             return context.create(
                     "ibv_alloc_dm",
+                    ENDING,
                     byteSize + " bytes, aligned to 2 to the power of " + logAlignment,
                     errno -> "DeviceAttributes.maxDeviceMemory tells how much the device has in all",
                     "DeviceAttributes.maxDeviceMemory, which is 0 without device memory",
@@ -56,6 +65,7 @@ public final class DeviceMemory extends ContextObject {
         checkSize(byteSize);
         return context.create(
                 "ibv_import_dm",
+                UNIMPORT,
                 "handle " + handle,
                 null,
                 Context.IMPORT_CAPABILITY,
@@ -200,17 +210,8 @@ public final class DeviceMemory extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        if (imported) {
-            provider.unimportDeviceMemory(address);
-            return 0;
-        }
-        return provider.freeDeviceMemory(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return imported ? "ibv_unimport_dm" : "ibv_free_dm";
+    Ending ending() {
+        return imported ? UNIMPORT : ENDING;
     }
 
     /** After the regions made of it. */

@@ -104,6 +104,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
             options.write(attributes);
             return context.create(
                     "ibv_create_cq_ex",
+                    ENDING,
                     options.toString(),
                     errno -> cureOfCreate(context, errno),
                     options.capability(),

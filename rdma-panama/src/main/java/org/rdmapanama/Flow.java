@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A rule of flow steering that is in force, {@code struct ibv_flow}: packets that match it go to its queue pair.
@@ -13,6 +14,8 @@ import java.util.Objects;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class Flow extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_destroy_flow", ProviderContext::destroyFlow);
+
     static final String CAPABILITY = "DeviceCapability.MANAGED_FLOW_STEERING in DeviceAttributes.capabilities";
 
     private final QueuePair queuePair;
@@ -44,6 +47,7 @@ public final class Flow extends ContextObject {
             attributes.copyFrom(MemorySegment.ofArray(encoded));
             return queuePair.context.create(
                     "ibv_create_flow",
+                    ENDING,
                     rule + " to " + queuePair,
                     Flow::cureOfCreate,
                     CAPABILITY,
@@ -94,13 +98,8 @@ public final class Flow extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.destroyFlow(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_flow";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.provider.ProviderContext;
+
 /**
  * Encrypting or decrypting packets of IPsec, {@code struct ibv_flow_action}: done to those packets that a
  * {@link FlowRule} with {@link FlowSpecification.Apply} of it matches.
@@ -7,6 +9,8 @@ package org.rdmapanama;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class FlowActionEsp extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_destroy_flow_action", ProviderContext::destroyFlowAction);
+
     private static final String CAPABILITY =
             "a driver with IPsec, such as mlx5 on some devices and kernels: no DeviceCapability tells, only this call";
 
@@ -18,6 +22,7 @@ public final class FlowActionEsp extends ContextObject {
         try (FlowActionEspOptions.Encoded encoded = options.encode()) {
             return context.create(
                     "ibv_create_flow_action_esp",
+                    ENDING,
                     options.toString(),
                     null,
                     CAPABILITY,
@@ -71,13 +76,8 @@ public final class FlowActionEsp extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.destroyFlowAction(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_flow_action";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.ffm.verbs.ibv_mr;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * Registered memory, {@code struct ibv_mr}: what the device may use under a local and a remote key.
@@ -32,6 +33,13 @@ import org.rdmapanama.ffm.verbs.ibv_mr;
  * <p>Threads: as its {@link VerbsArena} says. The keys and the address may be read by any thread.
  */
 public final class MemoryRegion extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_dereg_mr", ProviderContext::deregisterMemory);
+
+    static final Ending UNIMPORT = new Ending("ibv_unimport_mr", (provider, address) -> {
+        provider.unimportMemoryRegion(address);
+        return 0;
+    });
+
     /** What is registered. */
     private enum Kind {
         MEMORY,
@@ -445,38 +453,36 @@ public final class MemoryRegion extends ContextObject {
 
     @Override
     int destroy() {
-        if (now.kind == Kind.IMPORTED) {
-            provider.unimportMemoryRegion(address);
-            return 0;
-        }
-        int result = provider.deregisterMemory(address);
+        int result = super.destroy();
         // A window that is bound keeps its region. Which ones are, only the device knows: windows that were bound once
         // and are no longer survive.
         if (result < 0 && !windows.isEmpty()) {
             MemoryWindow.closeAll(windows);
-            result = provider.deregisterMemory(address);
+            result = super.destroy();
         }
         return result;
     }
 
     @Override
-    void closed(boolean destroyed) {
-        super.closed(destroyed);
+    void ended() {
+        super.ended();
         MemoryWindow.forget(windows, this);
-        if (!destroyed) {
-            if (now.memory != null) {
-                arena.leak(now.memory);
-            } else if (now.kind == Kind.IMPLICIT) {
-                arena.leak();
-            }
-            alsoKept.forEach(arena::leak);
-            Log.LOGGER.error("{} could not be deregistered; memory that it gives access to will never be freed", this);
-        }
     }
 
     @Override
-    String destroyVerb() {
-        return now.kind == Kind.IMPORTED ? "ibv_unimport_mr" : "ibv_dereg_mr";
+    void lost() {
+        if (now.memory != null) {
+            arena.leak(now.memory);
+        } else if (now.kind == Kind.IMPLICIT) {
+            arena.leak();
+        }
+        alsoKept.forEach(arena::leak);
+        Log.LOGGER.error("{} could not be deregistered; memory that it gives access to will never be freed", this);
+    }
+
+    @Override
+    Ending ending() {
+        return now.kind == Kind.IMPORTED ? UNIMPORT : ENDING;
     }
 
     @Override

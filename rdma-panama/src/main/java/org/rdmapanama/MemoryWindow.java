@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.ffm.verbs.ibv_mw;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A memory window, {@code struct ibv_mw}: a remote key of its own for a part of a region, which is given and taken away
@@ -31,6 +32,8 @@ import org.rdmapanama.ffm.verbs.ibv_mw;
  * <p>Threads: as its {@link VerbsArena} says. The key may be read by any thread.
  */
 public final class MemoryWindow extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_dealloc_mw", ProviderContext::deallocateMemoryWindow);
+
     final ProtectionDomain protectionDomain;
     private final MemoryWindowType type;
     private final MemorySegment struct;
@@ -59,6 +62,7 @@ public final class MemoryWindow extends ContextObject {
         int code = type.code();
         return protectionDomain.context.create(
                 "ibv_alloc_mw",
+                ENDING,
                 type.toString(),
                 null,
                 "DeviceCapability.MEM_WINDOW, MEM_WINDOW_TYPE_2A or MEM_WINDOW_TYPE_2B in"
@@ -237,9 +241,10 @@ public final class MemoryWindow extends ContextObject {
     /** Closes windows, with the arena's lock held, before what they are bound to goes. */
     static void closeAll(Set<MemoryWindow> windows) {
         for (MemoryWindow window : List.copyOf(windows)) {
-            VerbsException failure = window.closeTree(null);
-            if (failure != null) {
-                Log.LOGGER.error("{} could not be closed: {}", window, failure.getMessage());
+            Closing closing = new Closing();
+            window.closeTree(closing);
+            if (closing.failure() != null) {
+                Log.LOGGER.error("{}", closing.failure().getMessage());
             }
         }
     }
@@ -255,20 +260,15 @@ public final class MemoryWindow extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.deallocateMemoryWindow(address);
-    }
-
-    @Override
-    void closed(boolean destroyed) {
-        super.closed(destroyed);
+    void ended() {
+        super.ended();
         regions.forEach(region -> region.windows.remove(this));
         queuePairs.forEach(queuePair -> queuePair.windows.remove(this));
     }
 
     @Override
-    String destroyVerb() {
-        return "ibv_dealloc_mw";
+    Ending ending() {
+        return ENDING;
     }
 
     /** Before queue pairs: there are drivers where a window of type 2 refers to the one that it was bound through. */

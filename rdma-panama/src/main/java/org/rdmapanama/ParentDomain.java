@@ -48,6 +48,7 @@ public final class ParentDomain extends ProtectionDomain {
             }
             return protectionDomain.context.create(
                     "ibv_alloc_parent_domain",
+                    ENDING,
                     protectionDomain + ", " + options,
                     null,
                     CAPABILITY,
@@ -101,8 +102,8 @@ public final class ParentDomain extends ProtectionDomain {
     }
 
     @Override
-    void closed(boolean destroyed) {
-        super.closed(destroyed);
+    void ended() {
+        super.ended();
         if (upcalls != null) {
             upcalls.leakWhatIsInUse(toString());
         }

@@ -11,6 +11,7 @@ import java.util.function.Supplier;
 import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A protection domain, {@code struct ibv_pd}: only memory regions and queue pairs of the same one go together.
@@ -18,6 +19,13 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public sealed class ProtectionDomain extends ContextObject permits ParentDomain {
+    static final Ending ENDING = new Ending("ibv_dealloc_pd", ProviderContext::deallocateProtectionDomain);
+
+    private static final Ending UNIMPORT = new Ending("ibv_unimport_pd", (provider, address) -> {
+        provider.unimportProtectionDomain(address);
+        return 0;
+    });
+
     /** {@code SIZE_MAX}: as much as there are addresses. */
     private static final long SIZE_MAX = -1;
 
@@ -58,6 +66,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     static ProtectionDomain importFrom(Context context, int handle) {
         return context.create(
                 "ibv_import_pd",
+                UNIMPORT,
                 "handle " + handle,
                 null,
                 Context.IMPORT_CAPABILITY,
@@ -163,6 +172,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 false,
                 () -> context.create(
                         verb,
+                        MemoryRegion.ENDING,
                         arguments,
                         errno -> RegistrableMemory.cure(errno, memory, flags),
                         RegistrableMemory.capability(flags),
@@ -224,6 +234,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 true,
                 () -> context.create(
                         "ibv_reg_mr",
+                        MemoryRegion.ENDING,
                         "all memory, access " + flags,
                         null,
                         RegistrableMemory.capability(flags),
@@ -271,6 +282,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         long pd = this.address;
         return context.create(
                 "ibv_reg_dmabuf_mr",
+                MemoryRegion.ENDING,
                 length + " bytes at offset " + offset + " of descriptor " + fileDescriptor + ", access " + flags,
                 errno -> errno == Errno.EBADF.number ? "the descriptor is no dma-buf" : null,
                 "a driver with ibv_reg_dmabuf_mr, for which there is no capability",
@@ -295,6 +307,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     public MemoryRegion allocateNullRegion() {
         return context.create(
                 "ibv_alloc_null_mr",
+                MemoryRegion.ENDING,
                 "",
                 null,
                 "a driver with ibv_alloc_null_mr, for which there is no capability",
@@ -334,6 +347,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         RegistrableMemory.checkAccess(flags);
         return context.create(
                 "ibv_reg_dm_mr",
+                MemoryRegion.ENDING,
                 length + " bytes at offset " + offset + " of " + memory + ", access " + flags,
                 null,
                 "DeviceAttributes.maxDeviceMemory, which is 0 without device memory",
@@ -367,6 +381,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         long pd = this.address;
         return context.create(
                 "ibv_import_mr",
+                MemoryRegion.UNIMPORT,
                 "handle " + handle,
                 null,
                 Context.IMPORT_CAPABILITY,
@@ -609,17 +624,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     @Override
-    int destroy() {
-        if (imported) {
-            provider.unimportProtectionDomain(address);
-            return 0;
-        }
-        return provider.deallocateProtectionDomain(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return imported ? "ibv_unimport_pd" : "ibv_dealloc_pd";
+    Ending ending() {
+        return imported ? UNIMPORT : ENDING;
     }
 
     @Override

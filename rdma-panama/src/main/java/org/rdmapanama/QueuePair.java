@@ -19,6 +19,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A queue pair, {@code struct ibv_qp}: a send queue and a receive queue to which work requests are posted.
@@ -35,6 +36,8 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * orders what they post.
  */
 public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
+    static final Ending ENDING = new Ending("ibv_destroy_qp", ProviderContext::destroyQueuePair);
+
     /** What posting returns when all was posted. */
     public static final int POSTED = 0;
 
@@ -55,7 +58,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     private final QueuePairType type;
     private final CompletionQueue sendQueue;
     private final CompletionQueue receiveQueue;
-    private final ClearedQueues clearedQueues;
     private final SharedReceiveQueue sharedReceiveQueue;
     private final QueuePairCapabilities capabilities;
     private final int maxTsoHeader;
@@ -80,12 +82,15 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             QueuePairOptions options,
             long address,
             QueuePairCapabilities granted) {
-        super(context, address, parents(context, protectionDomain, options));
+        super(
+                context,
+                address,
+                ClearedQueues.of(options.sendQueue(), options.receiveQueue()),
+                parents(context, protectionDomain, options));
         this.protectionDomain = protectionDomain;
         type = options.type();
         sendQueue = options.sendQueue();
         receiveQueue = options.receiveQueue();
-        clearedQueues = ClearedQueues.of(sendQueue, receiveQueue);
         sharedReceiveQueue = options.sharedReceiveQueue();
         capabilities = granted;
         maxTsoHeader = options.maxTsoHeader();
@@ -135,6 +140,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             options.write(attributes, protectionDomain.address, temporary);
             return context.create(
                     verb,
+                    ENDING,
                     options.toString(),
                     errno -> cureOfCreate(context, errno),
                     options.capability(),
@@ -293,6 +299,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             ibv_qp_open_attr.qp_type(attributes, options.type().code());
             return context.create(
                     "ibv_open_qp",
+                    ENDING,
                     "number " + number,
                     null,
                     options.type().capability(),
@@ -980,8 +987,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *
      * @param group a GID for which {@link Gid#isMulticast} is true
      * @param lid the group's LID on InfiniBand, 16 bits; 0 on RoCE
-     * @throws IllegalArgumentException when this is no datagram queue pair, the GID is of no group, or the LID has more
-     *     than 16 bits
+     * @throws IllegalArgumentException when this is no datagram queue pair, the GID is of no group, the LID has more
+     *     than 16 bits, or this is attached to the group by another LID
      * @throws VerbsException when the verb fails, for example because the device can attach no more
      * @throws UnsupportedVerbException when the device has no multicast
      * @throws IllegalStateException when this is closed
@@ -1032,6 +1039,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         arena.lock().lock();
         try {
             checkOpen();
+            if (attach) {
+                requireOneLid(group);
+            }
             int result = callMulticast(group, attach);
             if (result < 0) {
                 throw context.failure(
@@ -1050,6 +1060,19 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             }
         } finally {
             arena.lock().unlock();
+        }
+    }
+
+    /**
+     * A group has one LID. Soft-RoCE looks at the GID alone: by a second LID it attaches nothing, so that detaching from
+     * it fails, and the kernel, which counted both, never destroys the queue pair.
+     */
+    private void requireOneLid(Group group) {
+        for (Group attached : groups) {
+            if (attached.gid.equals(group.gid) && attached.lid != group.lid) {
+                throw new IllegalArgumentException(this + " is attached to group " + group.gid + " by LID "
+                        + attached.lid + ", not " + group.lid + ": detach it first");
+            }
         }
     }
 
@@ -1309,25 +1332,12 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
         // Soft-RoCE's windows of type 2 keep a pointer to the queue pair, which it frees all the same after a while.
         MemoryWindow.closeAll(windows);
-        return provider.destroyQueuePair(address);
+        return super.destroy();
     }
 
     @Override
-    void prepareToClose() {
-        super.prepareToClose();
-        clearedQueues.prepareToClose();
-    }
-
-    @Override
-    void stayOpen() {
-        super.stayOpen();
-        clearedQueues.release();
-    }
-
-    @Override
-    void closed(boolean destroyed) {
-        super.closed(destroyed);
-        clearedQueues.release();
+    void ended() {
+        super.ended();
         MemoryWindow.forget(windows, this);
         if (isBorrowed()) {
             // Who owns it could not destroy it while it is attached.
@@ -1336,8 +1346,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     @Override
-    String destroyVerb() {
-        return "ibv_destroy_qp";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table_init_attr;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A table of work queues, {@code struct ibv_rwq_ind_table}: a queue pair spreads what it receives among them, by a
@@ -20,6 +21,8 @@ import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table_init_attr;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class ReceiveIndirectionTable extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_destroy_rwq_ind_table", ProviderContext::destroyIndirectionTable);
+
     private final List<WorkQueue> workQueues;
     private final int number;
 
@@ -61,6 +64,7 @@ public final class ReceiveIndirectionTable extends ContextObject {
             ibv_rwq_ind_table_init_attr.ind_tbl(attributes, list);
             return context.create(
                     "ibv_create_rwq_ind_table",
+                    ENDING,
                     queues.size() + " work queues",
                     null,
                     "DeviceAttributes.rssCapabilities",
@@ -114,13 +118,8 @@ public final class ReceiveIndirectionTable extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.destroyIndirectionTable(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_rwq_ind_table";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

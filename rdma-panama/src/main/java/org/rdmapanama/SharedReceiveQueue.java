@@ -12,6 +12,7 @@ import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_tm_caps;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A shared receive queue, {@code struct ibv_srq}: receives for any number of queue pairs, each of which takes the next
@@ -33,13 +34,14 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may post.
  */
 public final class SharedReceiveQueue extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_destroy_srq", ProviderContext::destroySharedReceiveQueue);
+
     private static final String TAG_MATCHING = "DeviceAttributes.tagMatching";
     private static final String SEGMENTS_OPTION = "SharedReceiveQueueOptions.maxSegments";
 
     private final ProtectionDomain protectionDomain;
     private final SharedReceiveQueueType type;
     private final CompletionQueue completionQueue;
-    private final ClearedQueues clearedQueues;
     private final int maxSegments;
     private final int maxTags;
     private final int maxTagSegments;
@@ -58,18 +60,25 @@ public final class SharedReceiveQueue extends ContextObject {
             long address,
             MemorySegment granted,
             int maxTagSegments) {
-        super(protectionDomain.context, address, parents(protectionDomain, options));
+        super(
+                protectionDomain.context,
+                address,
+                ClearedQueues.of(completionQueue(options)),
+                parents(protectionDomain, options));
         this.protectionDomain = protectionDomain;
         this.maxTagSegments = maxTagSegments;
         type = options.type();
-        completionQueue = type == SharedReceiveQueueType.BASIC ? null : options.completionQueue();
-        clearedQueues = ClearedQueues.of(completionQueue);
+        completionQueue = completionQueue(options);
         maxTags = options.maxTags();
         maxWorkRequests = ibv_srq_attr.max_wr(granted);
         maxSegments = ibv_srq_attr.max_sge(granted);
         firstNotPosted = arena.allocate(JAVA_LONG, 2);
         notReceived = firstNotPosted.address();
         notOperated = notReceived + JAVA_LONG.byteSize();
+    }
+
+    private static CompletionQueue completionQueue(SharedReceiveQueueOptions options) {
+        return options.type() == SharedReceiveQueueType.BASIC ? null : options.completionQueue();
     }
 
     private static VerbsObject[] parents(ProtectionDomain protectionDomain, SharedReceiveQueueOptions options) {
@@ -108,6 +117,7 @@ public final class SharedReceiveQueue extends ContextObject {
             options.writeBasic(attributes);
             return context.create(
                     "ibv_create_srq",
+                    ENDING,
                     options.toString(),
                     errno -> cureOfCreate(context, errno),
                     "DeviceAttributes.maxSharedReceiveQueues",
@@ -132,6 +142,7 @@ public final class SharedReceiveQueue extends ContextObject {
             options.writeExtended(attributes, protectionDomain);
             return context.create(
                     "ibv_create_srq_ex",
+                    ENDING,
                     options.toString(),
                     errno -> cureOfCreate(context, errno),
                     capability,
@@ -511,31 +522,8 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     @Override
-    void prepareToClose() {
-        super.prepareToClose();
-        clearedQueues.prepareToClose();
-    }
-
-    @Override
-    void stayOpen() {
-        super.stayOpen();
-        clearedQueues.release();
-    }
-
-    @Override
-    void closed(boolean destroyed) {
-        super.closed(destroyed);
-        clearedQueues.release();
-    }
-
-    @Override
-    int destroy() {
-        return provider.destroySharedReceiveQueue(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_srq";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.verbs.ibv_td_init_attr;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A thread domain, {@code struct ibv_td}: a promise that what is made in it, through a {@link ParentDomain}, is used by
@@ -12,6 +13,8 @@ import org.rdmapanama.ffm.verbs.ibv_td_init_attr;
  * thread at a time, in a shared arena too: nothing checks this there.
  */
 public final class ThreadDomain extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_dealloc_td", ProviderContext::deallocateThreadDomain);
+
     private static final String CAPABILITY =
             "a driver with thread domains, such as mlx5 and hns: no DeviceCapability tells of them, only this call";
 
@@ -24,6 +27,7 @@ public final class ThreadDomain extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_td_init_attr.layout());
             return context.create(
                     "ibv_alloc_td",
+                    ENDING,
                     "",
                     null,
                     CAPABILITY,
@@ -49,13 +53,8 @@ public final class ThreadDomain extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.deallocateThreadDomain(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_dealloc_td";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -140,14 +140,12 @@ public final class VerbsArena implements Arena {
             }
             prepare();
             closed = true;
-            VerbsException failure = null;
+            Closing closing = new Closing();
             for (Context context : List.copyOf(contexts)) {
-                failure = context.closeTree(failure);
+                context.closeTree(closing);
             }
-            free(failure);
-            if (failure != null) {
-                throw failure;
-            }
+            free(closing.failure());
+            closing.throwFailure();
         } finally {
             lock.unlock();
         }
@@ -176,7 +174,7 @@ public final class VerbsArena implements Arena {
     }
 
     private void free(VerbsException failure) {
-        if (memoryMayBeInUse) {
+        if (memoryMayBeInUse || !contexts.isEmpty()) {
             Log.LOGGER.error("leaking the memory of an arena: a region in it could not be deregistered");
         } else {
             try {

@@ -35,14 +35,21 @@ abstract class VerbsObject implements AutoCloseable {
     /** Guarded by the arena's lock. */
     private final Set<VerbsObject> parents = new LinkedHashSet<>();
 
+    /** What stands below this. Guarded by the arena's lock. */
     private final Set<VerbsObject> children = new LinkedHashSet<>();
 
     /** Calls under way, in a shared arena; the sign bit is set when this is closed. */
     @SuppressWarnings("unused") // through USERS
     private int users;
 
-    /** Guarded by the arena's lock. */
-    private boolean destroyed;
+    /** Whether this stands below its parents: from when it is complete. Guarded by the arena's lock. */
+    private boolean joined;
+
+    /** Whether the native object is no more, or nothing that ends here. Guarded by the arena's lock. */
+    private boolean ended;
+
+    /** With which errno the driver refused to end the native object, or 0. Guarded by the arena's lock. */
+    private int refusal;
 
     /** Whether somebody else ends the native object. Guarded by the arena's lock. */
     private boolean borrowed;
@@ -61,10 +68,30 @@ abstract class VerbsObject implements AutoCloseable {
         }
     }
 
+    /**
+     * From now on this ends with its parents. A constructor that throws leaves nothing below them. To be called with the
+     * arena's lock held.
+     */
+    final void join() {
+        joined = true;
+        for (VerbsObject parent : parents) {
+            parent.children.add(this);
+        }
+    }
+
+    /** Takes back {@link #join}. */
+    final void leave() {
+        for (VerbsObject parent : parents) {
+            parent.children.remove(this);
+        }
+    }
+
     /** From now on this uses that, too, and ends before it. To be called with the arena's lock held. */
     final void addParent(VerbsObject parent) {
         parents.add(parent);
-        parent.children.add(this);
+        if (joined) {
+            parent.children.add(this);
+        }
     }
 
     /** From now on this no longer uses that. To be called with the arena's lock held. */
@@ -81,6 +108,19 @@ abstract class VerbsObject implements AutoCloseable {
 
     /** Among siblings, lower goes first: what can use memory goes before memory regions. */
     abstract int closingOrder();
+
+    /**
+     * Whether this can be ended while something stands below it that could not be. Asking the driver all the same would be
+     * wrong: some, such as siw, take a queue's memory away before they are told that it is still in use.
+     */
+    boolean endsWithWhatIsLeft() {
+        return false;
+    }
+
+    /** Whether a driver that refused to end this may be asked again. */
+    boolean canTryAgain() {
+        return true;
+    }
 
     /** What this is, for messages: "queue pair 17 of rxe0". */
     @Override
@@ -114,8 +154,21 @@ abstract class VerbsObject implements AutoCloseable {
         }
     }
 
-    /** Called once this is closed, whether or not the verb worked. */
-    void closed(@SuppressWarnings("unused") boolean destroyed) {}
+    /** Called after each try to end this, whether or not it worked. */
+    void tried() {}
+
+    /** Called once this has ended. */
+    void ended() {}
+
+    /** Called when the native object will never end while the process lives, since its device was closed. */
+    void lost() {}
+
+    /** The device was closed, and with it goes the last chance to end this. */
+    final void lose() {
+        ended = true;
+        Log.LOGGER.error("{} could not be ended; the kernel may keep it until this process ends", this);
+        lost();
+    }
 
     /**
      * The address of the C structure behind this object, for native code that this library does not cover. The object
@@ -142,8 +195,9 @@ abstract class VerbsObject implements AutoCloseable {
     /**
      * Closes this object and, before it, everything that depends on it. Does nothing when it is closed already.
      *
-     * @throws VerbsException when a verb failed; the object counts as closed all the same, and further failures are
-     *     suppressed exceptions of the first
+     * @throws VerbsException when a driver refused to end a native object; further failures are suppressed exceptions of
+     *     the first. Nothing of it can be used any more all the same. What could not be ended, and what that uses, is
+     *     tried again when this is closed again, or with what it belongs to, its {@link Context} at last
      * @throws IllegalStateException when another thread is in the middle of a batch on an extended queue and does not
      *     end it within two seconds; nothing is closed then
      * @throws WrongThreadException when the arena is confined to another thread
@@ -151,19 +205,17 @@ abstract class VerbsObject implements AutoCloseable {
     @Override
     public final void close() {
         arena.checkThread();
-        VerbsException failure;
+        Closing closing = new Closing();
         arena.lock().lock();
         try {
-            if (!destroyed) {
+            if (!ended) {
                 prepare();
+                closeTree(closing);
             }
-            failure = closeTree(null);
         } finally {
             arena.lock().unlock();
         }
-        if (failure != null) {
-            throw failure;
-        }
+        closing.throwFailure();
     }
 
     /** Makes the whole tree ready, or leaves it open. */
@@ -179,31 +231,50 @@ abstract class VerbsObject implements AutoCloseable {
         }
     }
 
-    /** Closes what stands below and then this, with the arena's lock held; returns the first failure so far. */
-    VerbsException closeTree(VerbsException earlier) {
-        if (destroyed) {
-            return earlier;
+    /** Closes what stands below and then this, with the arena's lock held. */
+    void closeTree(Closing closing) {
+        if (ended || !closing.begins(this)) {
+            return;
         }
-        destroyed = true;
-        VerbsException failure = earlier;
         for (VerbsObject child : inClosingOrder(children)) {
-            failure = child.closeTree(failure);
+            child.closeTree(closing);
         }
         shut();
-        int result = borrowed ? 0 : destroy();
-        if (result < 0) {
-            VerbsException mine = new VerbsException(destroyVerb(), -result, toString(), null);
-            if (failure == null) {
-                failure = mine;
-            } else {
-                failure.addSuppressed(mine);
-            }
+        VerbsException failure = end();
+        tried();
+        if (failure != null) {
+            closing.failed(failure);
+            return;
         }
-        for (VerbsObject parent : parents) {
-            parent.children.remove(this);
+        ended = true;
+        leave();
+        ended();
+    }
+
+    /** Ends the native object; returns why it could not be ended, or null. */
+    private VerbsException end() {
+        if (borrowed) {
+            return null;
         }
-        closed(result >= 0);
-        return failure;
+        if (!children.isEmpty() && !endsWithWhatIsLeft()) {
+            String left = children.iterator().next() + " uses it, and could not be ended";
+            return new VerbsException(destroyVerb(), Errno.EBUSY.number, toString(), left);
+        }
+        if (refusal != 0 && !canTryAgain()) {
+            return new VerbsException(destroyVerb(), refusal, toString(), "it was tried before");
+        }
+        refusal = -destroy();
+        return refusal > 0 ? new VerbsException(destroyVerb(), refusal, toString(), null) : null;
+    }
+
+    /** Whether the driver refused to end this, the last time it was asked. */
+    final boolean isRefused() {
+        return refusal > 0;
+    }
+
+    /** What this uses. */
+    final Set<VerbsObject> parents() {
+        return parents;
     }
 
     static List<VerbsObject> inClosingOrder(Collection<VerbsObject> objects) {

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A work queue, {@code struct ibv_wq}: a receive queue outside of a queue pair. A {@link ReceiveIndirectionTable} names
@@ -18,12 +19,13 @@ import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
  * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may post.
  */
 public final class WorkQueue extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_destroy_wq", ProviderContext::destroyWorkQueue);
+
     static final String CAPABILITY = "DeviceAttributes.maxWorkQueues";
     private static final String SEGMENTS_OPTION = "WorkQueueOptions.maxSegments";
 
     private final ProtectionDomain protectionDomain;
     private final CompletionQueue completionQueue;
-    private final ClearedQueues clearedQueues;
     private final MemorySegment struct;
     private final int number;
     private final int maxWorkRequests;
@@ -40,12 +42,16 @@ public final class WorkQueue extends ContextObject {
             long address,
             int maxWorkRequests,
             int maxSegments) {
-        super(protectionDomain.context, address, protectionDomain, options.completionQueue());
+        super(
+                protectionDomain.context,
+                address,
+                ClearedQueues.of(options.completionQueue()),
+                protectionDomain,
+                options.completionQueue());
         this.protectionDomain = protectionDomain;
         this.maxWorkRequests = maxWorkRequests;
         this.maxSegments = maxSegments;
         completionQueue = options.completionQueue();
-        clearedQueues = ClearedQueues.of(completionQueue);
         struct = Native.struct(address, ibv_wq.layout());
         number = ibv_wq.wq_num(struct);
         firstNotPosted = arena.allocate(JAVA_LONG);
@@ -60,6 +66,7 @@ public final class WorkQueue extends ContextObject {
             options.write(attributes, protectionDomain);
             return context.create(
                     "ibv_create_wq",
+                    ENDING,
                     options.toString(),
                     null,
                     CAPABILITY,
@@ -244,31 +251,8 @@ public final class WorkQueue extends ContextObject {
     }
 
     @Override
-    void prepareToClose() {
-        super.prepareToClose();
-        clearedQueues.prepareToClose();
-    }
-
-    @Override
-    void stayOpen() {
-        super.stayOpen();
-        clearedQueues.release();
-    }
-
-    @Override
-    void closed(boolean destroyed) {
-        super.closed(destroyed);
-        clearedQueues.release();
-    }
-
-    @Override
-    int destroy() {
-        return provider.destroyWorkQueue(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_destroy_wq";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A domain of extended reliable connections, {@code struct ibv_xrcd}: what XRC_RECV queue pairs and the shared receive
@@ -15,6 +16,8 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * <p>Threads: as its {@link VerbsArena} says.
  */
 public final class XrcDomain extends ContextObject {
+    static final Ending ENDING = new Ending("ibv_close_xrcd", ProviderContext::closeXrcDomain);
+
     static final String CAPABILITY = "DeviceCapability.XRC in DeviceAttributes.capabilities";
 
     private XrcDomain(Context context, long address) {
@@ -30,6 +33,7 @@ public final class XrcDomain extends ContextObject {
             ibv_xrcd_init_attr.oflags(attributes, OpenFlag.mask(flags));
             return context.create(
                     "ibv_open_xrcd",
+                    ENDING,
                     (fileDescriptor < 0 ? "no file" : "file descriptor " + fileDescriptor) + ", " + flags,
                     XrcDomain::cure,
                     CAPABILITY,
@@ -82,13 +86,8 @@ public final class XrcDomain extends ContextObject {
     }
 
     @Override
-    int destroy() {
-        return provider.closeXrcDomain(address);
-    }
-
-    @Override
-    String destroyVerb() {
-        return "ibv_close_xrcd";
+    Ending ending() {
+        return ENDING;
     }
 
     @Override

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -376,6 +377,90 @@ class ClosingLabTest {
         assertTrue(result.output().contains("could not be deregistered"), result::output);
     }
 
+    /** What the driver refuses to end keeps what it uses, and is tried again. */
+    @TestFactory
+    Stream<DynamicTest> shouldTryAgainToEndWhatWasRefused() {
+        List<String> kinds;
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            kinds = List.copyOf(firstOfEachKind(fullTree(arena)).keySet());
+        }
+        return kinds.stream()
+                .filter(kind -> !kind.equals("Context"))
+                .map(kind -> DynamicTest.dynamicTest(kind, () -> assertTriesAgain(kind)));
+    }
+
+    private static void assertTriesAgain(String kind) {
+        RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+        VerbsArena arena = VerbsArena.ofConfined();
+        Context context = Context.open(arena, LabDevices.first(), () -> recording);
+        VerbsObject object = firstOfEachKind(ObjectTree.full(arena, context)).get(kind);
+        String verb = object.destroyVerb().substring("ibv_".length());
+
+        RecordingProvider.Call ending = new RecordingProvider.Call(verb, object.address);
+
+        recording.failOnce(ending, Errno.EBUSY);
+        VerbsException failure = assertThrows(VerbsException.class, object::close);
+        assertEquals(object.destroyVerb(), failure.verb());
+        assertEquals("EBUSY", failure.errnoName());
+        assertEquals(
+                new RecordingProvider.Call(verb, object.address),
+                recording.calls().getLast());
+        assertFalse(object.isOpen());
+        assertThrows(IllegalStateException.class, object::nativeAddress);
+
+        // Refused once more: what it uses is not even tried.
+        for (VerbsObject parent : object.parents()) {
+            if (parent != context) {
+                recording.failOnce(ending, Errno.EBUSY);
+                VerbsException busy = assertThrows(VerbsException.class, parent::close);
+                assertEquals(object.destroyVerb(), busy.verb());
+                VerbsException using = (VerbsException) busy.getSuppressed()[busy.getSuppressed().length - 1];
+                assertEquals(parent.destroyVerb(), using.verb());
+                assertTrue(using.getMessage().contains(" uses it, and could not be ended"), using::getMessage);
+                assertFalse(recording.calls().stream()
+                        .anyMatch(call -> call.object() == parent.address
+                                && parent.destroyVerb().equals("ibv_" + call.verb())));
+            }
+        }
+        object.close();
+        assertEquals(
+                new RecordingProvider.Call(verb, object.address),
+                recording.calls().getLast());
+        object.close();
+        arena.close();
+        assertFalse(arena.scope().isAlive());
+        assertEquals(0, recording.lives().alive().size());
+    }
+
+    @Test
+    void shouldAskADriverOnceThatUnmapsFirst() {
+        RecordingProvider recording =
+                new RecordingProvider(LabDevices.first()
+                        .providerDevice()
+                        .provider()
+                        .open(LabDevices.first().providerDevice())) {
+                    @Override
+                    public String driver() {
+                        return "siw";
+                    }
+                };
+        VerbsArena arena = VerbsArena.ofConfined();
+        Context context = Context.open(arena, LabDevices.first(), () -> recording);
+        MemoryRegion region = context.allocateProtectionDomain().register(arena.allocate(64));
+        recording.failOnce("dereg_mr", Errno.EIO);
+        assertThrows(VerbsException.class, region::close);
+        VerbsException again = assertThrows(VerbsException.class, region::close);
+        assertEquals("EIO", again.errnoName());
+        assertTrue(again.getMessage().contains("tried before"), again::getMessage);
+        assertThrows(VerbsException.class, arena::close);
+        assertEquals(1, recording.verbs().stream().filter("dereg_mr"::equals).count());
+        assertFalse(recording.verbs().contains("dealloc_pd"));
+        assertEquals("close_device", recording.verbs().getLast());
+        assertTrue(arena.scope().isAlive(), "the device may still write there");
+        region.close();
+        assertEquals("close_device", recording.verbs().getLast(), "its device is closed");
+    }
+
     @Test
     void shouldGoOnClosingAfterAFailure() {
         RecordingProvider recording = RecordingProvider.of(LabDevices.first());
@@ -386,7 +471,39 @@ class ClosingLabTest {
 
         VerbsException exception = assertThrows(VerbsException.class, arena::close);
         assertEquals("ibv_destroy_comp_channel", exception.verb());
-        assertEquals("close_device", recording.verbs().get(recording.verbs().size() - 1));
+        assertEquals("close_device", recording.verbs().getLast());
+    }
+
+    @Test
+    void shouldEndWhatWillHaveNoObject() {
+        RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first(), () -> recording);
+            CompletionQueue queue = context.createCompletionQueue(1);
+            OutOfMemoryError full = new OutOfMemoryError("no room for another object");
+            recording.failOnce("dealloc_pd", Errno.EBUSY);
+            for (int refusals = 1; refusals >= 0; refusals--) {
+                OutOfMemoryError thrown = assertThrows(
+                        OutOfMemoryError.class,
+                        () -> context.create(
+                                "ibv_alloc_pd",
+                                ProtectionDomain.ENDING,
+                                "",
+                                null,
+                                recording::allocateProtectionDomain,
+                                address -> {
+                                    // As far as a constructor may come that fails in the end.
+                                    assertNotNull(new ProtectionDomain(queue.context(), address));
+                                    throw full;
+                                }));
+                assertEquals(full, thrown);
+                assertEquals("dealloc_pd", recording.verbs().getLast());
+            }
+            assertEquals("ibv_dealloc_pd", ((VerbsException) full.getSuppressed()[0]).verb());
+            assertEquals(1, full.getSuppressed().length);
+        }
+        // The objects of which only a part was made are not there to be closed.
+        assertEquals(List.of("dealloc_pd", "dealloc_pd", "destroy_cq", "close_device"), recording.verbs());
     }
 
     @Test

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("lab")
 @Timeout(value = 3600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FuzzLabTest {
-    private static final int CALLS = Integer.getInteger("fuzz.calls", 200_000);
+    private static final int CALLS = Integer.getInteger("fuzz.calls", 1_000_000);
     private static final long SEED = Long.getLong("fuzz.seed", 20261121);
 
     @Test

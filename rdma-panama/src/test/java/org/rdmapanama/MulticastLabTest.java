@@ -125,6 +125,22 @@ class MulticastLabTest {
     }
 
     @Test
+    void shouldHaveOneLidForAGroup() throws IOException {
+        // Soft-RoCE's queue pair could not be destroyed any more; see QueuePair.
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.UD)) {
+            QueuePair queuePair = pair.a.queuePair;
+            queuePair.attachMulticast(group(), 3);
+            queuePair.attachMulticast(group(), 3);
+            IllegalArgumentException refused =
+                    assertThrows(IllegalArgumentException.class, () -> queuePair.attachMulticast(group(), 4));
+            assertTrue(refused.getMessage().contains("by LID 3, not 4: detach it first"), refused::getMessage);
+            queuePair.detachMulticast(group(), 3);
+            queuePair.attachMulticast(group(), 4);
+            queuePair.close();
+        }
+    }
+
+    @Test
     void shouldDetachWhenItCloses() throws IOException {
         RecordingProvider recording = RecordingProvider.of(LabDevices.first());
         try (VerbsArena arena = VerbsArena.ofConfined()) {

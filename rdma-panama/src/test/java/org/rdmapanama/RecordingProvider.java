@@ -31,6 +31,7 @@ class RecordingProvider extends ProviderContext {
     private final AtomicInteger completed = new AtomicInteger();
     private final AtomicInteger flushed = new AtomicInteger();
     private final Map<String, Integer> failures = new HashMap<>();
+    private final Map<Call, Integer> refusals = new HashMap<>();
     private final Map<String, Runnable> observers = new HashMap<>();
     private final Map<String, Long> sizes = new HashMap<>();
     private final Map<String, byte[]> structures = new HashMap<>();
@@ -47,6 +48,11 @@ class RecordingProvider extends ProviderContext {
     /** Makes the next call of a verb return this, without calling the device. */
     void failOnce(String verb, Errno errno) {
         failures.put(verb, -errno.number);
+    }
+
+    /** As {@link #failOnce(String, Errno)}, for the next call about one object. */
+    void failOnce(Call call, Errno errno) {
+        refusals.put(call, -errno.number);
     }
 
     /** Runs this at each call of a verb, before it reaches the device. */
@@ -106,12 +112,16 @@ class RecordingProvider extends ProviderContext {
     }
 
     private int record(String verb, long object) {
-        calls.add(new Call(verb, object));
+        Call call = new Call(verb, object);
+        calls.add(call);
         Runnable observer = observers.get(verb);
         if (observer != null) {
             observer.run();
         }
-        Integer failure = failures.remove(verb);
+        Integer failure = refusals.remove(call);
+        if (failure == null) {
+            failure = failures.remove(verb);
+        }
         return failure == null ? 0 : failure;
     }
 

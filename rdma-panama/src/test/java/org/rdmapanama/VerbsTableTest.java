@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 /**
  * Makes docs/VERBS.md of the sources: which method stands for which function of {@code verbs.h}, and how it is tested.
  *
- * <p>Methods say so with the tag {@code @verb} in their javadoc, and objects with {@code destroyVerb()} for their
+ * <p>Methods say so with the tag {@code @verb} in their javadoc, and objects with their {@code Ending} for
  * {@code close()}. Tests say so with {@link Shows} and {@link Unsupported#verb}.
  */
 class VerbsTableTest {
@@ -40,7 +40,7 @@ class VerbsTableTest {
     private static final Pattern TYPE = Pattern.compile("^(?:\\w+\\s+)*(?:class|enum|record|interface)\\s+(\\w+)");
     private static final Pattern MEMBER = Pattern.compile("^(\\w+)\\s*[,(]|(\\w+)\\s*\\(");
     private static final Pattern DESTROY =
-            Pattern.compile("String destroyVerb\\(\\) \\{(.*?)\\n    \\}", Pattern.DOTALL);
+            Pattern.compile("(?:new Ending\\(|String destroyVerb\\(\\) \\{\\s*return )(\"\\w+\")");
     private static final Pattern SHOWS = Pattern.compile("@Shows\\(([^)]*)\\)");
     private static final Pattern UNSUPPORTED = Pattern.compile("Unsupported\\s*\\.(?:verb|reached)\\(\\s*(\"\\w+\")");
     private static final Pattern LITERAL = Pattern.compile("\"(\\w+)\"");
@@ -295,7 +295,7 @@ class VerbsTableTest {
         Set<String> unknown = new TreeSet<>(methods.keySet());
         unknown.addAll(proofs.keySet());
         functions.forEach(unknown::remove);
-        assertEquals(Set.of(), unknown, "in @verb, destroyVerb, @Shows or Unsupported.verb, but not in verbs.h");
+        assertEquals(Set.of(), unknown, "in @verb, an Ending, @Shows or Unsupported.verb, but not in verbs.h");
     }
 
     @Test
@@ -363,10 +363,7 @@ class VerbsTableTest {
                             static <T extends Map<A, B>> Map<A, B> many(
                                     int a) { }
 
-                            @Override
-                            String destroyVerb() {
-                                return "ibv_f";
-                            }
+                            static final Ending ENDING = new Ending("ibv_f", ProviderContext::end);
                         }
                         """));
     }
