@@ -1,6 +1,8 @@
 package org.rdmapanama;
 
 import java.time.Duration;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.internal.provider.ProviderContext;
 
@@ -49,7 +51,7 @@ public final class CompletionChannel extends ContextObject {
 
     /**
      * Waits for a completion queue to tell that something completed; see ibv_get_cq_event(3). The event is
-     * acknowledged already, with ibv_ack_cq_events.
+     * acknowledged already, with ibv_ack_cq_events. A virtual thread sleeps meanwhile.
      *
      * @param timeout how long to wait at most; zero looks once
      * @return the queue, which may be closed by now, or null when none told in time

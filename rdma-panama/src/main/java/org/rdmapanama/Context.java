@@ -22,6 +22,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.ffm.verbs.ibv_context;
@@ -715,7 +717,8 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Waits for something to happen to the device, a port or an object; see ibv_get_async_event(3).
+     * Waits for something to happen to the device, a port or an object; see ibv_get_async_event(3). A virtual
+     * thread sleeps meanwhile.
      *
      * @param timeout how long to wait at most; zero looks once
      * @return the event, or empty when none came in time

@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.Set;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_poll_cq_attr;

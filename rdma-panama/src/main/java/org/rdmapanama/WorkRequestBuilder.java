@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_data_buf;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;

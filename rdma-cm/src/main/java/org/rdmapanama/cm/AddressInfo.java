@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.cm.internal.Librdmacm;
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_h;
 

@@ -24,7 +24,7 @@ import org.rdmapanama.QueuePairType;
 import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.internal.Librdmacm;
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.ibv_ece;

@@ -1,7 +1,7 @@
 package org.rdmapanama.cm;
 
 import org.rdmapanama.VerbsException;
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * Something about a connection that failed: a function of librdmacm, or what it was asked for, of which an event told.
@@ -47,7 +47,7 @@ public class ConnectionException extends VerbsException {
     }
 
     private ConnectionException(int code, String arguments, String cure) {
-        super("rdma_getaddrinfo", Native.ENOENT, arguments, cure);
+        super("rdma_getaddrinfo", Errno.ENOENT, arguments, cure);
         status = code;
         event = null;
     }

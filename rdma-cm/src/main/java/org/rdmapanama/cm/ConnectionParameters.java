@@ -5,7 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 
 /**

@@ -10,9 +10,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import org.rdmapanama.cm.internal.Libc;
 import org.rdmapanama.cm.internal.Librdmacm;
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Libc;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
 
@@ -192,7 +194,7 @@ public final class EventChannel implements AutoCloseable {
             MemorySegment pointer = arena.allocate(JAVA_LONG);
             while (true) {
                 int result = Librdmacm.getEvent(address, pointer.address());
-                if (result == -Native.EAGAIN || result == -Native.EINTR) {
+                if (result == -Errno.EAGAIN || result == -Errno.EINTR) {
                     return null;
                 }
                 Failures.check("rdma_get_cm_event", result, toString());

@@ -1,6 +1,6 @@
 package org.rdmapanama.cm;
 
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Errno;
 
 /** Makes exceptions of what functions of librdmacm report. */
 final class Failures {
@@ -23,26 +23,26 @@ final class Failures {
             return new RejectedException(verb, event);
         }
         int errno = switch (event.type()) {
-            case UNREACHABLE -> event.status() < 0 ? -event.status() : Native.ETIMEDOUT;
-            case DISCONNECTED -> Native.ECONNRESET;
-            case DEVICE_REMOVAL -> Native.ENODEV;
-            default -> event.status() < 0 ? -event.status() : Native.EIO;
+            case UNREACHABLE -> event.status() < 0 ? -event.status() : Errno.ETIMEDOUT;
+            case DISCONNECTED -> Errno.ECONNRESET;
+            case DEVICE_REMOVAL -> Errno.ENODEV;
+            default -> event.status() < 0 ? -event.status() : Errno.EIO;
         };
         return new ConnectionException(verb, event, errno, cure(verb, errno));
     }
 
     private static String cure(String verb, int errno) {
         return switch (errno) {
-            case Native.ENOENT, Native.ENODEV ->
+            case Errno.ENOENT, Errno.ENODEV ->
                 "rdma_create_event_channel".equals(verb)
                         ? "the kernel's module rdma_ucm is needed: 'modprobe rdma_ucm'"
                         : "no RDMA device has this address: see 'rdma link show'";
-            case Native.EACCES, Native.EPERM -> "read and write permission on /dev/infiniband/rdma_cm is needed";
-            case Native.EMFILE -> "too many files are open: see 'ulimit -n'";
-            case Native.EADDRINUSE -> "another id has this port: choose another, or reuse the address";
-            case Native.EADDRNOTAVAIL -> "this machine does not have that address";
-            case Native.ENETUNREACH, Native.EHOSTUNREACH -> "check the address, and the route to it";
-            case Native.ETIMEDOUT -> "the peer, or the way to it, does not answer";
+            case Errno.EACCES, Errno.EPERM -> "read and write permission on /dev/infiniband/rdma_cm is needed";
+            case Errno.EMFILE -> "too many files are open: see 'ulimit -n'";
+            case Errno.EADDRINUSE -> "another id has this port: choose another, or reuse the address";
+            case Errno.EADDRNOTAVAIL -> "this machine does not have that address";
+            case Errno.ENETUNREACH, Errno.EHOSTUNREACH -> "check the address, and the route to it";
+            case Errno.ETIMEDOUT -> "the peer, or the way to it, does not answer";
             default -> null;
         };
     }

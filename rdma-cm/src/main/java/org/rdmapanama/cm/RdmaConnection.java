@@ -11,7 +11,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairState;
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * A connection: a queue pair that is connected, its two completion queues, and the id that connected it. An
@@ -299,7 +299,7 @@ public final class RdmaConnection implements AutoCloseable {
             connected = false;
             id.id().disconnect();
             if (!awaitEnd(deadline)) {
-                throw Failures.of("rdma_disconnect", -Native.ETIMEDOUT, this + ", after " + deadline);
+                throw Failures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
             }
         }
     }

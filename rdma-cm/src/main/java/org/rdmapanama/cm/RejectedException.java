@@ -1,6 +1,6 @@
 package org.rdmapanama.cm;
 
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * The peer rejected a connection, or to be asked for its datagram address: its program did, or its connection manager
@@ -28,7 +28,7 @@ public final class RejectedException extends ConnectionException {
     private final byte[] privateData;
 
     RejectedException(String verb, CmEvent event) {
-        super(verb, event, Native.ECONNREFUSED, cure(event));
+        super(verb, event, Errno.ECONNREFUSED, cure(event));
         privateData = event.privateData();
     }
 

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.Optional;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairType;
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * An id with a channel of its own, whose methods wait for their outcome: what C calls synchronous operation; see
@@ -121,7 +121,7 @@ public final class SynchronousId implements AutoCloseable {
         while (true) {
             CmEvent event = channel.await(deadline.left()).orElse(null);
             if (event == null) {
-                throw Failures.of(verb, -Native.ETIMEDOUT, id + ", after " + deadline);
+                throw Failures.of(verb, -Errno.ETIMEDOUT, id + ", after " + deadline);
             }
             if (event.type() == wanted || event.type() == or) {
                 if (event.status() != 0) {
@@ -282,7 +282,7 @@ public final class SynchronousId implements AutoCloseable {
         CmEvent event;
         do {
             event = channel.await(deadline.left())
-                    .orElseThrow(() -> Failures.of("rdma_disconnect", -Native.ETIMEDOUT, id + ", after " + deadline));
+                    .orElseThrow(() -> Failures.of("rdma_disconnect", -Errno.ETIMEDOUT, id + ", after " + deadline));
         } while (event.type() != CmEventType.DISCONNECTED && event.type() != CmEventType.DEVICE_REMOVAL);
     }
 

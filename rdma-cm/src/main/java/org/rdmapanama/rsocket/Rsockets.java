@@ -8,12 +8,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
-import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * The functions of rsocket.h that the channels need, one method each. All report failure by -1 and errno, which becomes
@@ -70,11 +68,8 @@ final class Rsockets {
     static final long POLL_EVENTS = 4;
     static final long POLL_REVENTS = 6;
 
-    private static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
-    private static final StructLayout STATE = Linker.Option.captureStateLayout();
-    private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
     private static final ThreadLocal<MemorySegment> CAPTURED =
-            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(STATE));
+            ThreadLocal.withInitial(() -> Errno.allocate(Arena.ofAuto()));
 
     private static final MethodHandle SOCKET = handle("rsocket", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
     private static final MethodHandle BIND = handle("rbind", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
@@ -105,7 +100,7 @@ final class Rsockets {
     private Rsockets() {}
 
     private static MethodHandle handle(String function, MemoryLayout result, MemoryLayout... arguments) {
-        return NativeLibrary.RDMACM.downcall(function, FunctionDescriptor.of(result, arguments), CAPTURE);
+        return NativeLibrary.RDMACM.downcall(function, FunctionDescriptor.of(result, arguments), Errno.CAPTURE);
     }
 
     /** Functions of libc are found through the libraries that librdmacm itself needs. */
@@ -113,32 +108,16 @@ final class Rsockets {
         return NativeLibrary.RDMACM.downcall(
                 function,
                 FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
-                CAPTURE,
+                Errno.CAPTURE,
                 Linker.Option.firstVariadicArg(2));
     }
 
     private static int result(int result, MemorySegment state) {
-        return result >= 0 ? result : -errno(state);
+        return result >= 0 ? result : -Errno.captured(state);
     }
 
     private static long result(long result, MemorySegment state) {
-        return result >= 0 ? result : -errno(state);
-    }
-
-    private static int errno(MemorySegment state) {
-        int errno = (int) ERRNO.get(state, 0L);
-        return errno > 0 ? errno : EIO;
-    }
-
-    /** Linked functions throw nothing checked: what arrives is unchecked, such as the word that a function is missing. */
-    private static RuntimeException rethrow(Throwable e) {
-        if (e instanceof Error error) {
-            throw error;
-        }
-        if (e instanceof RuntimeException exception) {
-            throw exception;
-        }
-        throw new AssertionError(e);
+        return result >= 0 ? result : -Errno.captured(state);
     }
 
     /** rsocket, of a stream. */
@@ -147,7 +126,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) SOCKET.invokeExact(state, family, SOCK_STREAM, 0), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -157,7 +136,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) BIND.invokeExact(state, socket, address, (int) address.byteSize()), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -167,7 +146,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) LISTEN.invokeExact(state, socket, backlog), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -177,7 +156,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) ACCEPT.invokeExact(state, socket, MemorySegment.NULL, MemorySegment.NULL), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -187,7 +166,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) CONNECT.invokeExact(state, socket, address, (int) address.byteSize()), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -197,7 +176,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) SHUTDOWN.invokeExact(state, socket, how), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -207,7 +186,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) CLOSE.invokeExact(state, socket), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -217,7 +196,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((long) RECV.invokeExact(state, socket, target, target.byteSize(), 0), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -227,7 +206,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((long) SEND.invokeExact(state, socket, source, source.byteSize(), 0), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -240,7 +219,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) POLL.invokeExact(state, pollfds, count, 0), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -250,7 +229,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) GETPEERNAME.invokeExact(state, socket, address, length), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -260,7 +239,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) GETSOCKNAME.invokeExact(state, socket, address, length), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -271,7 +250,7 @@ final class Rsockets {
             return result(
                     (int) SETSOCKOPT.invokeExact(state, socket, level, option, value, (int) value.byteSize()), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -281,7 +260,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) GETSOCKOPT.invokeExact(state, socket, level, option, value, length), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -291,7 +270,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) RFCNTL.invokeExact(state, socket, F_SETFL, O_NONBLOCK), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -304,7 +283,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) FCNTL.invokeExact(state, socket, F_SETFL, O_NONBLOCK), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -315,7 +294,7 @@ final class Rsockets {
             return result(
                     (long) IOMAP.invokeExact(state, socket, memory, memory.byteSize(), PROT_WRITE, 0, offset), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -325,7 +304,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((int) IOUNMAP.invokeExact(state, socket, memory.address(), memory.byteSize()), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -335,7 +314,7 @@ final class Rsockets {
             MemorySegment state = CAPTURED.get();
             return result((long) IOWRITE.invokeExact(state, socket, source, source.byteSize(), offset, 0), state);
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -346,7 +325,7 @@ final class Rsockets {
             int result = (int) STRERROR.invokeExact(errno, text, LONGEST_TEXT);
             return result == 0 ? text.getString(0) : "errno " + errno;
         } catch (Throwable e) {
-            throw rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 }

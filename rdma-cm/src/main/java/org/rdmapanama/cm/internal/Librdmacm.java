@@ -9,6 +9,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * The functions of rdma_cma.h that the object model needs, one method each. Addresses are passed as {@code long}. The C
@@ -75,7 +76,7 @@ public final class Librdmacm {
     }
 
     private static MethodHandle withErrno(String function, ValueLayout result, ValueLayout... arguments) {
-        return NativeLibrary.RDMACM.downcall(function, FunctionDescriptor.of(result, arguments), Native.CAPTURE);
+        return NativeLibrary.RDMACM.downcall(function, FunctionDescriptor.of(result, arguments), Errno.CAPTURE);
     }
 
     /**
@@ -84,7 +85,7 @@ public final class Librdmacm {
      * @return a struct rdma_event_channel, or a negated errno
      */
     public static long createEventChannel() {
-        return Native.pointer(errno -> (long) CREATE_EVENT_CHANNEL.invokeExact(errno));
+        return Errno.pointer(errno -> (long) CREATE_EVENT_CHANNEL.invokeExact(errno));
     }
 
     /**
@@ -96,7 +97,7 @@ public final class Librdmacm {
         try {
             DESTROY_EVENT_CHANNEL.invokeExact(channel);
         } catch (Throwable e) {
-            throw Native.rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -108,7 +109,7 @@ public final class Librdmacm {
      * @return zero; *event is the event, or a negated errno
      */
     public static int getEvent(long channel, long event) {
-        return Native.status(errno -> (int) GET_CM_EVENT.invokeExact(errno, channel, event));
+        return Errno.result(errno -> (int) GET_CM_EVENT.invokeExact(errno, channel, event));
     }
 
     /**
@@ -118,7 +119,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int ackEvent(long event) {
-        return Native.status(errno -> (int) ACK_CM_EVENT.invokeExact(errno, event));
+        return Errno.result(errno -> (int) ACK_CM_EVENT.invokeExact(errno, event));
     }
 
     /**
@@ -131,7 +132,7 @@ public final class Librdmacm {
      * @return zero; *id is the id, or a negated errno
      */
     public static int createId(long channel, long id, long context, int portSpace) {
-        return Native.status(errno -> (int) CREATE_ID.invokeExact(errno, channel, id, context, portSpace));
+        return Errno.result(errno -> (int) CREATE_ID.invokeExact(errno, channel, id, context, portSpace));
     }
 
     /**
@@ -141,7 +142,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int destroyId(long id) {
-        return Native.status(errno -> (int) DESTROY_ID.invokeExact(errno, id));
+        return Errno.result(errno -> (int) DESTROY_ID.invokeExact(errno, id));
     }
 
     /**
@@ -154,7 +155,7 @@ public final class Librdmacm {
      * @return zero; *id is the id, or a negated errno
      */
     public static int createEndpoint(long id, long addressInfo, long pd, long initialAttributes) {
-        return Native.status(errno -> (int) CREATE_EP.invokeExact(errno, id, addressInfo, pd, initialAttributes));
+        return Errno.result(errno -> (int) CREATE_EP.invokeExact(errno, id, addressInfo, pd, initialAttributes));
     }
 
     /**
@@ -166,7 +167,7 @@ public final class Librdmacm {
         try {
             DESTROY_EP.invokeExact(id);
         } catch (Throwable e) {
-            throw Native.rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -178,7 +179,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int bindAddress(long id, long address) {
-        return Native.status(errno -> (int) BIND_ADDR.invokeExact(errno, id, address));
+        return Errno.result(errno -> (int) BIND_ADDR.invokeExact(errno, id, address));
     }
 
     /**
@@ -191,7 +192,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int resolveAddress(long id, long source, long destination, int timeoutMillis) {
-        return Native.status(errno -> (int) RESOLVE_ADDR.invokeExact(errno, id, source, destination, timeoutMillis));
+        return Errno.result(errno -> (int) RESOLVE_ADDR.invokeExact(errno, id, source, destination, timeoutMillis));
     }
 
     /**
@@ -202,7 +203,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int resolveRoute(long id, int timeoutMillis) {
-        return Native.status(errno -> (int) RESOLVE_ROUTE.invokeExact(errno, id, timeoutMillis));
+        return Errno.result(errno -> (int) RESOLVE_ROUTE.invokeExact(errno, id, timeoutMillis));
     }
 
     /**
@@ -213,7 +214,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int listen(long id, int backlog) {
-        return Native.status(errno -> (int) LISTEN.invokeExact(errno, id, backlog));
+        return Errno.result(errno -> (int) LISTEN.invokeExact(errno, id, backlog));
     }
 
     /**
@@ -224,7 +225,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int connect(long id, long parameters) {
-        return Native.status(errno -> (int) CONNECT.invokeExact(errno, id, parameters));
+        return Errno.result(errno -> (int) CONNECT.invokeExact(errno, id, parameters));
     }
 
     /**
@@ -235,7 +236,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int accept(long id, long parameters) {
-        return Native.status(errno -> (int) ACCEPT.invokeExact(errno, id, parameters));
+        return Errno.result(errno -> (int) ACCEPT.invokeExact(errno, id, parameters));
     }
 
     /**
@@ -245,7 +246,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int establish(long id) {
-        return Native.status(errno -> (int) ESTABLISH.invokeExact(errno, id));
+        return Errno.result(errno -> (int) ESTABLISH.invokeExact(errno, id));
     }
 
     /**
@@ -257,7 +258,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int reject(long id, long privateData, byte length) {
-        return Native.status(errno -> (int) REJECT.invokeExact(errno, id, privateData, length));
+        return Errno.result(errno -> (int) REJECT.invokeExact(errno, id, privateData, length));
     }
 
     /**
@@ -269,7 +270,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int rejectEce(long id, long privateData, byte length) {
-        return Native.status(errno -> (int) REJECT_ECE.invokeExact(errno, id, privateData, length));
+        return Errno.result(errno -> (int) REJECT_ECE.invokeExact(errno, id, privateData, length));
     }
 
     /**
@@ -280,7 +281,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int notifyEvent(long id, int event) {
-        return Native.status(errno -> (int) NOTIFY.invokeExact(errno, id, event));
+        return Errno.result(errno -> (int) NOTIFY.invokeExact(errno, id, event));
     }
 
     /**
@@ -290,7 +291,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int disconnect(long id) {
-        return Native.status(errno -> (int) DISCONNECT.invokeExact(errno, id));
+        return Errno.result(errno -> (int) DISCONNECT.invokeExact(errno, id));
     }
 
     /**
@@ -302,7 +303,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int joinMulticast(long id, long address, long context) {
-        return Native.status(errno -> (int) JOIN_MULTICAST.invokeExact(errno, id, address, context));
+        return Errno.result(errno -> (int) JOIN_MULTICAST.invokeExact(errno, id, address, context));
     }
 
     /**
@@ -314,7 +315,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int joinMulticastEx(long id, long attributes, long context) {
-        return Native.status(errno -> (int) JOIN_MULTICAST_EX.invokeExact(errno, id, attributes, context));
+        return Errno.result(errno -> (int) JOIN_MULTICAST_EX.invokeExact(errno, id, attributes, context));
     }
 
     /**
@@ -325,7 +326,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int leaveMulticast(long id, long address) {
-        return Native.status(errno -> (int) LEAVE_MULTICAST.invokeExact(errno, id, address));
+        return Errno.result(errno -> (int) LEAVE_MULTICAST.invokeExact(errno, id, address));
     }
 
     /**
@@ -339,7 +340,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int setOption(long id, int level, int option, long value, long size) {
-        return Native.status(errno -> (int) SET_OPTION.invokeExact(errno, id, level, option, value, size));
+        return Errno.result(errno -> (int) SET_OPTION.invokeExact(errno, id, level, option, value, size));
     }
 
     /**
@@ -350,7 +351,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int migrateId(long id, long channel) {
-        return Native.status(errno -> (int) MIGRATE_ID.invokeExact(errno, id, channel));
+        return Errno.result(errno -> (int) MIGRATE_ID.invokeExact(errno, id, channel));
     }
 
     /**
@@ -364,7 +365,7 @@ public final class Librdmacm {
      */
     public static int getAddressInfo(long node, long service, long hints, long result) {
         int[] code = new int[1];
-        int status = Native.status(errno -> {
+        int status = Errno.result(errno -> {
             code[0] = (int) GETADDRINFO.invokeExact(errno, node, service, hints, result);
             return code[0];
         });
@@ -380,7 +381,7 @@ public final class Librdmacm {
         try {
             FREEADDRINFO.invokeExact(addressInfo);
         } catch (Throwable e) {
-            throw Native.rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -393,7 +394,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int initQueuePairAttributes(long id, long attributes, long mask) {
-        return Native.status(errno -> (int) INIT_QP_ATTR.invokeExact(errno, id, attributes, mask));
+        return Errno.result(errno -> (int) INIT_QP_ATTR.invokeExact(errno, id, attributes, mask));
     }
 
     /**
@@ -404,7 +405,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int setLocalEce(long id, long ece) {
-        return Native.status(errno -> (int) SET_LOCAL_ECE.invokeExact(errno, id, ece));
+        return Errno.result(errno -> (int) SET_LOCAL_ECE.invokeExact(errno, id, ece));
     }
 
     /**
@@ -415,7 +416,7 @@ public final class Librdmacm {
      * @return zero, or a negated errno
      */
     public static int getRemoteEce(long id, long ece) {
-        return Native.status(errno -> (int) GET_REMOTE_ECE.invokeExact(errno, id, ece));
+        return Errno.result(errno -> (int) GET_REMOTE_ECE.invokeExact(errno, id, ece));
     }
 
     /**
@@ -425,7 +426,7 @@ public final class Librdmacm {
      * @return an array of struct ibv_context pointers, or a negated errno
      */
     public static long getDevices(long count) {
-        return Native.pointer(errno -> (long) GET_DEVICES.invokeExact(errno, count));
+        return Errno.pointer(errno -> (long) GET_DEVICES.invokeExact(errno, count));
     }
 
     /**
@@ -437,7 +438,7 @@ public final class Librdmacm {
         try {
             FREE_DEVICES.invokeExact(list);
         } catch (Throwable e) {
-            throw Native.rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -451,7 +452,7 @@ public final class Librdmacm {
         try {
             return (short) GET_SRC_PORT.invokeExact(id);
         } catch (Throwable e) {
-            throw Native.rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -465,7 +466,7 @@ public final class Librdmacm {
         try {
             return (short) GET_DST_PORT.invokeExact(id);
         } catch (Throwable e) {
-            throw Native.rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 
@@ -479,7 +480,7 @@ public final class Librdmacm {
         try {
             return (long) EVENT_STR.invokeExact(event);
         } catch (Throwable e) {
-            throw Native.rethrow(e);
+            throw Errno.rethrow(e);
         }
     }
 }

@@ -7,6 +7,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.verbs_context;
 
 /**

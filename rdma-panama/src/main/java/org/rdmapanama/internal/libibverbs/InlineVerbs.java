@@ -10,6 +10,8 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_context_ops;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;

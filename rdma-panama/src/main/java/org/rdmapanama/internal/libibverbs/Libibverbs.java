@@ -4,13 +4,14 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
-import static org.rdmapanama.internal.libibverbs.Errno.pointer;
-import static org.rdmapanama.internal.libibverbs.Errno.status;
+import static org.rdmapanama.ffm.internal.Errno.pointer;
+import static org.rdmapanama.ffm.internal.Errno.status;
 
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * The exported functions of libibverbs that the object model needs, one method each, under their C names.
@@ -196,7 +197,7 @@ final class Libibverbs {
 
     /** ibv_get_pkey_index. An index, or -1 and perhaps errno; the P_Key is in network byte order. */
     static int getPkeyIndex(long context, byte port, short pkey) {
-        return Errno.index(errno -> (int) GET_PKEY_INDEX.invokeExact(errno, context, port, pkey));
+        return Errno.result(errno -> (int) GET_PKEY_INDEX.invokeExact(errno, context, port, pkey));
     }
 
     /** ibv_get_async_event. -1 and errno. */

@@ -12,6 +12,8 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;

@@ -15,6 +15,7 @@ import java.lang.management.ManagementFactory;
 import java.util.function.IntSupplier;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.verbs_context;

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.ffm.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -91,5 +91,22 @@ class WaitingTest {
     @Test
     void shouldRefuseNegativeTimeouts() {
         assertThrows(IllegalArgumentException.class, () -> Waiting.await(Duration.ofNanos(-1), millis -> "something"));
+    }
+
+    @Test
+    void shouldNotKeepTheCarrierOfAVirtualThread() throws InterruptedException {
+        List<Integer> slices = new ArrayList<>();
+        Thread virtual = Thread.startVirtualThread(() -> {
+            try {
+                Waiting.await(Duration.ofMillis(50), millis -> {
+                    slices.add(millis);
+                    return null;
+                });
+            } catch (InterruptedException e) {
+                slices.clear();
+            }
+        });
+        virtual.join();
+        assertTrue(slices.size() > 2 && slices.stream().allMatch(millis -> millis == 0), slices::toString);
     }
 }

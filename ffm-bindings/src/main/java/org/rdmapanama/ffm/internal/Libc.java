@@ -1,4 +1,4 @@
-package org.rdmapanama.cm.internal;
+package org.rdmapanama.ffm.internal;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -10,7 +10,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** poll(2) and fcntl(2), so that waiting for an event has a bound. */
+/** poll(2) and fcntl(2), so that waiting for an event has a bound, and what inline functions of verbs.h call. */
 public final class Libc {
     private static final int F_GETFL = 3;
     private static final int F_SETFL = 4;
@@ -18,12 +18,17 @@ public final class Libc {
     private static final short POLLIN = 1;
 
     private static final MethodHandle POLL =
-            downcall("poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Native.CAPTURE);
+            downcall("poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
     private static final MethodHandle FCNTL = downcall(
             "fcntl",
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
-            Native.CAPTURE,
+            Errno.CAPTURE,
             Linker.Option.firstVariadicArg(2));
+
+    private static final MethodHandle PTHREAD_MUTEX_INIT =
+            downcall("pthread_mutex_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle PTHREAD_COND_INIT =
+            downcall("pthread_cond_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
 
     private Libc() {}
 
@@ -42,12 +47,12 @@ public final class Libc {
      */
     public static int awaitReadable(int fd, int timeoutMillis) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment descriptor = arena.allocate(8, 4);
-            descriptor.set(JAVA_INT, 0, fd);
-            descriptor.set(JAVA_SHORT, 4, POLLIN);
-            long address = descriptor.address();
-            int ready = Native.status(errno -> (int) POLL.invokeExact(errno, address, 1L, timeoutMillis));
-            return ready == -Native.EINTR ? 0 : ready;
+            MemorySegment pollfd = arena.allocate(8, 4);
+            pollfd.set(JAVA_INT, 0, fd);
+            pollfd.set(JAVA_SHORT, 4, POLLIN);
+            long address = pollfd.address();
+            int ready = Errno.result(errno -> (int) POLL.invokeExact(errno, address, 1L, timeoutMillis));
+            return ready == -Errno.EINTR ? 0 : ready;
         }
     }
 
@@ -58,9 +63,24 @@ public final class Libc {
      * @return 0 or a negated errno
      */
     public static int setNonBlocking(int fd) {
-        int flags = Native.status(errno -> (int) FCNTL.invokeExact(errno, fd, F_GETFL, 0));
+        int flags = Errno.result(errno -> (int) FCNTL.invokeExact(errno, fd, F_GETFL, 0));
         return flags < 0
                 ? flags
-                : Native.status(errno -> (int) FCNTL.invokeExact(errno, fd, F_SETFL, flags | O_NONBLOCK));
+                : Errno.result(errno -> (int) FCNTL.invokeExact(errno, fd, F_SETFL, flags | O_NONBLOCK));
+    }
+
+    /**
+     * pthread_mutex_init and pthread_cond_init with default attributes, which never fail.
+     *
+     * @param mutex a pthread_mutex_t
+     * @param condition a pthread_cond_t
+     */
+    public static void initialize(long mutex, long condition) {
+        try {
+            int ignored = (int) PTHREAD_MUTEX_INIT.invokeExact(mutex, 0L);
+            ignored = (int) PTHREAD_COND_INIT.invokeExact(condition, 0L);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
     }
 }

@@ -1,9 +1,9 @@
-package org.rdmapanama.cm;
+package org.rdmapanama.ffm.internal;
 
 import java.time.Duration;
 
 /** Waits in slices, so that every wait ends at its bound, or soon after its thread is interrupted. */
-final class Waiting {
+public final class Waiting {
     /** A native wait cannot be interrupted: this is how long an interrupt, or a close, may go unnoticed. */
     private static final int SLICE_MILLIS = 50;
 
@@ -12,13 +12,33 @@ final class Waiting {
 
     private Waiting() {}
 
-    /** One native wait of at most so many milliseconds; null when nothing came. */
+    /**
+     * One native wait.
+     *
+     * @param <T> what is waited for
+     */
     @FunctionalInterface
-    interface Slice<T> {
+    public interface Slice<T> {
+        /**
+         * Waits.
+         *
+         * @param millis how long at most, in milliseconds; 0 to look only
+         * @return what came, or null when nothing did
+         */
         T await(int millis);
     }
 
-    static <T> T await(Duration timeout, Slice<T> slice) throws InterruptedException {
+    /**
+     * Waits until something comes. A virtual thread looks again and again, and sleeps in between.
+     *
+     * @param <T> what is waited for
+     * @param timeout how long at most; zero to look only
+     * @param slice one native wait
+     * @return what came, or null when nothing did in that time
+     * @throws IllegalArgumentException when the timeout is negative
+     * @throws InterruptedException when the thread is interrupted
+     */
+    public static <T> T await(Duration timeout, Slice<T> slice) throws InterruptedException {
         long start = System.nanoTime();
         long limit = nanos(timeout);
         boolean virtual = Thread.currentThread().isVirtual();
