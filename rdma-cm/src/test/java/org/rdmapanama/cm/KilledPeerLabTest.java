@@ -24,6 +24,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.ffm.Program;
 
 /** Peers in other processes that hang, or die by SIGKILL, at every step of a connection. */
 @Tag("lab")
@@ -54,9 +55,9 @@ class KilledPeerLabTest {
 
     @Test
     void shouldGiveUpOnAServerThatHangs() throws Exception {
-        try (Rping server = Rping.server(PORT);
+        try (Program server = Rping.server(PORT);
                 VerbsArena arena = VerbsArena.ofConfined()) {
-            server.stop();
+            server.signal("STOP");
             long start = System.nanoTime();
             ConnectionException exception =
                     assertThrows(ConnectionException.class, () -> connect(arena, Duration.ofSeconds(1)));
@@ -67,10 +68,10 @@ class KilledPeerLabTest {
 
     @Test
     void shouldBeToldWhenAServerDiesBeforeItAccepts() throws Exception {
-        try (Rping server = Rping.server(PORT);
+        try (Program server = Rping.server(PORT);
                 VerbsArena arena = VerbsArena.ofShared();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
-            server.stop();
+            server.signal("STOP");
             Future<RdmaConnection> connecting = threads.submit(() -> connect(arena, Lab.SECONDS));
             Thread.sleep(700);
             assertFalse(connecting.isDone());
@@ -84,7 +85,7 @@ class KilledPeerLabTest {
 
     @Test
     void shouldBeToldWhenAServerDies() throws Exception {
-        try (Rping server = Rping.server(PORT);
+        try (Program server = Rping.server(PORT);
                 VerbsArena arena = VerbsArena.ofConfined();
                 RdmaConnection connection = connect(arena, Lab.SECONDS)) {
             assertTrue(connection.isConnected());
@@ -125,7 +126,7 @@ class KilledPeerLabTest {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT))) {
             ConnectionRequest request;
-            try (Rping client = Rping.client(PORT)) {
+            try (Program client = Rping.client(PORT)) {
                 request = server.awaitRequest(Lab.SECONDS).orElseThrow();
                 client.kill();
             }
@@ -143,9 +144,9 @@ class KilledPeerLabTest {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT));
                 ExecutorService threads = Executors.newCachedThreadPool();
-                Rping client = Rping.client(PORT)) {
+                Program client = Rping.client(PORT)) {
             ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
-            client.stop();
+            client.signal("STOP");
             Future<RdmaConnection> accepting = threads.submit(() -> request.accept(options(), Lab.SECONDS));
             Thread.sleep(700);
             assertFalse(accepting.isDone());
@@ -161,7 +162,7 @@ class KilledPeerLabTest {
     void shouldBeToldWhenAClientDies() throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT));
-                Rping client = Rping.client(PORT);
+                Program client = Rping.client(PORT);
                 RdmaConnection connection =
                         server.accept(options(), Lab.SECONDS).orElseThrow()) {
             assertTrue(connection.isConnected());
@@ -174,7 +175,7 @@ class KilledPeerLabTest {
 
     /** The next one is served as if nothing had been. */
     private static void assertServes(RdmaServer server) throws Exception {
-        try (Rping client = Rping.client(PORT);
+        try (Program client = Rping.client(PORT);
                 RdmaConnection connection =
                         server.accept(options(), Lab.SECONDS).orElseThrow()) {
             assertTrue(connection.isConnected(), client::toString);

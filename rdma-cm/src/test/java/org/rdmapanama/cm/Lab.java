@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import org.rdmapanama.ffm.Program;
 
 /** The lab's addresses, and what is left of connections there. */
 final class Lab {
@@ -58,17 +58,12 @@ final class Lab {
      * kernel names the thread that made each, not its process; what the kernel has for itself has none.
      */
     static List<String> resources() throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(
+        List<String> lines = Program.run(
                         "bash",
                         "-c",
                         "for kind in qp cq mr pd cm_id; do rdma resource show $kind | sed \"s/^/$kind /\" || exit; done")
-                .redirectErrorStream(true)
-                .start();
-        List<String> lines = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
                 .lines()
                 .toList();
-        assertTrue(process.waitFor(20, TimeUnit.SECONDS));
-        assertEquals(0, process.exitValue(), lines::toString);
         // Port 1 of each device has a queue pair of the kernel's.
         assertTrue(lines.stream().anyMatch(line -> line.contains("type GSI")), lines::toString);
         return lines.stream().filter(line -> line.contains(" pid ")).toList();

@@ -22,6 +22,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.Program;
 
 /** The programs of rdma-core's librdmacm, and ours on the other side, both ways. rping is among the samples' tests. */
 @Tag("lab")
@@ -61,7 +62,7 @@ class ToolsLabTest {
     }
 
     /** Tries until the program on the other side listens: until then nobody does, which comes as a rejection. */
-    private static <T> T reach(Tool server, Attempt<T> attempt) throws InterruptedException {
+    private static <T> T reach(Program server, Attempt<T> attempt) throws InterruptedException {
         ConnectionException last = null;
         for (int tries = 0; tries < 200; tries++) {
             try {
@@ -88,7 +89,7 @@ class ToolsLabTest {
                         made.add(Messages.of(arena, connection, count, size).postReceives()));
     }
 
-    private Talk connect(VerbsArena arena, Tool server, int count, int size) throws InterruptedException {
+    private Talk connect(VerbsArena arena, Program server, int count, int size) throws InterruptedException {
         List<Messages> made = new ArrayList<>();
         RdmaClient client = new RdmaClient(arena);
         RdmaConnection connection =
@@ -96,7 +97,7 @@ class ToolsLabTest {
         return new Talk(connection, made.getLast());
     }
 
-    private static Talk accept(VerbsArena arena, RdmaServer server, Tool client, int count, int size)
+    private static Talk accept(VerbsArena arena, RdmaServer server, Program client, int count, int size)
             throws InterruptedException {
         List<Messages> made = new ArrayList<>();
         RdmaConnection connection = server.awaitRequest(Lab.SECONDS)
@@ -112,7 +113,7 @@ class ToolsLabTest {
 
     @Test
     void shouldTalkToUcmatoseAsClient() throws Exception {
-        try (Tool server = Tool.start(
+        try (Program server = Program.start(
                         "ucmatose", "-b", SECOND, "-p", Integer.toString(port), "-c", Integer.toString(CONNECTIONS));
                 VerbsArena arena = VerbsArena.ofConfined()) {
             List<Talk> talks = new ArrayList<>();
@@ -137,7 +138,7 @@ class ToolsLabTest {
     void shouldTalkToUcmatoseAsServer() throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(port));
-                Tool client = Tool.start(
+                Program client = Program.start(
                         "ucmatose",
                         "-s",
                         SECOND,
@@ -169,7 +170,7 @@ class ToolsLabTest {
 
     @Test
     void shouldTalkToRdmaServer() throws Exception {
-        try (Tool server = Tool.start("rdma_server", "-s", SECOND, "-p", Integer.toString(port));
+        try (Program server = Program.start("rdma_server", "-s", SECOND, "-p", Integer.toString(port));
                 VerbsArena arena = VerbsArena.ofConfined()) {
             Talk talk = connect(arena, server, 1, SMALL);
             talk.messages().send();
@@ -184,7 +185,7 @@ class ToolsLabTest {
     void shouldTalkToRdmaClient() throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(port));
-                Tool client = Tool.start("rdma_client", "-s", SECOND, "-p", Integer.toString(port))) {
+                Program client = Program.start("rdma_client", "-s", SECOND, "-p", Integer.toString(port))) {
             Talk talk = accept(arena, server, client, 1, SMALL);
             talk.messages().receive();
             talk.messages().send();
@@ -196,7 +197,7 @@ class ToolsLabTest {
 
     @Test
     void shouldTalkToRdmaXserver() throws Exception {
-        try (Tool server = Tool.start("rdma_xserver", "-c", "r", "-p", Integer.toString(port));
+        try (Program server = Program.start("rdma_xserver", "-c", "r", "-p", Integer.toString(port));
                 VerbsArena arena = VerbsArena.ofConfined()) {
             Talk talk = connect(arena, server, 1, SMALL);
             // The number of a shared receive queue, which there is none of.
@@ -211,7 +212,7 @@ class ToolsLabTest {
     void shouldTalkToRdmaXclient() throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(port));
-                Tool client = Tool.start("rdma_xclient", "-c", "r", "-s", SECOND, "-p", Integer.toString(port))) {
+                Program client = Program.start("rdma_xclient", "-c", "r", "-s", SECOND, "-p", Integer.toString(port))) {
             Talk talk = accept(arena, server, client, 1, SMALL);
             talk.messages().receive();
             awaitEnd(talk);
@@ -224,7 +225,7 @@ class ToolsLabTest {
     void shouldRefuseXrcAsRdmaXclientDoes() throws Exception {
         try (SynchronousId id = SynchronousId.create(PortSpace.IB);
                 VerbsArena arena = VerbsArena.ofConfined();
-                Tool client = Tool.start("rdma_xclient", "-c", "x", "-s", SECOND, "-p", Integer.toString(port))) {
+                Program client = Program.start("rdma_xclient", "-c", "x", "-s", SECOND, "-p", Integer.toString(port))) {
             id.id().bind(Lab.first(0));
             Context context = id.id().openContext(arena);
             UnsupportedVerbException missing = assertThrows(UnsupportedVerbException.class, context::openXrcDomain);
@@ -242,7 +243,7 @@ class ToolsLabTest {
         int connections = 20;
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(port));
-                Tool client = Tool.start(
+                Program client = Program.start(
                         "cmtime",
                         "-s",
                         SECOND,
@@ -268,7 +269,7 @@ class ToolsLabTest {
     /** All at once: cmtime puts all queue pairs on the completion queues of its first, and fails when that is gone. */
     @Test
     void shouldConnectToCmtimeManyTimes() throws Exception {
-        try (Tool server = Tool.start("cmtime", "-b", SECOND, "-p", Integer.toString(port));
+        try (Program server = Program.start("cmtime", "-b", SECOND, "-p", Integer.toString(port));
                 VerbsArena arena = VerbsArena.ofConfined()) {
             List<Talk> talks = new ArrayList<>();
             for (int i = 0; i < 20; i++) {
@@ -312,7 +313,7 @@ class ToolsLabTest {
     @Test
     void shouldTalkToUdaddyAsClient() throws Exception {
         List<SynchronousId> ids = new ArrayList<>();
-        try (Tool server = Tool.start("udaddy", "-b", SECOND, "-c", Integer.toString(CONNECTIONS));
+        try (Program server = Program.start("udaddy", "-b", SECOND, "-c", Integer.toString(CONNECTIONS));
                 VerbsArena arena = VerbsArena.ofConfined()) {
             List<Datagrams> sides = new ArrayList<>();
             List<UdParameters> ways = new ArrayList<>();
@@ -347,7 +348,8 @@ class ToolsLabTest {
                 CmId listener = channel.createId(PortSpace.UDP)) {
             listener.bind(Lab.second(UDADDY_PORT));
             listener.listen(CONNECTIONS);
-            try (Tool client = Tool.start("udaddy", "-s", SECOND, "-b", FIRST, "-c", Integer.toString(CONNECTIONS))) {
+            try (Program client =
+                    Program.start("udaddy", "-s", SECOND, "-b", FIRST, "-c", Integer.toString(CONNECTIONS))) {
                 List<Datagrams> sides = new ArrayList<>();
                 for (int i = 0; i < CONNECTIONS; i++) {
                     CmId id = Lab.await(channel, CmEventType.CONNECT_REQUEST).id();
@@ -374,7 +376,7 @@ class ToolsLabTest {
     @Test
     void shouldSendToMckey() throws Exception {
         InetSocketAddress group = new InetSocketAddress("239.77.0.11", 0);
-        try (Tool receiver = Tool.start("mckey", "-m", "239.77.0.11", "-b", SECOND);
+        try (Program receiver = Program.start("mckey", "-m", "239.77.0.11", "-b", SECOND);
                 SynchronousId sender = SynchronousId.create(PortSpace.UDP);
                 VerbsArena arena = VerbsArena.ofConfined()) {
             receiver.await("joined dgid");
@@ -397,7 +399,7 @@ class ToolsLabTest {
             UdParameters joined = receiver.joinMulticast(group, Lab.SECONDS);
             side.queuePair.attachMulticast(
                     joined.addressVector().destination(), joined.addressVector().lid());
-            try (Tool sender = Tool.start("mckey", "-m", "239.77.0.12", "-b", FIRST, "-s")) {
+            try (Program sender = Program.start("mckey", "-m", "239.77.0.12", "-b", FIRST, "-s")) {
                 side.messages.receive();
                 sender.assertSucceeds();
             }

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.ffm.Program;
 
 /** Java against rstream and riostream of rdma-core, as either side. They check what they get, and so do we. */
 @Tag("lab")
@@ -46,7 +47,7 @@ class CProgramsLabTest {
         }
     }
 
-    private static RSocketChannel connect(Tool server, int port, boolean maps) throws Exception {
+    private static RSocketChannel connect(Program server, int port, boolean maps) throws Exception {
         Lab.await("a server", () -> {
             assertTrue(server.isAlive(), server::toString);
             return server.output().contains("usec/xfer");
@@ -89,7 +90,7 @@ class CProgramsLabTest {
     @CsvSource({"3, 4, 5000", "1, 1, 1000000", "50, 1, 64"})
     void shouldBeAClientOfRstream(int iterations, int count, int size) throws Exception {
         int port = Lab.port();
-        try (Tool server = new Tool(command("rstream", port, true, iterations, count, size));
+        try (Program server = Program.start(command("rstream", port, true, iterations, count, size));
                 RSocketChannel channel = connect(server, port, false)) {
             Sequence sent = new Sequence();
             Sequence received = new Sequence();
@@ -105,7 +106,7 @@ class CProgramsLabTest {
             }
             assertEquals(-1, channel.read(ByteBuffer.allocate(1)), server::toString);
             Lab.close(channel);
-            server.join();
+            server.assertSucceeds();
         }
     }
 
@@ -114,7 +115,7 @@ class CProgramsLabTest {
     void shouldBeAServerOfRstream(int iterations, int count, int size) throws Exception {
         int port = Lab.port();
         try (RServerSocketChannel server = listen(port);
-                Tool client = new Tool(command("rstream", port, false, iterations, count, size));
+                Program client = Program.start(command("rstream", port, false, iterations, count, size));
                 RSocketChannel channel = server.accept()) {
             Sequence sent = new Sequence();
             Sequence received = new Sequence();
@@ -130,7 +131,7 @@ class CProgramsLabTest {
             }
             assertEquals(-1, channel.read(ByteBuffer.allocate(1)), client::toString);
             Lab.close(channel);
-            client.join();
+            client.assertSucceeds();
         }
     }
 
@@ -180,7 +181,7 @@ class CProgramsLabTest {
     @CsvSource({"3, 64", "2, 5000", "1, 300000"})
     void shouldBeAClientOfRiostream(int iterations, int size) throws Exception {
         int port = Lab.port();
-        try (Tool server = new Tool(command("riostream", port, true, iterations, 1, size));
+        try (Program server = Program.start(command("riostream", port, true, iterations, 1, size));
                 RSocketChannel channel = connect(server, port, true)) {
             Placement placement = new Placement(channel, size);
             try (IoMapping mapping = channel.mapForRemoteWrite(placement.target, 0)) {
@@ -193,7 +194,7 @@ class CProgramsLabTest {
                 assertEquals(-1, channel.read(ByteBuffer.allocate(1)), server::toString);
             }
             Lab.close(channel);
-            server.join();
+            server.assertSucceeds();
         }
     }
 
@@ -202,7 +203,7 @@ class CProgramsLabTest {
     void shouldBeAServerOfRiostream(int iterations, int size) throws Exception {
         int port = Lab.port();
         try (RServerSocketChannel server = listen(port);
-                Tool client = new Tool(command("riostream", port, false, iterations, 1, size));
+                Program client = Program.start(command("riostream", port, false, iterations, 1, size));
                 RSocketChannel channel = server.accept()) {
             Placement placement = new Placement(channel, size);
             try (IoMapping mapping = channel.mapForRemoteWrite(placement.target, 0)) {
@@ -215,7 +216,7 @@ class CProgramsLabTest {
                 assertEquals(-1, channel.read(ByteBuffer.allocate(1)), client::toString);
             }
             Lab.close(channel);
-            client.join();
+            client.assertSucceeds();
         }
     }
 
@@ -223,7 +224,7 @@ class CProgramsLabTest {
     @Test
     void shouldSeeThatThePeerWasKilled() throws Exception {
         int port = Lab.port();
-        try (Tool server = new Tool(command("rstream", port, true, 1, 1, 1000));
+        try (Program server = Program.start(command("rstream", port, true, 1, 1, 1000));
                 RSocketChannel channel = connect(server, port, false)) {
             send(channel, new Sequence(), GREETING);
             receive(channel, new Sequence(), GREETING);

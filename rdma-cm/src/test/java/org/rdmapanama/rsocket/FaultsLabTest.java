@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Program;
 
 /** What goes wrong ends in bounded time, with the exception that a user of SocketChannel expects. */
 @Tag("lab")
@@ -183,7 +184,7 @@ class FaultsLabTest {
     @Test
     void shouldCloseInTimeWithoutANetwork() throws Exception {
         try (Lab.Pair pair = Lab.Pair.open()) {
-            run("tc", "qdisc", "add", "dev", "veth0", "root", "netem", "loss", "100%");
+            Program.run("tc", "qdisc", "add", "dev", "veth0", "root", "netem", "loss", "100%");
             try {
                 CompletableFuture<Integer> writing =
                         Lab.async(() -> pair.client().write(MUCH.duplicate()));
@@ -198,18 +199,12 @@ class FaultsLabTest {
                 assertTrue(Duration.ofNanos(System.nanoTime() - start).toSeconds() < 10);
                 assertFails(IOException.class, writing);
             } finally {
-                run("tc", "qdisc", "del", "dev", "veth0", "root");
+                Program.run("tc", "qdisc", "del", "dev", "veth0", "root");
             }
         }
         try (Lab.Pair pair = Lab.Pair.open()) {
             Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
             Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
-        }
-    }
-
-    private static void run(String... command) throws Exception {
-        try (Tool tool = new Tool(command)) {
-            tool.join();
         }
     }
 

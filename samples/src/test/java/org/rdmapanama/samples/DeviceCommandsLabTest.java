@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.ffm.Program;
 
 /** The commands devices, device-info and hello, next to ibv_devices and ibv_devinfo. */
 @Tag("lab")

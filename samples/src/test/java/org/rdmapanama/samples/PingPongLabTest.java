@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmapanama.ffm.Program;
 
 /** Ping-pong against itself and against the programs of rdma-core, over every transport, polling and sleeping. */
 @Tag("lab")

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.ffm.Program;
 
 /** Copies files from Java to Java and, both ways, between Java and rcopy of rdma-core. */
 @Tag("lab")

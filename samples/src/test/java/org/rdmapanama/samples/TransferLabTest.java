@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.ffm.Program;
 
 /** Transfers between two devices, and all the ways in which they end early. */
 @Tag("lab")
@@ -121,7 +122,7 @@ class TransferLabTest {
         String before = resources();
         String port = Side.port();
         Run server = serve(port, "--timeout", "120");
-        try (Program client = Program.rdma(arguments(Side.SECOND, port, HOST, "-s", "256MiB"))) {
+        try (Program client = Program.java(List.of(), Rdma.class, arguments(Side.SECOND, port, HOST, "-s", "256MiB"))) {
             client.await("peer memory");
             client.signal("INT");
             assertEquals(130, client.join(), client::toString);
@@ -132,10 +133,7 @@ class TransferLabTest {
     }
 
     private static String resources() throws Exception {
-        try (Program show = Program.start("rdma", "resource", "show")) {
-            assertEquals(0, show.join(), show::toString);
-            return show.output();
-        }
+        return Program.run("rdma", "resource", "show");
     }
 
     private static void assertFailed(Run run, String message) throws InterruptedException {
