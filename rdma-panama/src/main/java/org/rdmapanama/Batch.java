@@ -36,6 +36,10 @@ final class Batch {
     }
 
     private final VerbsObject queue;
+    private final Start start;
+
+    /** What ends a batch, in the words of a message. */
+    private final String ending;
 
     @SuppressWarnings("unused") // through STATE
     private int state;
@@ -43,18 +47,42 @@ final class Batch {
     /** Who has it open. */
     private Thread thread;
 
-    Batch(VerbsObject queue) {
+    /** The native call that starts a batch: false, or an exception, when none is open after it. */
+    @FunctionalInterface
+    interface Start {
+        boolean start();
+    }
+
+    Batch(VerbsObject queue, String ending, Start start) {
         this.queue = queue;
+        this.ending = ending;
+        this.start = start;
     }
 
     /**
-     * Opens a batch.
+     * Opens a batch, for which the queue is entered until {@link #end}: nothing may close underneath.
      *
-     * @throws IllegalStateException when one is open, or the queue is closed
+     * @return whether one is open now
+     * @throws IllegalStateException when one is open already, or the queue is closed
      */
-    void open() {
-        take(OPEN);
-        thread = Thread.currentThread();
+    boolean open() {
+        queue.enter();
+        boolean taken = false;
+        boolean started = false;
+        try {
+            take(OPEN);
+            taken = true;
+            thread = Thread.currentThread();
+            started = start.start();
+            return started;
+        } finally {
+            if (!started) {
+                if (taken) {
+                    release(FREE);
+                }
+                queue.exit();
+            }
+        }
     }
 
     /** Whether the calling thread has a batch open. */
@@ -74,16 +102,21 @@ final class Batch {
         return (int) STATE.getAcquire(this) == OPEN && thread == opener;
     }
 
-    /** Ends what {@link #open}, {@link #beginCall} or {@link #tryCall} began. */
+    /** Ends what {@link #open} began. */
     void end() {
-        thread = null;
-        STATE.setRelease(this, FREE);
+        release(FREE);
+        queue.exit();
     }
 
-    /** Ends a batch of the calling thread, and lets no further one begin. */
+    /** As {@link #end}, and lets no further batch begin. */
     void endForGood() {
+        release(SHUT);
+        queue.exit();
+    }
+
+    private void release(int next) {
         thread = null;
-        STATE.setRelease(this, SHUT);
+        STATE.setRelease(this, next);
     }
 
     /**
@@ -100,6 +133,11 @@ final class Batch {
         return STATE.compareAndSet(this, FREE, CALL);
     }
 
+    /** Ends what {@link #beginCall} or {@link #tryCall} began. */
+    void endCall() {
+        release(FREE);
+    }
+
     /**
      * A moment after {@link #tryCall} failed, for who tries again. Waits at most two seconds for a batch of another
      * thread to end.
@@ -112,7 +150,8 @@ final class Batch {
         if (seen == SHUT) {
             checkGoesOn(start);
         } else if (seen == OPEN && System.nanoTime() - start > LIMIT_NANOS) {
-            throw new IllegalStateException("another thread has a batch open on " + queue + ": end it first");
+            throw new IllegalStateException(
+                    "another thread has a batch open on " + queue + ": it is to call " + ending + " first");
         }
         LockSupport.parkNanos(1_000);
     }
@@ -128,8 +167,8 @@ final class Batch {
         while (!STATE.compareAndSet(this, FREE, wanted)) {
             switch ((int) STATE.getVolatile(this)) {
                 case OPEN ->
-                    throw new IllegalStateException("a batch is open on " + queue
-                            + ": end it first, and let one thread at a time use the queue");
+                    throw new IllegalStateException("a batch is open on " + queue + ": call " + ending
+                            + " first, and let one thread at a time use the queue");
                 case SHUT -> {
                     checkGoesOn(start);
                     LockSupport.parkNanos(1_000);

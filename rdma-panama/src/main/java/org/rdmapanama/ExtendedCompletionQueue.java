@@ -64,7 +64,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
             Arena.global().allocate(ibv_poll_cq_attr.layout()).address();
 
     private final CompletionVerbs verbs;
-    private final Batch batch = new Batch(this);
+    private final Batch batch = new Batch(this, "endPoll()", this::startAtFirst);
     private final MemorySegment struct;
     private final Set<CompletionField> fields;
     private final int readable;
@@ -171,23 +171,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      * @verb ibv_start_poll
      */
     public boolean startPoll() {
-        enter();
-        boolean started = false;
-        try {
-            batch.open();
-            try {
-                started = found("ibv_start_poll", verbs.startPoll(address, NO_ATTRIBUTES));
-            } finally {
-                if (!started) {
-                    batch.end();
-                }
-            }
-            return started;
-        } finally {
-            if (!started) {
-                exit();
-            }
-        }
+        return batch.open();
+    }
+
+    private boolean startAtFirst() {
+        return found("ibv_start_poll", verbs.startPoll(address, NO_ATTRIBUTES));
     }
 
     /**
@@ -202,9 +190,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      */
     public boolean nextPoll() {
         requireBatch();
-        return current
-                ? found("ibv_next_poll", verbs.nextPoll(address))
-                : found("ibv_start_poll", verbs.startPoll(address, NO_ATTRIBUTES));
+        return current ? found("ibv_next_poll", verbs.nextPoll(address)) : startAtFirst();
     }
 
     private boolean found(String verb, int result) {
@@ -230,7 +216,6 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     private void finish() {
         pause();
         batch.end();
-        exit();
     }
 
     /** Lets go of the driver's lock, if it is held. */
@@ -646,7 +631,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
 
     @Override
     void endCall() {
-        batch.end();
+        batch.endCall();
     }
 
     @Override
@@ -661,7 +646,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     @Override
     void endClearing() {
         if (!batch.isMine()) {
-            batch.end();
+            batch.endCall();
         }
     }
 

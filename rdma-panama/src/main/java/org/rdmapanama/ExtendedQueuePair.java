@@ -27,14 +27,15 @@ import java.util.Set;
  */
 public final class ExtendedQueuePair extends QueuePair {
     private final Set<SendOperation> sendOperations;
-    private final Batch batch = new Batch(this);
+    private final Batch batch;
     private final WorkRequestBuilder builder;
 
     private ExtendedQueuePair(
             ProtectionDomain protectionDomain, QueuePairOptions options, long address, QueuePairCapabilities granted) {
         super(protectionDomain.context, protectionDomain, options, address, granted);
         sendOperations = SendOperation.copyOf(options.sendOperations());
-        builder = new WorkRequestBuilder(this, batch, provider.extended(address), options.maxTsoHeader());
+        builder = new WorkRequestBuilder(this, provider.extended(address), options.maxTsoHeader());
+        batch = builder.batch();
     }
 
     static ExtendedQueuePair createExtended(ProtectionDomain protectionDomain, QueuePairOptions options) {
@@ -104,18 +105,8 @@ public final class ExtendedQueuePair extends QueuePair {
      * @verb ibv_wr_start
      */
     public WorkRequestBuilder startWorkRequests() {
-        // Held until the batch ends: nothing may close underneath.
-        enter();
-        boolean started = false;
-        try {
-            builder.start();
-            started = true;
-            return builder;
-        } finally {
-            if (!started) {
-                exit();
-            }
-        }
+        batch.open();
+        return builder;
     }
 
     @Override
@@ -125,7 +116,7 @@ public final class ExtendedQueuePair extends QueuePair {
 
     @Override
     void endCall() {
-        batch.end();
+        batch.endCall();
     }
 
     @Override

@@ -122,9 +122,9 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /** The driver has seen a part of a work request, and the rest failed. */
     private boolean torn;
 
-    WorkRequestBuilder(ExtendedQueuePair queuePair, Batch batch, long extended, int maxTsoHeader) {
+    WorkRequestBuilder(ExtendedQueuePair queuePair, long extended, int maxTsoHeader) {
         this.queuePair = queuePair;
-        this.batch = batch;
+        batch = new Batch(queuePair, "complete() or abort()", this::start);
         this.extended = extended;
         arena = queuePair.arena;
         verbs = queuePair.provider.sendVerbs();
@@ -142,22 +142,17 @@ public final class WorkRequestBuilder implements AutoCloseable {
         extra = arena.allocate(Math.max(ibv_mw_bind_info.sizeof(), maxTsoHeader), Long.BYTES);
     }
 
-    /** Opens a batch. The queue pair has been entered. */
-    void start() {
-        batch.open();
-        boolean started = false;
-        try {
-            verbs.wrStart(extended);
-            id = 0;
-            flags = 0;
-            forget();
-            torn = false;
-            started = true;
-        } finally {
-            if (!started) {
-                batch.end();
-            }
-        }
+    Batch batch() {
+        return batch;
+    }
+
+    private boolean start() {
+        verbs.wrStart(extended);
+        id = 0;
+        flags = 0;
+        forget();
+        torn = false;
+        return true;
     }
 
     private void checkMine() {
@@ -968,7 +963,6 @@ public final class WorkRequestBuilder implements AutoCloseable {
         forget();
         bound.clear();
         batch.end();
-        queuePair.exit();
     }
 
     /** Aborts the batch if it is still open and of this thread. */
@@ -994,7 +988,6 @@ public final class WorkRequestBuilder implements AutoCloseable {
             forget();
             bound.clear();
             batch.endForGood();
-            queuePair.exit();
         }
     }
 
