@@ -18,6 +18,7 @@ import java.util.function.Predicate;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 
 /** Address handles: for the answer to a datagram, and where they lead on Ethernet. */
 @Tag("lab")

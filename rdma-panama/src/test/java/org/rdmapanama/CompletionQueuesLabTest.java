@@ -18,6 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
 
 /** Completion queues: their size, their moderation, and those that other code made. */

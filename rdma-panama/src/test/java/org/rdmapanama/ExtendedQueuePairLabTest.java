@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 
 /** Batches on extended queue pairs: what they post, and how they stand wrong use. */

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.ffm.Shows;
 
 /** Functions of {@code verbs.h} that only compute: what they return, and what their methods here do. */
 class SameAsCTest {

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 
 /** The cases of the class AHTest of rdma-core's own suite, file test_addr.py. */
 @Tag("lab")

@@ -19,6 +19,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 
 /** Cases of rdma-core's own suite: test_device.py, class DeviceTest. */

@@ -10,6 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 
 /** The case of rdma-core's own suite in test_fork.py, class ForkAPITest; and how this process stands next to C. */

@@ -11,6 +11,7 @@ import java.util.function.IntFunction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 
 /** The cases of QPTest in test_qp.py of rdma-core's own suite, by their names there. */
 @Tag("lab")

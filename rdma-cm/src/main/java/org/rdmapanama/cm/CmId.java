@@ -691,7 +691,8 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Moves a queue pair to the state INIT, in which it takes receives, or, one for datagrams, to RTS, in which it sends.
+     * Moves a queue pair to the state INIT, in which it takes receives, or, one for datagrams, to RTS, in which it sends:
+     * what rdma_create_qp(3) does to those that it makes.
      *
      * @param queuePair a queue pair of this id's device, in state RESET or INIT
      * @throws IllegalArgumentException when the queue pair is of another device
@@ -700,6 +701,8 @@ public final class CmId implements AutoCloseable {
      * @throws ConnectionException when the connection manager has no attributes for it
      * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
      * @throws WrongThreadException when its arena is confined to another thread
+     * @verb rdma_create_qp
+     * @verb rdma_create_qp_ex
      */
     public void initialize(QueuePair queuePair) {
         checkDevice(queuePair);
@@ -906,6 +909,7 @@ public final class CmId implements AutoCloseable {
      *
      * @return the address; null while there is none, and for one that is no IP address
      * @throws IllegalStateException when this is closed
+     * @verb rdma_get_local_addr
      */
     public InetSocketAddress localAddress() {
         return addressAt(0);
@@ -916,6 +920,7 @@ public final class CmId implements AutoCloseable {
      *
      * @return the address; null while there is none, and for one that is no IP address
      * @throws IllegalStateException when this is closed
+     * @verb rdma_get_peer_addr
      */
     public InetSocketAddress remoteAddress() {
         return addressAt(SocketAddresses.STORAGE_BYTES);
@@ -1057,6 +1062,7 @@ public final class CmId implements AutoCloseable {
      *
      * @throws ConnectionException when the function fails
      * @verb rdma_destroy_id
+     * @verb rdma_destroy_ep
      */
     @Override
     public void close() {

@@ -252,7 +252,11 @@ public final class EventChannel implements AutoCloseable {
         return !closed;
     }
 
-    /** Closes the ids of this channel, and then the channel. Closing it twice does nothing the second time. */
+    /**
+     * Closes the ids of this channel, and then the channel. Closing it twice does nothing the second time.
+     *
+     * @verb rdma_destroy_event_channel
+     */
     @Override
     public void close() {
         closed = true;

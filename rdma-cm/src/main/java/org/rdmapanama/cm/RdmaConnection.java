@@ -310,6 +310,7 @@ public final class RdmaConnection implements AutoCloseable {
      *
      * @throws org.rdmapanama.VerbsException when closing fails; all is tried nevertheless
      * @throws WrongThreadException when its arena is confined to another thread
+     * @verb rdma_destroy_qp
      */
     @Override
     public void close() {

@@ -48,6 +48,7 @@ public final class IoMapping implements AutoCloseable {
      * Takes the memory away from the peer. Does nothing when this or the channel is closed already.
      *
      * @throws IOException when librdmacm does not know it
+     * @verb riounmap
      */
     @Override
     public synchronized void close() throws IOException {

@@ -66,6 +66,12 @@ public final class RSelector extends AbstractSelector {
         return publicSelected;
     }
 
+    /**
+     * Looks which channels are ready, without waiting.
+     *
+     * @verb rpoll
+     * @verb rselect
+     */
     @Override
     public int selectNow() throws IOException {
         return select(true, 0);
@@ -77,6 +83,8 @@ public final class RSelector extends AbstractSelector {
      * @param timeout in milliseconds; 0 for ever
      * @throws ClosedSelectorException when it is closed
      * @throws IllegalArgumentException when the timeout is negative
+     * @verb rpoll
+     * @verb rselect
      */
     @Override
     public int select(long timeout) throws IOException {
@@ -86,6 +94,12 @@ public final class RSelector extends AbstractSelector {
         return select(false, timeout);
     }
 
+    /**
+     * Waits until a channel is ready.
+     *
+     * @verb rpoll
+     * @verb rselect
+     */
     @Override
     public int select() throws IOException {
         return select(false, 0);

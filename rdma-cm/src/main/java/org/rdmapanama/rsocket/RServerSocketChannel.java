@@ -54,6 +54,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      *
      * @return the channel, in blocking mode
      * @throws IOException when librdmacm cannot make one: no RDMA device, no access to {@code /dev/infiniband/rdma_cm}
+     * @verb rsocket
      */
     public static RServerSocketChannel open() throws IOException {
         return RSocketProvider.instance().openServerSocketChannel();
@@ -71,6 +72,8 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * @throws java.net.BindException when the address is in use or not of this host
      * @throws java.net.NoRouteToHostException when no RDMA device has the address
      * @throws IOException when it fails otherwise
+     * @verb rbind
+     * @verb rlisten
      */
     @Override
     public RServerSocketChannel bind(SocketAddress local, int backlog) throws IOException {
@@ -96,6 +99,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * @throws java.nio.channels.ClosedByInterruptException when the waiting thread is interrupted, which closes it
      * @throws NotYetBoundException when it is not bound
      * @throws IOException when it fails otherwise
+     * @verb raccept
      */
     @Override
     public RSocketChannel accept() throws IOException {
@@ -144,6 +148,11 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         throw new UnsupportedOperationException("an rsocket is no java.net.ServerSocket; the channel has all of it");
     }
 
+    /**
+     * The address that this listens at, or null while it is not bound.
+     *
+     * @verb rgetsockname
+     */
     @Override
     public SocketAddress getLocalAddress() throws IOException {
         ensureOpen();
@@ -157,6 +166,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * @throws IllegalArgumentException when it cannot have this value
      * @throws ClosedChannelException when this channel is closed
      * @throws IOException when it fails otherwise
+     * @verb rsetsockopt
      */
     @Override
     public <T> RServerSocketChannel setOption(SocketOption<T> name, T value) throws IOException {
@@ -165,6 +175,11 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         return this;
     }
 
+    /**
+     * The value of an option.
+     *
+     * @verb rgetsockopt
+     */
     @Override
     public <T> T getOption(SocketOption<T> name) throws IOException {
         ensureOpen();
@@ -182,6 +197,11 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         }
     }
 
+    /**
+     * Closes the rsocket.
+     *
+     * @verb rclose
+     */
     @Override
     protected void implCloseSelectableChannel() {
         socket.startClosing();
@@ -193,6 +213,11 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         }
     }
 
+    /**
+     * Does nothing to the rsocket, which is non-blocking in both modes.
+     *
+     * @verb rfcntl
+     */
     @Override
     protected void implConfigureBlocking(boolean block) {
         // rsockets never block here: waiting is done by asking again.

@@ -99,6 +99,7 @@ public final class RSocketChannel extends SocketChannel {
      *
      * @return the channel, in blocking mode
      * @throws IOException when librdmacm cannot make one: no RDMA device, no access to {@code /dev/infiniband/rdma_cm}
+     * @verb rsocket
      */
     public static RSocketChannel open() throws IOException {
         return RSocketProvider.instance().openSocketChannel();
@@ -117,6 +118,11 @@ public final class RSocketChannel extends SocketChannel {
         return channel;
     }
 
+    /**
+     * Binds to an address of this host that an RDMA device has; null is the wildcard and a port that is free.
+     *
+     * @verb rbind
+     */
     @Override
     public RSocketChannel bind(SocketAddress local) throws IOException {
         InetSocketAddress address = local == null ? new InetSocketAddress(0) : SocketAddresses.check(local);
@@ -140,6 +146,7 @@ public final class RSocketChannel extends SocketChannel {
      *
      * @throws java.net.ConnectException when nobody listens there, or the peer does not answer
      * @throws java.net.NoRouteToHostException when no RDMA device leads to the address
+     * @verb rconnect
      */
     @Override
     public boolean connect(SocketAddress remote) throws IOException {
@@ -154,6 +161,7 @@ public final class RSocketChannel extends SocketChannel {
      * @return whether it is connected; true in blocking mode
      * @throws SocketTimeoutException when it takes longer; the channel is closed
      * @throws IOException as {@link #connect(SocketAddress)} does
+     * @verb rconnect
      */
     public boolean connect(SocketAddress remote, Duration timeout) throws IOException {
         if (timeout.isNegative() || timeout.isZero()) {
@@ -277,6 +285,11 @@ public final class RSocketChannel extends SocketChannel {
         return state == State.PENDING && isOpen();
     }
 
+    /**
+     * The address of the peer, or null while this is not connected.
+     *
+     * @verb rgetpeername
+     */
     @Override
     public SocketAddress getRemoteAddress() throws IOException {
         synchronized (stateLock) {
@@ -285,6 +298,11 @@ public final class RSocketChannel extends SocketChannel {
         }
     }
 
+    /**
+     * The address of this side, or null while there is none.
+     *
+     * @verb rgetsockname
+     */
     @Override
     public SocketAddress getLocalAddress() throws IOException {
         ensureOpen();
@@ -309,6 +327,7 @@ public final class RSocketChannel extends SocketChannel {
      * @throws IllegalArgumentException when it cannot have this value
      * @throws ClosedChannelException when this channel is closed
      * @throws SocketException when it is too late for one of {@link RSocketOptions}
+     * @verb rsetsockopt
      */
     @Override
     public <T> RSocketChannel setOption(SocketOption<T> name, T value) throws IOException {
@@ -317,6 +336,11 @@ public final class RSocketChannel extends SocketChannel {
         return this;
     }
 
+    /**
+     * The value of an option.
+     *
+     * @verb rgetsockopt
+     */
     @Override
     public <T> T getOption(SocketOption<T> name) throws IOException {
         ensureOpen();
@@ -328,6 +352,12 @@ public final class RSocketChannel extends SocketChannel {
         return Options.SUPPORTED;
     }
 
+    /**
+     * Reads what has come, or, in blocking mode, waits for something.
+     *
+     * @verb rrecv
+     * @verb rread
+     */
     @Override
     public int read(ByteBuffer target) throws IOException {
         Objects.requireNonNull(target, "target");
@@ -337,6 +367,12 @@ public final class RSocketChannel extends SocketChannel {
         return (int) reading(() -> readInto(target, isBlocking()));
     }
 
+    /**
+     * Reads into several buffers, one after the other, as {@link #read(ByteBuffer)} does into one.
+     *
+     * @verb rreadv
+     * @verb rrecvmsg
+     */
     @Override
     public long read(ByteBuffer[] targets, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, targets.length);
@@ -369,6 +405,8 @@ public final class RSocketChannel extends SocketChannel {
      * @throws IllegalStateException when the memory's arena is closed
      * @throws WrongThreadException when the memory is confined to another thread
      * @throws IOException as {@link #read(ByteBuffer)} does
+     * @verb rrecv
+     * @verb rread
      */
     public long read(MemorySegment target) throws IOException {
         if (target.isReadOnly()) {
@@ -487,6 +525,8 @@ public final class RSocketChannel extends SocketChannel {
      * @throws NotYetConnectedException when it is not connected
      * @throws ClosedChannelException when it is closed, or shut down for output
      * @throws SocketException when the connection is broken or the peer has closed it
+     * @verb rsend
+     * @verb rwrite
      */
     @Override
     public int write(ByteBuffer source) throws IOException {
@@ -494,6 +534,12 @@ public final class RSocketChannel extends SocketChannel {
         return (int) writing(() -> writeFrom(source));
     }
 
+    /**
+     * Writes several buffers, one after the other, as {@link #write(ByteBuffer)} does one.
+     *
+     * @verb rwritev
+     * @verb rsendmsg
+     */
     @Override
     public long write(ByteBuffer[] sources, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, sources.length);
@@ -517,6 +563,8 @@ public final class RSocketChannel extends SocketChannel {
      * @throws IllegalStateException when the memory's arena is closed
      * @throws WrongThreadException when the memory is confined to another thread
      * @throws IOException as {@link #write(ByteBuffer)} does
+     * @verb rsend
+     * @verb rwrite
      */
     public long write(MemorySegment source) throws IOException {
         return writing(() -> sendAll(source, -1));
@@ -648,6 +696,7 @@ public final class RSocketChannel extends SocketChannel {
      * @throws ClosedChannelException when it is closed, or shut down for output
      * @throws IOException when the peer's table is full, which it is at once when the peer has not set that option, or
      *     when the device refuses
+     * @verb riomap
      */
     public IoMapping mapForRemoteWrite(MemorySegment memory, long offset) throws IOException {
         checkMappable(memory);
@@ -740,6 +789,7 @@ public final class RSocketChannel extends SocketChannel {
      * @throws NotYetConnectedException when it is not connected
      * @throws ClosedChannelException when it is closed, or shut down for output
      * @throws IOException when the connection is broken
+     * @verb riowrite
      */
     public long writeRemote(MemorySegment source, long offset) throws IOException {
         if (offset < 0 || offset > Long.MAX_VALUE - source.byteSize()) {
@@ -756,6 +806,7 @@ public final class RSocketChannel extends SocketChannel {
      * @return how many bytes were written: all in blocking mode
      * @throws IllegalArgumentException when the offset is negative
      * @throws IOException as {@link #writeRemote(MemorySegment, long)} does
+     * @verb riowrite
      */
     public int writeRemote(ByteBuffer source, long offset) throws IOException {
         int count = (int) writeRemote(MemorySegment.ofBuffer(source), offset);
@@ -763,6 +814,11 @@ public final class RSocketChannel extends SocketChannel {
         return count;
     }
 
+    /**
+     * Ends reading: what comes from now on is dropped, and a thread that waits for it reads -1.
+     *
+     * @verb rshutdown
+     */
     @Override
     public RSocketChannel shutdownInput() throws IOException {
         ensureConnected();
@@ -781,6 +837,8 @@ public final class RSocketChannel extends SocketChannel {
     /**
      * Ends the stream to the peer, which reads -1 after all that was written before. In blocking mode this waits until
      * everything has arrived or the connection is broken; otherwise that goes on by itself.
+     *
+     * @verb rshutdown
      */
     @Override
     public RSocketChannel shutdownOutput() throws IOException {
@@ -832,6 +890,11 @@ public final class RSocketChannel extends SocketChannel {
         }
     }
 
+    /**
+     * Closes the rsocket, and waits two seconds at most until what was written has been delivered.
+     *
+     * @verb rclose
+     */
     @Override
     protected void implCloseSelectableChannel() {
         socket.startClosing();
@@ -847,6 +910,11 @@ public final class RSocketChannel extends SocketChannel {
         }
     }
 
+    /**
+     * Does nothing to the rsocket, which is non-blocking in both modes.
+     *
+     * @verb rfcntl
+     */
     @Override
     protected void implConfigureBlocking(boolean block) {
         // rsockets never block here: waiting is done by asking again.

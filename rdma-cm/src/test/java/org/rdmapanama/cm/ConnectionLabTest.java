@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.QueuePairState;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.Shows;
 
 /** Two ids of one process connect from rxe0 to rxe1, event by event. */
 @Tag("lab")
@@ -81,6 +82,29 @@ class ConnectionLabTest {
     }
 
     @Test
+    @Shows({
+        "rdma_create_event_channel",
+        "rdma_destroy_event_channel",
+        "rdma_create_id",
+        "rdma_destroy_id",
+        "rdma_bind_addr",
+        "rdma_listen",
+        "rdma_resolve_addr",
+        "rdma_resolve_route",
+        "rdma_create_qp",
+        "rdma_create_qp_ex",
+        "rdma_init_qp_attr",
+        "rdma_connect",
+        "rdma_accept",
+        "rdma_establish",
+        "rdma_disconnect",
+        "rdma_get_cm_event",
+        "rdma_ack_cm_event",
+        "rdma_get_src_port",
+        "rdma_get_dst_port",
+        "rdma_get_local_addr",
+        "rdma_get_peer_addr"
+    })
     void shouldConnectSendBothWaysAndDisconnect() throws Exception {
         try (Pair pair = new Pair()) {
             CmEvent request = pair.connect();
@@ -163,6 +187,7 @@ class ConnectionLabTest {
     }
 
     @Test
+    @Shows("rdma_reject")
     void shouldSayWhyItIsRejected() throws Exception {
         try (Pair pair = new Pair()) {
             pair.request();

@@ -23,11 +23,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.AsyncEventType;
 import org.rdmapanama.Ece;
 import org.rdmapanama.Gid;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.Shows;
 
 /** What else ids can: datagrams, multicast, IPv6, names, other channels, options. */
 @Tag("lab")
@@ -35,6 +37,9 @@ import org.rdmapanama.VerbsArena;
 @SuppressWarnings("try") // some are closed earlier
 class IdsLabTest {
     private static final int PORT = 7481;
+
+    /** Why an offer of enhanced connection establishment is rejected, in the words of InfiniBand. */
+    private static final int VENDOR_OPTION_NOT_SUPPORTED = 35;
 
     private List<String> before;
 
@@ -96,6 +101,7 @@ class IdsLabTest {
     }
 
     @Test
+    @Shows({"rdma_join_multicast", "rdma_join_multicast_ex", "rdma_leave_multicast"})
     void shouldSendToAMulticastGroup() throws Exception {
         InetSocketAddress group = new InetSocketAddress("239.77.0.5", 0);
         try (EventChannel sends = EventChannel.create();
@@ -171,6 +177,7 @@ class IdsLabTest {
     }
 
     @Test
+    @Shows({"rdma_getaddrinfo", "rdma_freeaddrinfo", "rdma_create_ep", "rdma_destroy_ep"})
     void shouldResolveNamesAndMakeEndpoints() throws Exception {
         AddressInfo local = AddressInfo.resolve(
                         "10.77.0.2",
@@ -228,6 +235,7 @@ class IdsLabTest {
     }
 
     @Test
+    @Shows("rdma_migrate_id")
     void shouldMoveToAnotherChannelWithItsEvents() throws Exception {
         try (EventChannel first = EventChannel.create();
                 EventChannel second = EventChannel.create()) {
@@ -246,6 +254,7 @@ class IdsLabTest {
     }
 
     @Test
+    @Shows({"rdma_set_option", "rdma_set_local_ece", "rdma_get_remote_ece"})
     void shouldTakeOptions() throws Exception {
         try (EventChannel channel = EventChannel.create();
                 CmId id = channel.createId(PortSpace.TCP);
@@ -270,6 +279,35 @@ class IdsLabTest {
             id.bind(new InetSocketAddress("::", PORT));
             assertEquals(PORT, id.localPort());
         }
+    }
+
+    @Test
+    @Shows("rdma_reject_ece")
+    void shouldRejectWhatEceOffers() throws Exception {
+        try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
+            ids.request().id().rejectEce(Lab.bytes("no such option"));
+            CmEvent rejected = Lab.await(ids.active, CmEventType.REJECTED);
+            assertEquals(VENDOR_OPTION_NOT_SUPPORTED, rejected.status());
+            assertEquals("no such option", Lab.text(rejected.privateData()));
+        }
+        Lab.assertNothingLeft(before);
+    }
+
+    @Test
+    @Shows("rdma_notify")
+    void shouldBeEstablishedByDataThatCameFirst() throws Exception {
+        try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
+            CmId server = ids.request().id();
+            server.accept(TwoIds.parameters());
+            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            // The other side does not say that it is ready, but its data says so.
+            server.notifyEvent(AsyncEventType.COMM_EST);
+            assertSame(server, Lab.await(ids.passive, CmEventType.ESTABLISHED).id());
+            ConnectionException wrong =
+                    assertThrows(ConnectionException.class, () -> server.notifyEvent(AsyncEventType.PORT_ACTIVE));
+            assertEquals("EINVAL", wrong.errnoName());
+        }
+        Lab.assertNothingLeft(before);
     }
 
     @Test

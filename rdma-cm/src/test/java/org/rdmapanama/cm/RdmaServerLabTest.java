@@ -28,6 +28,7 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.ffm.Shows;
 
 /** Servers and clients of one process, from rxe0 to rxe1. */
 @Tag("lab")
@@ -100,6 +101,7 @@ class RdmaServerLabTest {
     }
 
     @Test
+    @Shows("rdma_destroy_qp")
     void shouldServeSeveralClientsAtOnce() throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT));

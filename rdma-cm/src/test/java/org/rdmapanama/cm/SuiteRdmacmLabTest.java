@@ -26,6 +26,7 @@ import org.rdmapanama.QueuePairState;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.Shows;
 
 /**
  * The cases of rdma-core's test_rdmacm.py, class CMTestCase, by the same names: ten messages of 1024 bytes each way, over
@@ -113,6 +114,7 @@ class SuiteRdmacmLabTest {
     }
 
     @Test
+    @Shows("rdma_get_request")
     void test_rdmacm_sync_traffic() throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 SynchronousId listener = SynchronousId.create(PortSpace.TCP);

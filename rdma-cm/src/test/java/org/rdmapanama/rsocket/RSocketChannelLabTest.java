@@ -26,12 +26,14 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 
 /** Streams between two devices. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RSocketChannelLabTest {
     @Test
+    @Shows({"rsocket", "raccept", "rconnect", "rsend", "rwrite", "rrecv", "rread", "rshutdown", "rclose"})
     void shouldTransferMegabytes() throws Exception {
         byte[] sent = Lab.pattern(16 << 20);
         try (Lab.Pair pair = Lab.Pair.open()) {
@@ -108,6 +110,7 @@ class RSocketChannelLabTest {
     }
 
     @Test
+    @Shows({"rreadv", "rrecvmsg", "rwritev", "rsendmsg"})
     void shouldScatterAndGather() throws Exception {
         byte[] sent = Lab.pattern(300);
         try (Lab.Pair pair = Lab.Pair.open()) {
@@ -155,6 +158,7 @@ class RSocketChannelLabTest {
     }
 
     @Test
+    @Shows("rfcntl")
     void shouldNotWaitInNonBlockingMode() throws Exception {
         try (RServerSocketChannel server = RServerSocketChannel.open();
                 RSocketChannel client = RSocketChannel.open()) {
@@ -190,6 +194,7 @@ class RSocketChannelLabTest {
     }
 
     @Test
+    @Shows({"rbind", "rlisten", "rgetpeername", "rgetsockname"})
     void shouldKnowAddresses() throws Exception {
         try (RSocketChannel client = RSocketChannel.open();
                 RServerSocketChannel server = RServerSocketChannel.open()) {
@@ -221,6 +226,7 @@ class RSocketChannelLabTest {
     }
 
     @Test
+    @Shows({"rsetsockopt", "rgetsockopt"})
     void shouldHaveOptions() throws Exception {
         try (RServerSocketChannel server = RServerSocketChannel.open();
                 RSocketChannel client = RSocketChannel.open()) {

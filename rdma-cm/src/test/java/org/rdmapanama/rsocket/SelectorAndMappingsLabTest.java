@@ -25,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 
 /** Several channels watched at once, and memory that peers write into. */
 @Tag("lab")
@@ -71,6 +72,7 @@ class SelectorAndMappingsLabTest {
     }
 
     @Test
+    @Shows({"rpoll", "rselect"})
     void shouldServeSeveralClients() throws Exception {
         byte[] sent = Lab.pattern(300_000);
         SelectorProvider provider = RSocketProvider.instance();
@@ -205,6 +207,7 @@ class SelectorAndMappingsLabTest {
     }
 
     @Test
+    @Shows({"riomap", "riounmap", "riowrite"})
     void shouldWriteIntoMemoryOfThePeer() throws Exception {
         byte[] sent = Lab.pattern(200_000);
         try (Lab.Pair pair = mappingPair()) {

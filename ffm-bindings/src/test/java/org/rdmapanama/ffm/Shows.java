@@ -1,14 +1,11 @@
-package org.rdmapanama;
+package org.rdmapanama.ffm;
 
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/**
- * The functions of {@code verbs.h} that a test shows to work on a real device. docs/VERBS.md is made of these, and of
- * the calls of {@link Unsupported#verb}.
- */
+/** The C functions that a test shows to work on a real device; see {@link FunctionTable}. */
 @Retention(RetentionPolicy.SOURCE)
 @Target(ElementType.METHOD)
 public @interface Shows {
