@@ -114,10 +114,11 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     }
 
     static String cureOfCreate(Context context, int errno) {
-        return errno == Errno.EINVAL.number
-                ? "the device allows " + context.queryDevice().maxCompletionQueueEntries()
-                        + " entries at most, and may have fewer completion vectors"
-                : null;
+        if (errno == Errno.EINVAL.number) {
+            return "the device allows " + context.queryDevice().maxCompletionQueueEntries()
+                    + " entries at most, and may have fewer completion vectors";
+        }
+        return errno == Errno.ENOMEM.number ? RegistrableMemory.cureOfTooMany("completion queues") : null;
     }
 
     private int entriesInDevice() {

@@ -319,8 +319,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                     + " segments at most, and may allow less inline data";
         }
         if (errno == Errno.ENOMEM.number) {
-            return "the device is out of queue pairs, or the limit of locked memory (RLIMIT_MEMLOCK), "
-                    + RegistrableMemory.lockedMemoryLimit() + ", is too low: see 'ulimit -l'";
+            return RegistrableMemory.cureOfTooMany("queue pairs");
         }
         return null;
     }
@@ -766,10 +765,10 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *     data or a longer header than this queue pair takes, is a datagram without an address handle of this
      *     protection domain, or binds a memory window of another protection domain or through a queue pair that is not
      *     connected
-     * @throws VerbsException when this is not yet in state RTS; or when the driver refuses a work request, for example
-     *     with EINVAL for a misaligned atomic, and then those before it in the chain are posted
+     * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic; those
+     *     before it in the chain are posted then
      * @throws IllegalStateException when this, a datagram's address handle, or a memory window to be bound or its region
-     *     is closed; when this is of a type that sends nothing; or when a
+     *     is closed; when this is not yet in state RTS, or of a type that sends nothing; or when a
      *     {@link ExtendedQueuePair#startWorkRequests batch} is open on this
      * @throws WrongThreadException when the arena is confined to another thread
      *
@@ -809,18 +808,20 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Whether sends can be posted. Drivers look too late, or not at all: what they are given sooner stays in the queue,
+     * Refuses sends that come too soon. Drivers look too late, or not at all: what they are given stays in the queue,
      * also when they refuse it, and goes out once this is connected. Where iWARP connects, the kernel does, and nobody
      * tells this.
      */
-    final boolean isReadyToSend() {
-        return ibv_qp.state(struct) >= RTS || context.transportType() == TransportType.IWARP;
+    final void requireReadyToSend() {
+        int state = ibv_qp.state(struct);
+        if (state < RTS && context.transportType() != TransportType.IWARP) {
+            throw new IllegalStateException(this + " is in state " + QueuePairState.of(state)
+                    + " and sends nothing before RTS: connect or activate it first");
+        }
     }
 
     private int postChain(SendWorkRequest first, long chain) {
-        if (!isReadyToSend()) {
-            throw refused("ibv_post_send", -Errno.EINVAL.number);
-        }
+        requireReadyToSend();
         int result = provider.postSend(address, chain, first.addressOfFirstNotPosted());
         if (result == POSTED) {
             first.firstNotPosted(0);
@@ -874,10 +875,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws IllegalArgumentException when the window is of type 2; when it, the region and this are not of the same
      *     protection domain; or when this is of another type than RC, UC and XRC_SEND
      * @throws UnsupportedVerbException when the device has no windows
-     * @throws VerbsException when this is not yet in state RTS, or the driver refuses it, for example with EINVAL where
-     *     a window cannot be ZERO_BASED
-     * @throws IllegalStateException when this, the window or the region is closed; or when a
-     *     {@link ExtendedQueuePair#startWorkRequests batch} is open on this
+     * @throws VerbsException when the driver refuses it, for example with EINVAL where a window cannot be ZERO_BASED
+     * @throws IllegalStateException when this, the window or the region is closed; when this is not yet in state RTS; or
+     *     when a {@link ExtendedQueuePair#startWorkRequests batch} is open on this
      * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_bind_mw
      */
@@ -904,9 +904,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     private int bindNow(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
-        if (!isReadyToSend()) {
-            throw refused("ibv_bind_mw", -Errno.EINVAL.number);
-        }
+        requireReadyToSend();
         MemoryRegion region = binding.region();
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment request = temporary.allocate(ibv_mw_bind.layout());

@@ -17,8 +17,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * message.close();
  * }
  *
- * <p>Taking a buffer and giving it back take a fraction of a microsecond, whatever the size and however many there are;
- * only where hardly any free block is large enough, or after alignment, they are looked at one by one.
+ * <p>Taking a buffer and giving it back make no system call and touch none of its pages, and cost the same whatever the
+ * size and however many there are; only where hardly any free block is large enough, or after alignment, they are looked
+ * at one by one.
  * Buffers begin at multiples of 64 bytes, and neighbours that are given back become one again.
  *
  * <p>Closing the pool closes its region; its buffers then count as closed, too. The memory goes with the arena.

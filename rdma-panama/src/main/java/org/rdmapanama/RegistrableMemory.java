@@ -146,6 +146,12 @@ final class RegistrableMemory {
         return null;
     }
 
+    /** What to do about ENOMEM where a queue was to be made: its memory is pinned. */
+    static String cureOfTooMany(String objects) {
+        return "the device is out of " + objects + " or of room for such a long one, or the limit of locked memory"
+                + " (RLIMIT_MEMLOCK), " + lockedMemoryLimit() + ", is too low: see 'ulimit -l'";
+    }
+
     /** The soft limit of this process, with its unit. */
     static String lockedMemoryLimit() {
         try {

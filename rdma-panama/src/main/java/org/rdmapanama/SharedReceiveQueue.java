@@ -190,8 +190,7 @@ public final class SharedReceiveQueue extends ContextObject {
                     + device.maxSharedReceiveSegments() + " segments at most";
         }
         if (errno == Errno.ENOMEM.number) {
-            return "the device is out of shared receive queues, or the limit of locked memory (RLIMIT_MEMLOCK), "
-                    + RegistrableMemory.lockedMemoryLimit() + ", is too low: see 'ulimit -l'";
+            return RegistrableMemory.cureOfTooMany("shared receive queues");
         }
         return null;
     }

@@ -911,12 +911,11 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * Posts the batch, all of it or nothing, and ends it; see ibv_wr_complete(3).
      *
      * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when it did not fit: nothing of it is posted
-     * @throws IllegalStateException when no batch of this thread is open; or when the last work request is not complete,
-     *     and then the batch stays open
+     * @throws IllegalStateException when no batch of this thread is open; when the last work request is not complete,
+     *     and then the batch stays open; or when the queue pair is not yet in state RTS, and then it has ended
      * @throws UnsupportedVerbException when the last work request is one that this driver would spoil; the batch stays
      *     open
-     * @throws VerbsException when the queue pair is not yet in state RTS, or the driver refuses the batch; the batch has
-     *     ended
+     * @throws VerbsException when the driver refuses the batch, which has ended
      * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_complete
@@ -928,9 +927,11 @@ public final class WorkRequestBuilder implements AutoCloseable {
             abort();
             throw new IllegalStateException("a call of this batch failed half-way: the batch has been aborted");
         }
-        if (!queuePair.isReadyToSend()) {
+        try {
+            queuePair.requireReadyToSend();
+        } catch (IllegalStateException tooSoon) {
             abort();
-            throw queuePair.refused("ibv_wr_complete", -Errno.EINVAL.number);
+            throw tooSoon;
         }
         int result = verbs.wrComplete(extended);
         if (result == QueuePair.POSTED) {

@@ -319,7 +319,7 @@ class ExtendedQueuePairLabTest {
             batch.localInvalidate(1);
             refused(() -> batch.segment(pair.a.region, 0, 8));
             // No second batch, and nothing else that touches the queue.
-            refused(queuePair::startWorkRequests);
+            assertTrue(refused(queuePair::startWorkRequests).getMessage().contains("complete() or abort()"));
             refused(() -> queuePair.postSend(pair.a.request(1, 0, 8)));
             refused(() -> queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR)));
             MemoryWindow window = pair.a.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
@@ -687,9 +687,8 @@ class ExtendedQueuePairLabTest {
     }
 
     private static void refusedBeforeConnecting(Executable post) {
-        VerbsException refused = assertThrows(VerbsException.class, post);
-        assertEquals(Errno.EINVAL.number, refused.errno());
-        assertTrue(refused.getMessage().contains("connect"), refused::getMessage);
+        String message = refused(post).getMessage();
+        assertTrue(message.contains("connect"), message);
     }
 
     @Test

@@ -339,7 +339,8 @@ class ExtendedQueuesLabTest {
         try (ConnectedPair pair = extended(QueuePairType.RC).open()) {
             pair.a.post(pair.writeToB(1, 0, 8));
             ExtendedCompletionQueue queue = pair.a.awaitBatch();
-            assertThrows(IllegalStateException.class, queue::startPoll);
+            IllegalStateException open = assertThrows(IllegalStateException.class, queue::startPoll);
+            assertTrue(open.getMessage().contains("endPoll()"), open::getMessage);
             assertThrows(IllegalStateException.class, pair.a::poll);
             assertThrows(IllegalStateException.class, () -> queue.resize(500));
             assertThrows(IllegalStateException.class, () -> queue.requestNotification(false));

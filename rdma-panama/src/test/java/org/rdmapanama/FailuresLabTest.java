@@ -72,6 +72,15 @@ class FailuresLabTest {
     }
 
     @Test
+    void shouldSayWhatHelpsWhenThereIsNoRoomForACompletionQueue() {
+        provider.broken = true;
+        provider.made = -Errno.ENOMEM.number;
+        VerbsException thrown = assertThrows(VerbsException.class, () -> context.createCompletionQueue(1));
+        assertTrue(thrown.cure().contains(RegistrableMemory.lockedMemoryLimit()), thrown::cure);
+        assertTrue(thrown.cure().contains("completion queues"), thrown::cure);
+    }
+
+    @Test
     void shouldNotCallADeviceWithoutAVerbThatDoesNotAnswer() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionQueue queue = context.createCompletionQueue(1);
