@@ -12,9 +12,7 @@ import java.nio.channels.NotYetBoundException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.spi.SelectorProvider;
-import java.time.Duration;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -32,14 +30,13 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class RServerSocketChannel extends ServerSocketChannel {
     private static final int DEFAULT_BACKLOG = 50;
-    private static final Duration TIME_TO_CLOSE = Duration.ofSeconds(2);
 
     private final NativeSocket socket;
     private final Options options;
     private final ReentrantLock acceptLock = new ReentrantLock();
     private final Object stateLock = new Object();
     private boolean bound;
-    private volatile Thread acceptor;
+    private final Waiter acceptor = new Waiter();
 
     RServerSocketChannel(SelectorProvider provider, NativeSocket socket) throws IOException {
         super(provider);
@@ -120,7 +117,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
 
     private NativeSocket await() throws IOException {
         NativeSocket accepted = null;
-        acceptor = Thread.currentThread();
+        acceptor.enter();
         try {
             begin();
             Backoff backoff = new Backoff();
@@ -132,7 +129,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
                 backoff.pause(this);
             }
         } finally {
-            acceptor = null;
+            acceptor.leave();
             end(accepted != null);
         }
         return accepted;
@@ -204,13 +201,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      */
     @Override
     protected void implCloseSelectableChannel() {
-        socket.startClosing();
-        Thread waiting = acceptor;
-        boolean interrupted = waiting != null && waiting.isInterrupted();
-        LockSupport.unpark(waiting);
-        if (!interrupted) {
-            socket.awaitClosed(TIME_TO_CLOSE);
-        }
+        Waiter.close(socket, acceptor);
     }
 
     /**

@@ -23,7 +23,6 @@ import java.nio.channels.spi.SelectorProvider;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -53,7 +52,6 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class RSocketChannel extends SocketChannel {
     private static final int COPY_BYTES = 1 << 16;
-    private static final Duration TIME_TO_CLOSE = Duration.ofSeconds(2);
     private static final Class<?> SCOPE_OF_ARRAYS =
             MemorySegment.ofArray(new byte[0]).scope().getClass();
     private static final Class<?> AUTOMATIC_SCOPE = Arena.ofAuto().scope().getClass();
@@ -73,8 +71,8 @@ public final class RSocketChannel extends SocketChannel {
     private volatile State state;
     private volatile boolean inputClosed;
     private volatile boolean outputClosed;
-    private volatile Thread reader;
-    private volatile Thread writer;
+    private final Waiter reader = new Waiter();
+    private final Waiter writer = new Waiter();
 
     /** What broke the connection; librdmacm tells only once. */
     private volatile int failure;
@@ -247,7 +245,7 @@ public final class RSocketChannel extends SocketChannel {
         synchronized (stateLock) {
             address = remote;
         }
-        reader = Thread.currentThread();
+        reader.enter();
         try {
             if (blocking) {
                 begin();
@@ -267,7 +265,7 @@ public final class RSocketChannel extends SocketChannel {
                 state = State.CONNECTED;
             }
         } finally {
-            reader = null;
+            reader.leave();
             if (blocking) {
                 end(connected);
             }
@@ -425,24 +423,28 @@ public final class RSocketChannel extends SocketChannel {
         readLock.lock();
         try {
             ensureConnected();
-            boolean blocking = isBlocking();
-            long count = 0;
-            reader = Thread.currentThread();
-            try {
-                if (blocking) {
-                    begin();
-                }
-                count = transfer.run();
-            } finally {
-                reader = null;
-                if (blocking) {
-                    end(count > 0);
-                }
-            }
-            return count;
+            return run(transfer, reader);
         } finally {
             readLock.unlock();
         }
+    }
+
+    private long run(Transfer transfer, Waiter waiter) throws IOException {
+        boolean blocking = isBlocking();
+        long count = 0;
+        waiter.enter();
+        try {
+            if (blocking) {
+                begin();
+            }
+            count = transfer.run();
+        } finally {
+            waiter.leave();
+            if (blocking) {
+                end(count > 0);
+            }
+        }
+        return count;
     }
 
     private long readInto(ByteBuffer target, boolean wait) throws IOException {
@@ -577,21 +579,7 @@ public final class RSocketChannel extends SocketChannel {
             if (outputClosed) {
                 throw new ClosedChannelException();
             }
-            boolean blocking = isBlocking();
-            long count = 0;
-            writer = Thread.currentThread();
-            try {
-                if (blocking) {
-                    begin();
-                }
-                count = transfer.run();
-            } finally {
-                writer = null;
-                if (blocking) {
-                    end(count > 0);
-                }
-            }
-            return count;
+            return run(transfer, writer);
         } finally {
             writeLock.unlock();
         }
@@ -827,7 +815,7 @@ public final class RSocketChannel extends SocketChannel {
             if (!inputClosed) {
                 inputClosed = true;
                 shutdown = socket.shutdown(Rsockets.SHUT_RD);
-                LockSupport.unpark(reader);
+                reader.wake();
             }
         }
         await(shutdown);
@@ -863,7 +851,7 @@ public final class RSocketChannel extends SocketChannel {
             return;
         }
         boolean done = false;
-        writer = Thread.currentThread();
+        writer.enter();
         try {
             begin();
             Backoff backoff = new Backoff();
@@ -872,7 +860,7 @@ public final class RSocketChannel extends SocketChannel {
             }
             done = !shutdown.isAlive();
         } finally {
-            writer = null;
+            writer.leave();
             end(done);
         }
     }
@@ -897,17 +885,7 @@ public final class RSocketChannel extends SocketChannel {
      */
     @Override
     protected void implCloseSelectableChannel() {
-        socket.startClosing();
-        Thread reading = reader;
-        Thread writing = writer;
-        LockSupport.unpark(reading);
-        LockSupport.unpark(writing);
-        // An interrupt closes the channel in the thread that interrupts, which must not be held up.
-        boolean interrupted =
-                (reading != null && reading.isInterrupted()) || (writing != null && writing.isInterrupted());
-        if (!interrupted) {
-            socket.awaitClosed(TIME_TO_CLOSE);
-        }
+        Waiter.close(socket, reader, writer);
     }
 
     /**
