@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.SelectableChannel;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -36,6 +37,8 @@ import org.rdmapanama.ffm.verbs.rdma_event_channel;
  * which takes 50 milliseconds at most.
  */
 public final class EventChannel implements AutoCloseable {
+    private static final int SLICE_MILLIS = 50;
+
     private final long address;
     private final int fileDescriptor;
     private final Set<CmId> ids = ConcurrentHashMap.newKeySet();
@@ -51,6 +54,9 @@ public final class EventChannel implements AutoCloseable {
 
     private volatile boolean closed;
     private boolean destroyed;
+
+    /** For a selector, from when it is asked for. */
+    private volatile Readiness readiness;
 
     private EventChannel(long address, int fileDescriptor) {
         this.address = address;
@@ -195,6 +201,9 @@ public final class EventChannel implements AutoCloseable {
             while (true) {
                 int result = Librdmacm.getEvent(address, pointer.address());
                 if (result == -Errno.EAGAIN || result == -Errno.EINTR) {
+                    if (readiness != null) {
+                        readiness.rearm();
+                    }
                     return null;
                 }
                 Failures.check("rdma_get_cm_event", result, toString());
@@ -233,7 +242,43 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * The file descriptor that becomes readable when there is an event, for an event loop of the caller's own.
+     * A channel to be registered with a {@link java.nio.channels.Selector} for {@code OP_READ}: it is selected while there is
+     * an event, and now and then when there is none. {@link #poll} then, until it is empty. Nothing is to be read from the channel itself.
+     *
+     * <p>At the first call a daemon thread is started, which waits for events and ends with this.
+     *
+     * @return the channel, which is not blocking and ends with this; the same each time
+     * @throws IllegalStateException when this is closed
+     * @throws java.io.UncheckedIOException when there are no more file descriptors
+     */
+    public SelectableChannel selectableChannel() {
+        enter();
+        try {
+            synchronized (ids) {
+                if (readiness == null) {
+                    readiness = new Readiness(this + " for selectors", this::awaitReadable);
+                }
+            }
+            return readiness.channel();
+        } finally {
+            exit();
+        }
+    }
+
+    private boolean awaitReadable() {
+        enter();
+        try {
+            int readable = Libc.awaitReadable(fileDescriptor, SLICE_MILLIS);
+            Failures.check("poll", readable, toString());
+            return readable > 0;
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * The file descriptor that becomes readable when there is an event, for an event loop of the caller's own in native
+     * code; for one of {@code java.nio} see {@link #selectableChannel}.
      *
      * @return the descriptor, which this channel owns; it never blocks
      * @throws IllegalStateException when this is closed
@@ -264,6 +309,9 @@ public final class EventChannel implements AutoCloseable {
         try {
             if (!destroyed) {
                 destroyed = true;
+                if (readiness != null) {
+                    readiness.close();
+                }
                 for (CmId id : ids) {
                     id.closeWith(this);
                 }

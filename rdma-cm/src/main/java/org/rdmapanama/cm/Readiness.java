@@ -1,0 +1,98 @@
+package org.rdmapanama.cm;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
+import java.nio.channels.SelectableChannel;
+import java.util.concurrent.Semaphore;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Tells a selector of {@code java.nio}, which knows descriptors of its own only, that another one is readable: by a pipe
+ * that holds a byte from then until everything was taken.
+ */
+final class Readiness implements AutoCloseable {
+    private final Pipe pipe;
+    private final Semaphore taken = new Semaphore(0);
+    private boolean told;
+
+    /** How often everything was taken. */
+    private int rounds;
+
+    private volatile boolean closed;
+
+    /**
+     * Starts a thread that looks.
+     *
+     * @param awaitReadable waits a moment for the descriptor: whether it is readable; throws IllegalStateException when it is
+     *     closed
+     */
+    Readiness(String name, BooleanSupplier awaitReadable) {
+        try {
+            pipe = Pipe.open();
+            pipe.source().configureBlocking(false);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Thread.ofPlatform().daemon().name(name).start(() -> watch(awaitReadable));
+    }
+
+    /** What is readable. */
+    SelectableChannel channel() {
+        return pipe.source();
+    }
+
+    private void watch(BooleanSupplier awaitReadable) {
+        try {
+            while (!closed) {
+                int round = round();
+                if (awaitReadable.getAsBoolean() && tell(round)) {
+                    taken.acquireUninterruptibly();
+                }
+            }
+        } catch (IOException | RuntimeException ended) {
+            close();
+        }
+    }
+
+    private synchronized int round() {
+        return rounds;
+    }
+
+    /** Unless somebody who did not wait for it has taken everything meanwhile. */
+    private synchronized boolean tell(int round) throws IOException {
+        if (round == rounds) {
+            pipe.sink().write(ByteBuffer.allocate(1));
+            told = true;
+        }
+        return told;
+    }
+
+    /** Everything was taken: the next that comes is to be told again. */
+    synchronized void rearm() {
+        rounds++;
+        if (!told) {
+            return;
+        }
+        try {
+            pipe.source().read(ByteBuffer.allocate(1));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        told = false;
+        taken.release();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        taken.release();
+        try {
+            pipe.source().close();
+            pipe.sink().close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package org.rdmapanama.cm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.channels.SelectableChannel;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** One thread and one selector for the events of both sides. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("try") // closed earlier
+class SelectorLabTest {
+    private static final int PORT = 7493;
+
+    /** Long enough for what would come by mistake. */
+    private static final long NOTHING_MILLIS = 200;
+
+    private final List<CmEventType> seen = new ArrayList<>();
+
+    private void handle(CmEvent event, TwoIds ids) {
+        seen.add(event.type());
+        switch (event.type()) {
+            case CONNECT_REQUEST -> event.id().accept(TwoIds.parameters());
+            case CONNECT_RESPONSE -> ids.client.establish();
+            case ESTABLISHED -> ids.client.disconnect();
+            case DISCONNECTED -> {
+                if (event.id() != ids.client) {
+                    event.id().disconnect();
+                }
+            }
+            case TIMEWAIT_EXIT -> {}
+            default -> throw new AssertionError(event);
+        }
+    }
+
+    @Test
+    void shouldBeSelectedWhileThereAreEvents() throws Exception {
+        SelectableChannel passive;
+        try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT);
+                Selector selector = Selector.open()) {
+            passive = ids.passive.selectableChannel();
+            assertSame(passive, ids.passive.selectableChannel());
+            SelectionKey passiveKey = passive.register(selector, SelectionKey.OP_READ, ids.passive);
+            SelectionKey activeKey =
+                    ids.active.selectableChannel().register(selector, SelectionKey.OP_READ, ids.active);
+            assertEquals(0, selector.select(NOTHING_MILLIS));
+
+            ids.client.connect(TwoIds.parameters());
+            // It stays selected until the event is taken.
+            assertEquals(1, selector.select(20_000));
+            assertSame(passiveKey, selector.selectedKeys().iterator().next());
+            selector.selectedKeys().clear();
+            while (seen.size() < 7) {
+                assertTrue(selector.select(20_000) > 0, () -> "nothing after " + seen);
+                for (SelectionKey key : selector.selectedKeys()) {
+                    EventChannel channel = (EventChannel) key.attachment();
+                    for (Optional<CmEvent> event = channel.poll(); event.isPresent(); event = channel.poll()) {
+                        handle(event.get(), ids);
+                    }
+                }
+                selector.selectedKeys().clear();
+            }
+            assertEquals(
+                    List.of(
+                            CmEventType.CONNECT_REQUEST,
+                            CmEventType.CONNECT_RESPONSE,
+                            CmEventType.ESTABLISHED,
+                            CmEventType.DISCONNECTED,
+                            CmEventType.DISCONNECTED,
+                            CmEventType.TIMEWAIT_EXIT,
+                            CmEventType.TIMEWAIT_EXIT),
+                    seen);
+            assertEquals(0, selector.select(NOTHING_MILLIS));
+
+            ids.close();
+            assertFalse(passiveKey.isValid());
+            assertFalse(activeKey.isValid());
+            assertThrows(IllegalStateException.class, ids.passive::selectableChannel);
+        }
+        assertFalse(passive.isOpen());
+    }
+}
