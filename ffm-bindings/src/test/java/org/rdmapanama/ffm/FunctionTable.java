@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
  * method or no test.
  *
  * <p>Methods say so with the tag {@code @verb} in their javadoc, and objects with {@code destroyVerb()} or an
- * {@code Ending} for their {@code close()}. Tests say so with {@link Shows}, and with the calls of {@code Unsupported.verb} and
- * {@code Unsupported.reached}.
+ * {@code Ending} for their {@code close()}. Tests say so with {@link Shows}, and with the calls of
+ * {@code Unsupported.verb} and {@code Unsupported.reached}.
  */
 public abstract class FunctionTable {
     /** The folder of the module that is tested. */
