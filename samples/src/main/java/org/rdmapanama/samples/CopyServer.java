@@ -46,6 +46,9 @@ final class CopyServer {
                 };
                 stream.send(message.reply(error));
             }
+            if (part != null) {
+                throw new Failure("the peer left before it sent the file");
+            }
         } finally {
             close();
         }

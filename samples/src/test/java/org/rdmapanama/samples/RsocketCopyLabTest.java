@@ -2,9 +2,12 @@ package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
@@ -14,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.rsocket.RSocketChannel;
 
 /** Copies files from Java to Java and, both ways, between Java and rcopy of rdma-core. */
 @Tag("lab")
@@ -127,17 +131,39 @@ class RsocketCopyLabTest {
 
         // What is not complete does not stay.
         Run client = copy(file(32 << 20), port);
-        for (int tries = 0; tries < 1000; tries++) {
+        awaitFile();
+        client.interrupt();
+        assertEquals(130, client.join(), client::toString);
+        server.await("a client failed");
+        try (Stream<Path> all = Files.list(received())) {
+            assertEquals(0, all.count());
+        }
+        end(server);
+    }
+
+    private void awaitFile() throws Exception {
+        for (int tries = 0; tries < 3000; tries++) {
             try (Stream<Path> all = Files.list(received())) {
                 if (all.findAny().isPresent()) {
-                    break;
+                    return;
                 }
             }
             Thread.sleep(10);
         }
-        client.interrupt();
-        assertEquals(130, client.join(), client::toString);
-        server.await("a client failed");
+        fail("the server has opened no file");
+    }
+
+    @Test
+    void shouldNoticeAClientThatLeavesBetweenTwoMessages() throws Exception {
+        String port = Side.port();
+        Run server = serve(port);
+        try (RSocketChannel channel = RSocketChannel.open(new InetSocketAddress(SERVER, Integer.parseInt(port)));
+                CopyStream stream = new CopyStream(channel, Duration.ofSeconds(30))) {
+            stream.send(CopyMessage.open("some file", 0644));
+            assertEquals(0, CopyMessage.receive(stream).data());
+            awaitFile();
+        }
+        server.await("a client failed: the peer left before it sent the file");
         try (Stream<Path> all = Files.list(received())) {
             assertEquals(0, all.count());
         }
