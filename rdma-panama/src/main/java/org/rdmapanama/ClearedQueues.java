@@ -1,9 +1,9 @@
 package org.rdmapanama;
 
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Objects;
+import java.util.List;
 import java.util.function.LongSupplier;
-import java.util.stream.Stream;
 
 /**
  * The completion queues that something reports to. When it comes, goes, or starts anew, a driver may lock them, to note
@@ -25,11 +25,14 @@ final class ClearedQueues {
 
     /** Of queues that may be the same, or null. */
     static ClearedQueues of(CompletionQueue... queues) {
-        return new ClearedQueues(Stream.of(queues)
-                .filter(Objects::nonNull)
-                .distinct()
-                .sorted(Comparator.comparingLong((CompletionQueue queue) -> queue.address))
-                .toArray(CompletionQueue[]::new));
+        List<CompletionQueue> different = new ArrayList<>(queues.length);
+        for (CompletionQueue queue : queues) {
+            if (queue != null && !different.contains(queue)) {
+                different.add(queue);
+            }
+        }
+        different.sort(Comparator.comparingLong(queue -> queue.address));
+        return new ClearedQueues(different.toArray(CompletionQueue[]::new));
     }
 
     /**

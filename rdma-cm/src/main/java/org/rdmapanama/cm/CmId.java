@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.rdmapanama.AsyncEventType;
 import org.rdmapanama.Context;
 import org.rdmapanama.DeviceAttributes;
@@ -127,18 +128,26 @@ public final class CmId implements AutoCloseable {
         int apply(long id);
     }
 
-    private void call(String verb, String arguments, Call call) {
+    private void call(String verb, Call call) {
+        call(verb, null, call);
+    }
+
+    /** The arguments become text only when it fails: making it would take longer than most of these functions. */
+    private void call(String verb, Supplier<String> arguments, Call call) {
         lock.lock();
         try {
             checkOpen();
-            Failures.check(verb, call.apply(address), arguments.isEmpty() ? toString() : this + ", " + arguments);
+            int result = call.apply(address);
+            if (result < 0) {
+                throw Failures.of(verb, result, arguments == null ? toString() : this + ", " + arguments.get());
+            }
         } finally {
             lock.unlock();
         }
     }
 
     /** As {@link #call}, for functions that crash without a device. */
-    private void callWithDevice(String verb, String arguments, Call call) {
+    private void callWithDevice(String verb, Supplier<String> arguments, Call call) {
         lock.lock();
         try {
             checkOpen();
@@ -181,7 +190,7 @@ public final class CmId implements AutoCloseable {
     public void bind(InetSocketAddress local) {
         try (Arena arena = Arena.ofConfined()) {
             long source = SocketAddresses.write(arena, local).address();
-            call("rdma_bind_addr", "to " + local, id -> Librdmacm.bindAddress(id, source));
+            call("rdma_bind_addr", () -> "to " + local, id -> Librdmacm.bindAddress(id, source));
         }
     }
 
@@ -221,7 +230,7 @@ public final class CmId implements AutoCloseable {
             long destination = SocketAddresses.write(arena, remote).address();
             call(
                     "rdma_resolve_addr",
-                    (local == null ? "" : "from " + local + " ") + "to " + remote,
+                    () -> (local == null ? "" : "from " + local + " ") + "to " + remote,
                     id -> Librdmacm.resolveAddress(id, source, destination, millis));
         }
     }
@@ -239,7 +248,7 @@ public final class CmId implements AutoCloseable {
      */
     public void resolveRoute(Duration timeout) {
         int millis = millis(timeout);
-        callWithDevice("rdma_resolve_route", "", id -> Librdmacm.resolveRoute(id, millis));
+        callWithDevice("rdma_resolve_route", null, id -> Librdmacm.resolveRoute(id, millis));
     }
 
     private static int millis(Duration timeout) {
@@ -265,7 +274,7 @@ public final class CmId implements AutoCloseable {
         if (backlog < 0) {
             throw new IllegalArgumentException("a backlog is between 0 and " + MAX_BACKLOG + ", not " + backlog);
         }
-        call("rdma_listen", "", id -> Librdmacm.listen(id, backlog));
+        call("rdma_listen", () -> "backlog " + backlog, id -> Librdmacm.listen(id, backlog));
     }
 
     /**
@@ -287,7 +296,7 @@ public final class CmId implements AutoCloseable {
         checkPrivateData(parameters.privateDataLength(), CONNECT_BYTES, DATAGRAM_REQUEST_BYTES);
         try (Arena arena = Arena.ofConfined()) {
             long encoded = parameters.write(arena).address();
-            callWithDevice("rdma_connect", parameters.toString(), id -> Librdmacm.connect(id, encoded));
+            callWithDevice("rdma_connect", parameters::toString, id -> Librdmacm.connect(id, encoded));
         }
     }
 
@@ -309,7 +318,7 @@ public final class CmId implements AutoCloseable {
         checkPrivateData(parameters.privateDataLength(), ACCEPT_BYTES, DATAGRAM_ANSWER_BYTES);
         try (Arena arena = Arena.ofConfined()) {
             long encoded = parameters.write(arena).address();
-            callWithDevice("rdma_accept", parameters.toString(), id -> Librdmacm.accept(id, encoded));
+            callWithDevice("rdma_accept", parameters::toString, id -> Librdmacm.accept(id, encoded));
         }
     }
 
@@ -352,7 +361,10 @@ public final class CmId implements AutoCloseable {
             long bytes = privateData.length == 0
                     ? 0
                     : arena.allocateFrom(JAVA_BYTE, privateData).address();
-            call(verb, "", id -> rejection.apply(id, bytes, (byte) privateData.length));
+            call(
+                    verb,
+                    () -> privateData.length + " bytes of private data",
+                    id -> rejection.apply(id, bytes, (byte) privateData.length));
         }
     }
 
@@ -388,7 +400,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_establish
      */
     public void establish() {
-        call("rdma_establish", "", Librdmacm::establish);
+        call("rdma_establish", Librdmacm::establish);
     }
 
     /**
@@ -403,7 +415,7 @@ public final class CmId implements AutoCloseable {
      */
     public void notifyEvent(AsyncEventType event) {
         int code = event.code();
-        call("rdma_notify", event.toString(), id -> Librdmacm.notifyEvent(id, code));
+        call("rdma_notify", event::toString, id -> Librdmacm.notifyEvent(id, code));
     }
 
     /**
@@ -416,7 +428,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_disconnect
      */
     public void disconnect() {
-        callWithDevice("rdma_disconnect", "", Librdmacm::disconnect);
+        callWithDevice("rdma_disconnect", null, Librdmacm::disconnect);
     }
 
     /**
@@ -469,7 +481,7 @@ public final class CmId implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             long destination = SocketAddresses.write(arena, group).address();
             groups.put(key, group);
-            call(verb, group.toString(), id -> {
+            call(verb, group::toString, id -> {
                 int result = join.apply(id, destination, key);
                 if (result < 0) {
                     groups.remove(key);
@@ -493,7 +505,7 @@ public final class CmId implements AutoCloseable {
     public void leaveMulticast(InetSocketAddress group) {
         try (Arena arena = Arena.ofConfined()) {
             long destination = SocketAddresses.write(arena, group).address();
-            call("rdma_leave_multicast", group.toString(), id -> Librdmacm.leaveMulticast(id, destination));
+            call("rdma_leave_multicast", group::toString, id -> Librdmacm.leaveMulticast(id, destination));
             groups.values().remove(group);
         }
     }
@@ -512,7 +524,7 @@ public final class CmId implements AutoCloseable {
         try {
             lock.lock();
             try {
-                call("rdma_migrate_id", "to " + target, id -> Librdmacm.migrateId(id, target.address()));
+                call("rdma_migrate_id", () -> "to " + target, id -> Librdmacm.migrateId(id, target.address()));
                 channel.remove(this);
                 channel = target;
                 target.add(this);
@@ -619,7 +631,7 @@ public final class CmId implements AutoCloseable {
             MemorySegment copy = arena.allocate(value.byteSize(), 8).copyFrom(value);
             call(
                     "rdma_set_option",
-                    "level " + level + ", option " + option,
+                    () -> "level " + level + ", option " + option,
                     id -> Librdmacm.setOption(id, level, option, copy.address(), copy.byteSize()));
         }
     }
@@ -640,7 +652,7 @@ public final class CmId implements AutoCloseable {
             ibv_ece.vendor_id(encoded, ece.vendorId());
             ibv_ece.options(encoded, ece.options());
             ibv_ece.comp_mask(encoded, ece.compMask());
-            call("rdma_set_local_ece", ece.toString(), id -> Librdmacm.setLocalEce(id, encoded.address()));
+            call("rdma_set_local_ece", ece::toString, id -> Librdmacm.setLocalEce(id, encoded.address()));
         }
     }
 
@@ -655,7 +667,7 @@ public final class CmId implements AutoCloseable {
     public Ece remoteEce() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment encoded = arena.allocate(ibv_ece.layout());
-            call("rdma_get_remote_ece", "", id -> Librdmacm.getRemoteEce(id, encoded.address()));
+            call("rdma_get_remote_ece", id -> Librdmacm.getRemoteEce(id, encoded.address()));
             return new Ece(ibv_ece.vendor_id(encoded), ibv_ece.options(encoded), ibv_ece.comp_mask(encoded));
         }
     }
@@ -684,7 +696,7 @@ public final class CmId implements AutoCloseable {
             ibv_qp_attr.qp_state(attributes, state.code());
             callWithDevice(
                     "rdma_init_qp_attr",
-                    state.toString(),
+                    state::toString,
                     id -> Librdmacm.initQueuePairAttributes(id, attributes.address(), mask.address()));
             return QueuePairAttributes.ofNative(attributes, mask.get(JAVA_INT, 0));
         }
@@ -769,7 +781,7 @@ public final class CmId implements AutoCloseable {
         checkDevice(queuePair);
         initializeOnce(queuePair);
         if (movesQueuePair(queuePair)) {
-            ready(queuePair, complete);
+            ready(queuePair, complete, queuePairAttributes(QueuePairState.RTR));
         }
         accept(complete);
     }
@@ -790,7 +802,10 @@ public final class CmId implements AutoCloseable {
     public void establish(QueuePair queuePair) {
         checkDevice(queuePair);
         if (movesQueuePair(queuePair)) {
-            ready(queuePair, new ConnectionParameters());
+            // What peers may do was not known when it was initialized, as it is to who accepts.
+            QueuePairAttributes receive = queuePairAttributes(QueuePairState.RTR);
+            receive.accessFlags(queuePairAttributes(QueuePairState.INIT).accessFlags());
+            ready(queuePair, new ConnectionParameters(), receive);
         }
         establish();
     }
@@ -801,10 +816,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /** From INIT to RTS. What the peer asked for may be more than this device can. */
-    private void ready(QueuePair queuePair, ConnectionParameters parameters) {
-        // What peers may do was not known when it was initialized.
-        queuePair.modify(queuePairAttributes(QueuePairState.INIT));
-        QueuePairAttributes receive = queuePairAttributes(QueuePairState.RTR);
+    private void ready(QueuePair queuePair, ConnectionParameters parameters, QueuePairAttributes receive) {
         QueuePairAttributes send = queuePairAttributes(QueuePairState.RTS);
         DeviceAttributes device = queuePair.context().queryDevice();
         receive.maxReadAtomicAsTarget(granted(
@@ -1080,7 +1092,7 @@ public final class CmId implements AutoCloseable {
             closed = true;
             IDS.remove(address, this);
             try {
-                Failures.check("rdma_destroy_id", Librdmacm.destroyId(address), toString());
+                Failures.check("rdma_destroy_id", Librdmacm.destroyId(address), this);
             } finally {
                 // Not before: a channel that closes waits for the ids that it has, and the function uses the channel.
                 channel.remove(this);

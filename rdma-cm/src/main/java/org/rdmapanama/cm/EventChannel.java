@@ -104,7 +104,7 @@ public final class EventChannel implements AutoCloseable {
         enter();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
-            Failures.check("rdma_create_id", Librdmacm.createId(address, id.address(), 0, code), portSpace.toString());
+            Failures.check("rdma_create_id", Librdmacm.createId(address, id.address(), 0, code), portSpace);
             return CmId.register(this, id.get(JAVA_LONG, 0));
         } finally {
             exit();
@@ -133,13 +133,13 @@ public final class EventChannel implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
             long encoded = info.write(arena).address();
-            Failures.check("rdma_create_ep", Librdmacm.createEndpoint(id.address(), encoded, 0, 0), info.toString());
+            Failures.check("rdma_create_ep", Librdmacm.createEndpoint(id.address(), encoded, 0, 0), info);
             made = id.get(JAVA_LONG, 0);
         }
         try {
             enter();
             try {
-                Failures.check("rdma_migrate_id", Librdmacm.migrateId(made, address), info.toString());
+                Failures.check("rdma_migrate_id", Librdmacm.migrateId(made, address), info);
                 return CmId.register(this, made);
             } finally {
                 exit();
@@ -186,7 +186,7 @@ public final class EventChannel implements AutoCloseable {
             if (event != null || millis == 0) {
                 return event;
             }
-            Failures.check("poll", Libc.awaitReadable(fileDescriptor, millis), toString());
+            Failures.check("poll", Libc.awaitReadable(fileDescriptor, millis), this);
             return take();
         } finally {
             exit();
@@ -206,7 +206,7 @@ public final class EventChannel implements AutoCloseable {
                     }
                     return null;
                 }
-                Failures.check("rdma_get_cm_event", result, toString());
+                Failures.check("rdma_get_cm_event", result, this);
                 CmEvent event = copy(pointer.get(JAVA_LONG, 0));
                 if (event != null) {
                     return event;

@@ -6,9 +6,10 @@ import org.rdmapanama.ffm.internal.Errno;
 final class Failures {
     private Failures() {}
 
-    static void check(String verb, int result, String arguments) {
+    /** The arguments become text only when it failed. */
+    static void check(String verb, int result, Object arguments) {
         if (result < 0) {
-            throw of(verb, result, arguments);
+            throw of(verb, result, arguments.toString());
         }
     }
 
