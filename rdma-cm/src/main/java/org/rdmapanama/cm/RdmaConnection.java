@@ -1,11 +1,17 @@
 package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
+import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairAttributes;
@@ -21,7 +27,10 @@ import org.rdmapanama.ffm.internal.Errno;
  * process dies, {@link #isConnected} and {@link #awaitDisconnect} tell; a queue pair does not notice by itself.
  *
  * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; in a shared one, any number of
- * threads wait for the end. What is made on it, such as regions, is closed by its arena, or by who made it.
+ * threads wait for the end. What else is made on it, such as regions, is closed by its arena, or by who made it.
+ *
+ * <p>An arena frees its memory when it closes, so where connections come and go, {@link #register} memory for each with
+ * it rather than allocate it from the arena.
  */
 public final class RdmaConnection implements AutoCloseable {
     /** How long a thread may overlook that another one took the event. */
@@ -33,6 +42,10 @@ public final class RdmaConnection implements AutoCloseable {
     private final CompletionQueue sendQueue;
     private final CompletionQueue receiveQueue;
     private final QueuePair queuePair;
+
+    /** Those of {@link #register}. Guarded by itself. */
+    private final List<MemoryRegion> regions = new ArrayList<>();
+
     private ConnectionParameters peer;
     private InetSocketAddress localAddress;
     private InetSocketAddress remoteAddress;
@@ -86,7 +99,11 @@ public final class RdmaConnection implements AutoCloseable {
             options.preparation().accept(connection);
             return connection;
         } catch (RuntimeException | Error e) {
-            closeAll(e, connection == null ? null : connection.queuePair, receives, sends, channel);
+            if (connection != null) {
+                closeAll(e, connection.queuePair);
+                closeAll(e, connection.regions.toArray(AutoCloseable[]::new));
+            }
+            closeAll(e, receives, sends, channel);
             throw e;
         }
     }
@@ -161,6 +178,36 @@ public final class RdmaConnection implements AutoCloseable {
      */
     public ProtectionDomain protectionDomain() {
         return protectionDomain;
+    }
+
+    /**
+     * Registers new memory that lives as long as this connection does: closing it ends the region, once the queue pair is
+     * gone, and the memory is freed when nobody has a reference to it any more.
+     *
+     * @param byteSize how much, from a byte
+     * @param access what the device and peers may do with it
+     * @return the region, with zeros; it can be closed before this is
+     * @throws IllegalArgumentException when the size or a combination of flags is not possible
+     * @throws IllegalStateException when this is closed
+     * @throws NullPointerException when the flags, or one of them, are null
+     * @throws OutOfMemoryError when there is no such memory, see the option {@code -XX:MaxDirectMemorySize}
+     * @throws org.rdmapanama.VerbsException when the device refuses
+     * @throws WrongThreadException when its arena is confined to another thread
+     */
+    public MemoryRegion register(int byteSize, AccessFlag... access) {
+        if (byteSize < 1) {
+            throw new IllegalArgumentException("a region has at least a byte, not " + byteSize);
+        }
+        Objects.requireNonNull(access, "access");
+        synchronized (regions) {
+            if (!queuePair.isOpen()) {
+                throw new IllegalStateException(this + " is closed");
+            }
+            regions.removeIf(region -> !region.isOpen());
+            MemoryRegion region = protectionDomain.register(ByteBuffer.allocateDirect(byteSize), access);
+            regions.add(region);
+            return region;
+        }
     }
 
     /**
@@ -305,8 +352,9 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Ends the connection without waiting for the peer, and closes the queue pair, the completion queues and the id. The
-     * protection domain stays. Closing it twice does nothing the second time.
+     * Ends the connection without waiting for the peer, and closes the queue pair, what was {@linkplain #register
+     * registered} with it, the completion queues and the id. The protection domain stays. Closing it twice does nothing
+     * the second time.
      *
      * @throws org.rdmapanama.VerbsException when closing fails; all is tried nevertheless
      * @throws WrongThreadException when its arena is confined to another thread
@@ -315,10 +363,17 @@ public final class RdmaConnection implements AutoCloseable {
     @Override
     public void close() {
         // First those that may refuse, because the thread is wrong. The peer is told when the id goes.
+        closeEach(
+                queuePair::close,
+                this::closeRegions,
+                receiveQueue::close,
+                sendQueue::close,
+                this::closeChannel,
+                this::closeId);
+    }
+
+    private static void closeEach(AutoCloseable... all) {
         RuntimeException failure = null;
-        AutoCloseable[] all = {
-            queuePair::close, receiveQueue::close, sendQueue::close, this::closeChannel, this::closeId
-        };
         for (AutoCloseable each : all) {
             try {
                 each.close();
@@ -337,6 +392,16 @@ public final class RdmaConnection implements AutoCloseable {
         if (failure != null) {
             throw failure;
         }
+    }
+
+    /** From here on there are no more, because the queue pair is closed. */
+    private void closeRegions() {
+        AutoCloseable[] last;
+        synchronized (regions) {
+            last = regions.toArray(AutoCloseable[]::new);
+            regions.clear();
+        }
+        closeEach(last);
     }
 
     private void closeChannel() {

@@ -24,6 +24,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.AccessFlag;
 import org.rdmapanama.AsyncEventType;
 import org.rdmapanama.Ece;
 import org.rdmapanama.ProtectionDomain;
@@ -62,6 +63,7 @@ class BadInputLabTest {
     private static final Set<String> ANY_POSITIVE = Set.of(
             "CmId.listen/1",
             "RdmaServer.listen/3",
+            "RdmaConnection.register/2",
             "RdmaConnectionOptions.sendWorkRequests/1",
             "RdmaConnectionOptions.receiveWorkRequests/1");
 
@@ -131,6 +133,7 @@ class BadInputLabTest {
                     AddressInfo.resolve("10.77.0.2", "7541", new AddressInfoOptions().passive(true))
                             .get(0));
             values.put(byte[].class, new byte[1]);
+            values.put(AccessFlag[].class, new AccessFlag[] {AccessFlag.LOCAL_WRITE});
             values.put(String.class, "10.77.0.2");
             values.put(ProtectionDomain.class, side.domain);
             values.put(ProtocolFamily.class, StandardProtocolFamily.INET);
@@ -295,6 +298,7 @@ class BadInputLabTest {
             assertEquals(true, connection.awaitDisconnect(Duration.ZERO));
             assertEquals(Lab.second(PORT), connection.remoteAddress());
             assertThrows(IllegalStateException.class, () -> connection.disconnect(Lab.SECONDS));
+            assertThrows(IllegalStateException.class, () -> connection.register(1));
         }
         assertEquals(List.of(), wrong, () -> wrong.size() + ": " + String.join("\n", wrong));
         Lab.assertNothingLeft(before);

@@ -1,0 +1,117 @@
+package org.rdmapanama.cm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+
+import java.lang.foreign.ValueLayout;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.CompletionStatus;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+
+/** Memory that lives as long as a connection. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ConnectionMemoryLabTest {
+    private static final int PORT = 7551;
+    private static final int BYTES = 1 << 20;
+    private static final int ROUNDS = 8;
+    private static final long LIMIT_NANOS = 30_000_000_000L;
+
+    private static BufferPoolMXBean directMemory() {
+        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .filter(pool -> pool.getName().equals("direct"))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void shouldGoWithItsConnection() throws Exception {
+        BufferPoolMXBean memory = directMemory();
+        List<MemoryRegion> all = new ArrayList<>();
+        long before = memory.getMemoryUsed();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT))) {
+            RdmaClient client = new RdmaClient(arena);
+            SendWorkRequest write = SendWorkRequest.allocate(arena, 1).signaled(true);
+            WorkCompletions completions = new WorkCompletions(arena, 1);
+            for (int round = 0; round < ROUNDS; round++) {
+                List<String> resources = Lab.resources();
+                FutureTask<RdmaConnection> accepting =
+                        new FutureTask<>(() -> server.accept(Lab.SECONDS).orElseThrow());
+                Thread.ofPlatform().start(accepting);
+                RdmaConnection left = client.connect(
+                        Lab.second(PORT), new RdmaConnectionOptions().localAddress(Lab.first(0)), Lab.SECONDS);
+                RdmaConnection right = accepting.get(30, TimeUnit.SECONDS);
+                MemoryRegion source = left.register(BYTES, LOCAL_WRITE);
+                MemoryRegion target = right.register(BYTES, LOCAL_WRITE, REMOTE_WRITE);
+                right.register(1).close();
+                source.memory().setAtIndex(ValueLayout.JAVA_INT, 1, 77 + round);
+                write.clear().rdmaWrite(target.address(), target.rkey()).add(source, 0, BYTES);
+                assertEquals(QueuePair.POSTED, left.queuePair().postSend(write));
+                long start = System.nanoTime();
+                while (left.sendQueue().poll(completions) == 0) {
+                    assertTrue(System.nanoTime() - start < LIMIT_NANOS, "no completion");
+                    Thread.sleep(1);
+                }
+                assertEquals(CompletionStatus.SUCCESS, completions.status(0), () -> completions.describe(0));
+                assertEquals(77 + round, target.memory().getAtIndex(ValueLayout.JAVA_INT, 1));
+                left.close();
+                right.close();
+                assertFalse(source.isOpen());
+                assertFalse(target.isOpen());
+                // The memory itself stays as long as somebody looks at it.
+                assertEquals(77 + round, target.memory().getAtIndex(ValueLayout.JAVA_INT, 1));
+                assertThrows(IllegalStateException.class, () -> left.register(1, LOCAL_WRITE));
+                assertThrows(IllegalStateException.class, () -> left.queuePair().postSend(write));
+                if (round > 0) {
+                    Lab.assertNothingLeft(resources);
+                }
+                all.add(source);
+                all.add(target);
+            }
+            all.clear();
+            // The last ones are still named by variables of the loop above, and by the work request.
+            long start = System.nanoTime();
+            while (memory.getMemoryUsed() - before > 4L * BYTES) {
+                assertTrue(System.nanoTime() - start < LIMIT_NANOS, () -> memory.getMemoryUsed() + " after " + before);
+                System.gc();
+                Thread.sleep(100);
+            }
+        }
+    }
+
+    @Test
+    void shouldGoWhenPreparationFails() throws Exception {
+        List<MemoryRegion> made = new ArrayList<>();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT))) {
+            RdmaClient client = new RdmaClient(arena);
+            RdmaConnectionOptions options = new RdmaConnectionOptions()
+                    .localAddress(Lab.first(0))
+                    .prepare(connection -> {
+                        made.add(connection.register(BYTES, LOCAL_WRITE));
+                        throw new UnsupportedOperationException("no more");
+                    });
+            assertThrows(
+                    UnsupportedOperationException.class,
+                    () -> client.connect(server.localAddress(), options, Lab.SECONDS));
+            assertFalse(made.getFirst().isOpen());
+        }
+    }
+}
