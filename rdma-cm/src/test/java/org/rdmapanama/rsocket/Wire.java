@@ -1,8 +1,16 @@
 package org.rdmapanama.rsocket;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import java.io.IOException;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
 import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmapanama.ffm.NativeLibrary;
 
 /**
  * A wire of a test's own, a pair of veth interfaces with an RDMA device at either end, to be taken down. What goes from
@@ -10,6 +18,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class Wire implements AutoCloseable {
     private static final AtomicInteger COUNT = new AtomicInteger();
+
+    private static final MethodHandle GET_DEVICES =
+            NativeLibrary.RDMACM.downcall("rdma_get_devices", FunctionDescriptor.of(ADDRESS, ADDRESS));
+    private static final MethodHandle FREE_DEVICES =
+            NativeLibrary.RDMACM.downcall("rdma_free_devices", FunctionDescriptor.ofVoid(ADDRESS));
 
     private static final String ADD = """
             ip link add $left address 02:00:0a:50:$hex:01 type veth peer name $right address 02:00:0a:50:$hex:02
@@ -149,14 +162,33 @@ final class Wire implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        run("set +e\n" + RULES.replace("$verb", "del") + """
-                for device in $type_$left $type_$right; do
-                    timeout 20 rdma link delete $device
-                done
+        run("ip link set $left down\nip link set $right down");
+        for (String end : new String[] {"a", "b"}) {
+            remove(type + "_sock" + number + end);
+        }
+        run(RULES.replace("$verb", "del") + """
                 ip link delete $left
                 ip -6 rule add pref 0 lookup local
                 ip -6 rule del pref 100
-                exit 0
                 """);
+    }
+
+    /** Removing a device waits until nobody has it open, and librdmacm closes one that is gone only when it lists all. */
+    private static void remove(String device) throws IOException {
+        Process removal =
+                new ProcessBuilder("rdma", "link", "delete", device).inheritIO().start();
+        try {
+            for (int tries = 0; !removal.waitFor(100, TimeUnit.MILLISECONDS); tries++) {
+                assertTrue(tries < 10 * Lab.SECONDS, "somebody still has " + device + " open");
+                MemorySegment devices = (MemorySegment) GET_DEVICES.invokeExact(MemorySegment.NULL);
+                if (devices.address() != 0) {
+                    FREE_DEVICES.invokeExact(devices);
+                }
+            }
+        } catch (IOException | RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IOException(e);
+        }
     }
 }
