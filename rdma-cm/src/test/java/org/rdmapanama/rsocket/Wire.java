@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.Program;
 
 /**
  * A wire of a test's own, a pair of veth interfaces with an RDMA device at either end, to be taken down. What goes from
@@ -127,12 +128,7 @@ final class Wire implements AutoCloseable {
                 .replace("$22", "${2}2")
                 .replace("4$number", Integer.toString(400 + number))
                 .replace("5$number", Integer.toString(500 + number));
-        try (Tool tool = new Tool("bash", "-ec", filled)) {
-            tool.join();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IOException("interrupted", e);
-        }
+        Program.run("bash", "-ec", filled);
     }
 
     String left() {
