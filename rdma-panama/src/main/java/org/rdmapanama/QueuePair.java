@@ -1122,12 +1122,17 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /** What to throw when posting failed. */
     final VerbsException refused(String verb, int result) {
         QueuePairState state = QueuePairState.of(ibv_qp.state(struct));
-        return new VerbsException(verb, -result, this + " in state " + state, cureOfPost(state, -result));
+        return new VerbsException(
+                verb, -result, this + " in state " + state, cureOfPost(context().transportType(), state, -result));
     }
 
-    private static String cureOfPost(QueuePairState state, int errno) {
+    private static String cureOfPost(TransportType transport, QueuePairState state, int errno) {
         if (errno != Errno.EINVAL.number) {
             return null;
+        }
+        if (transport == TransportType.IWARP) {
+            // The kernel moves it: its state is not known here.
+            return "iWARP has no immediate data, no atomics and no memory windows; and the queue pair is to be connected";
         }
         if (state == QueuePairState.RESET || state == QueuePairState.INIT || state == QueuePairState.RTR) {
             return "connect or activate the queue pair first";

@@ -57,6 +57,34 @@ public enum CmEventType {
     }
 
     /**
+     * What happened, in words for people; see rdma_event_str(3), whose words are the constants' names.
+     *
+     * @return a phrase in lower case, without a full stop
+     * @verb rdma_event_str
+     */
+    public String description() {
+        return switch (this) {
+            case ADDR_RESOLVED -> "address was resolved";
+            case ADDR_ERROR -> "address cannot be resolved";
+            case ROUTE_RESOLVED -> "route was resolved";
+            case ROUTE_ERROR -> "route cannot be resolved";
+            case CONNECT_REQUEST -> "peer wants to connect";
+            case CONNECT_RESPONSE -> "peer accepted the connection";
+            case CONNECT_ERROR -> "connecting failed";
+            case UNREACHABLE -> "peer does not answer, or is not reachable";
+            case REJECTED -> "peer rejected the connection";
+            case ESTABLISHED -> "connection is established";
+            case DISCONNECTED -> "connection ended";
+            case DEVICE_REMOVAL -> "device goes away: close everything on it";
+            case MULTICAST_JOIN -> "multicast group was joined";
+            case MULTICAST_ERROR -> "multicast group was not joined, or is lost";
+            case ADDR_CHANGE -> "device of the address changed";
+            case TIMEWAIT_EXIT -> "queue pair may be used for another connection";
+            case UNKNOWN -> "event is unknown";
+        };
+    }
+
+    /**
      * The constant of a value in C.
      *
      * @param code its number in {@code rdma_cma.h}

@@ -238,6 +238,9 @@ public final class EventChannel implements AutoCloseable {
             // The listener was closed at this moment: nobody wants this request any more.
             Librdmacm.destroyId(id);
         }
+        if (type == CmEventType.DEVICE_REMOVAL) {
+            RdmaDevices.letGoOfRemoved();
+        }
         return copy;
     }
 

@@ -15,6 +15,9 @@ public final class RejectedException extends ConnectionException {
     /** Reason of InfiniBand: nobody listens. */
     private static final int INVALID_SERVICE_ID = 8;
 
+    /** Reason of InfiniBand: the program rejected because of options of enhanced connection establishment. */
+    private static final int OPTIONS = 35;
+
     /** For datagrams: nobody listens. */
     private static final int UNSUPPORTED = 1;
 
@@ -32,6 +35,12 @@ public final class RejectedException extends ConnectionException {
         privateData = event.privateData();
     }
 
+    /** For iWARP, where the connection of TCP is refused while the function waits for it. */
+    RejectedException(String verb, String arguments) {
+        super(verb, Native.ECONNREFUSED, arguments, NOBODY);
+        privateData = new byte[0];
+    }
+
     private static String cure(CmEvent event) {
         if (event.type() == CmEventType.UNREACHABLE) {
             return switch (event.status()) {
@@ -43,6 +52,7 @@ public final class RejectedException extends ConnectionException {
         return switch (event.status()) {
             case CONSUMER -> BY_PROGRAM;
             case INVALID_SERVICE_ID -> NOBODY;
+            case OPTIONS -> "the program there does not take the options of enhanced connection establishment";
             default -> null;
         };
     }

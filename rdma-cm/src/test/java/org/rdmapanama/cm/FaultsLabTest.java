@@ -6,17 +6,22 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.File;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.Program;
 
 /** What goes wrong between two ids of one process: it ends in bounded time, says why, and leaves nothing. */
 @Tag("lab")
@@ -82,6 +87,20 @@ class FaultsLabTest {
             assertArrayEquals(longestForDatagrams, event.privateData());
             ConnectionException exception = Failures.of("rdma_connect", event);
             assertEquals("ECONNREFUSED", exception.errnoName(), exception::getMessage);
+        }
+    }
+
+    @Test
+    void shouldRejectBecauseOfOptions() throws Exception {
+        try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
+            ids.request().id().rejectEce(Lab.bytes("no options"));
+            CmEvent event = Lab.await(ids.active, CmEventType.REJECTED);
+            assertEquals(35, event.status(), "the vendor's option is not supported");
+            assertEquals("no options", Lab.text(event.privateData()));
+            ConnectionException exception = Failures.of("rdma_connect", event);
+            assertEquals("ECONNREFUSED", exception.errnoName(), exception::getMessage);
+            assertEquals(35, exception.status());
+            assertTrue(exception.getMessage().contains("options"), exception::getMessage);
         }
     }
 
@@ -298,6 +317,63 @@ class FaultsLabTest {
                             System.nanoTime() - start < Duration.ofSeconds(10).toNanos());
                 }
             }
+        }
+    }
+
+    /** A channel is a file, and an id has none; what fails says so, and what there is goes on. */
+    @Test
+    void shouldSayThatTooManyFilesAreOpen() throws Exception {
+        String[] files = Objects.requireNonNull(new File("/proc/self/fd").list());
+        int highest = Stream.of(files).mapToInt(Integer::parseInt).max().orElseThrow();
+        String own = Long.toString(ProcessHandle.current().pid());
+        String usual = Program.run("prlimit", "--pid", own, "--nofile", "--raw", "--noheadings", "--output=SOFT,HARD")
+                .strip()
+                .replace(' ', ':');
+        String hard = usual.substring(usual.indexOf(':') + 1);
+        try (VerbsArena arena = VerbsArena.ofShared();
+                TwoIds ids = TwoIds.listening(PortSpace.UDP, PORT)) {
+            List<EventChannel> channels = new ArrayList<>();
+            // Classes are loaded from files: so all that is needed has been used before.
+            assertEquals("EADDRNOTAVAIL", fill(channels, 1, arena).errnoName());
+            assertEquals(1, channels.size());
+            ConnectionException exception;
+            ConnectionException noListener;
+            Program.run("prlimit", "--pid", own, "--nofile=" + (highest + 20) + ":" + hard);
+            try {
+                exception = fill(channels, 200, arena);
+                noListener =
+                        assertThrows(ConnectionException.class, () -> RdmaServer.listen(arena, Lab.second(PORT + 1)));
+            } finally {
+                Program.run("prlimit", "--pid", own, "--nofile=" + usual);
+            }
+            for (ConnectionException each : List.of(exception, noListener)) {
+                assertEquals("rdma_create_event_channel", each.verb(), each::getMessage);
+                assertEquals("EMFILE", each.errnoName(), each::getMessage);
+                assertTrue(each.getMessage().contains("ulimit"), each::getMessage);
+            }
+            assertTrue(channels.size() > 1 && channels.size() < 60, () -> "made " + channels.size());
+            // What there was works as before.
+            CmId id = channels.get(1).createId(PortSpace.TCP);
+            id.bind(Lab.second(0));
+            assertTrue(id.hasDevice());
+            assertTrue(ids.request().id().isOpen());
+            channels.forEach(EventChannel::close);
+        }
+        try (EventChannel channel = EventChannel.create()) {
+            TwoIds.resolve(channel, channel.createId(PortSpace.TCP), PORT);
+        }
+    }
+
+    /** Makes channels until that fails. If it does not, fails in another way, by the same classes. */
+    private static ConnectionException fill(List<EventChannel> channels, int count, VerbsArena arena) {
+        try {
+            for (int i = 0; i < count; i++) {
+                channels.add(EventChannel.create());
+            }
+            RdmaServer.listen(arena, new InetSocketAddress("192.0.2.1", 0));
+            throw new AssertionError("nothing fails");
+        } catch (ConnectionException e) {
+            return e;
         }
     }
 }

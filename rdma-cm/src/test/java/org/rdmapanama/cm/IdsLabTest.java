@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.MemorySegment;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
@@ -29,6 +30,7 @@ import org.rdmapanama.Gid;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.internal.Librdmacm;
 import org.rdmapanama.ffm.Shows;
 
 /** What else ids can: datagrams, multicast, IPv6, names, other channels, options. */
@@ -334,5 +336,49 @@ class IdsLabTest {
                     CmEventType.ADDR_RESOLVED,
                     waiting.get(30, TimeUnit.SECONDS).orElseThrow().type());
         }
+    }
+
+    /** Data may come before the word that the other side is ready, which may be lost: then the program tells. */
+    @Test
+    void shouldTakeTheDevicesWordThatItIsEstablished() throws Exception {
+        try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
+            CmId server = ids.request().id();
+            assertThrows(
+                    ConnectionException.class, () -> server.notifyEvent(AsyncEventType.COMM_EST), "nobody accepted");
+            server.accept(TwoIds.parameters());
+            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            // The other side says nothing.
+            assertTrue(ids.passive.await(Duration.ofMillis(200)).isEmpty());
+            ConnectionException other =
+                    assertThrows(ConnectionException.class, () -> server.notifyEvent(AsyncEventType.LID_CHANGE));
+            assertEquals("rdma_notify", other.verb());
+            assertEquals("EINVAL", other.errnoName(), other::getMessage);
+            server.notifyEvent(AsyncEventType.COMM_EST);
+            CmEvent established = Lab.await(ids.passive, CmEventType.ESTABLISHED);
+            assertSame(server, established.id());
+            assertNull(established.listener());
+            assertNull(established.datagram());
+            assertNull(established.group());
+            assertEquals(0, established.status());
+            assertEquals("ESTABLISHED of " + server, established.toString());
+        }
+    }
+
+    @Test
+    @SuppressWarnings("restricted") // a C string
+    void shouldKnowTheNamesOfTheLibrary() {
+        for (CmEventType type : CmEventType.values()) {
+            String name = MemorySegment.ofAddress(Librdmacm.eventName(type.code()))
+                    .reinterpret(64)
+                    .getString(0);
+            assertEquals(type == CmEventType.UNKNOWN ? "UNKNOWN EVENT" : "RDMA_CM_EVENT_" + type, name);
+            assertSame(type, CmEventType.of(type.code()));
+            assertTrue(type.description().matches("[a-z].*[^.]"), type::description);
+        }
+    }
+
+    @Test
+    void shouldListDevices() {
+        assertTrue(RdmaDevices.names().containsAll(List.of("rxe0", "rxe1", "siw0", "siw1")));
     }
 }

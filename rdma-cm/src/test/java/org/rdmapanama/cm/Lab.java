@@ -16,6 +16,9 @@ import org.rdmapanama.ffm.Program;
 final class Lab {
     static final Duration SECONDS = Duration.ofSeconds(20);
 
+    /** The connection manager of InfiniBand repeats what was lost after four seconds. */
+    static final Duration PATIENCE = Duration.ofSeconds(50);
+
     private static final long LIMIT_NANOS = 20_000_000_000L;
 
     private Lab() {}

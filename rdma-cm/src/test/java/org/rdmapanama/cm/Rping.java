@@ -11,9 +11,9 @@ final class Rping {
 
     private Rping() {}
 
-    /** One that listens on rxe1 already. */
-    static Program server(int port) throws IOException, InterruptedException {
-        Program server = Program.start("rping", "-s", "-a", "10.77.0.2", "-p", Integer.toString(port));
+    /** One that listens at the second address already. */
+    static Program server(Network network, int port) throws IOException, InterruptedException {
+        Program server = Program.start("rping", "-s", "-a", network.secondHost(), "-p", Integer.toString(port));
         String own = " pid " + server.pid() + " ";
         long start = System.nanoTime();
         while (Program.run("rdma", "resource", "show", "cm_id")
@@ -28,9 +28,18 @@ final class Rping {
         return server;
     }
 
-    /** One that connects from rxe0 to rxe1. */
-    static Program client(int port) throws IOException {
+    /** One that connects from the first address to the second one. */
+    static Program client(Network network, int port) throws IOException {
         return Program.start(
-                "rping", "-c", "-a", "10.77.0.2", "-I", "10.77.0.1", "-p", Integer.toString(port), "-C", "1000000");
+                "rping",
+                "-c",
+                "-a",
+                network.secondHost(),
+                "-I",
+                network.firstHost(),
+                "-p",
+                Integer.toString(port),
+                "-C",
+                "1000000");
     }
 }

@@ -3,6 +3,8 @@ package org.rdmapanama.samples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.Inet6Address;
+import java.net.NetworkInterface;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -10,6 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Program;
 
@@ -22,7 +25,11 @@ class PingLabTest {
     private static final String PINGS = "7";
 
     private static Run serve(String port, String... more) throws InterruptedException {
-        List<String> arguments = new ArrayList<>(List.of("ping", "-s", "-a", SECOND, "-p", port, "-v", "-V"));
+        return serveAt(SECOND, port, more);
+    }
+
+    private static Run serveAt(String address, String port, String... more) throws InterruptedException {
+        List<String> arguments = new ArrayList<>(List.of("ping", "-s", "-a", address, "-p", port, "-v", "-V"));
         arguments.addAll(List.of(more));
         Run server = Run.start(arguments.toArray(String[]::new));
         server.await("waiting for clients");
@@ -31,6 +38,10 @@ class PingLabTest {
 
     private static Run ping(String port, String size) {
         return Run.start("ping", "-c", "-a", SECOND, "-I", FIRST, "-p", port, "-C", PINGS, "-S", size, "-v", "-V");
+    }
+
+    private static Run pingTo(String address, String source, String port) {
+        return Run.start("ping", "-c", "-a", address, "-I", source, "-p", port, "-C", PINGS, "-S", "4096", "-v", "-V");
     }
 
     private static Program rping(String... arguments) throws Exception {
@@ -149,5 +160,58 @@ class PingLabTest {
             assertTrue(first.out().contains("usec/ping"), first::toString);
             assertEquals(3, count(server.output(), "server ping data: rdma-ping-6: GHIJ"), server::toString);
         }
+    }
+
+    /** With rping, in both roles, in both directions. */
+    @ParameterizedTest
+    @CsvSource({"10.78.0.1, 10.78.0.2", "10.78.0.2, 10.78.0.1"})
+    void shouldPingOverIwarp(String source, String address) throws Exception {
+        pingBothWays(source, address);
+    }
+
+    /** An address of a link, which has to say which one; to itself, because the lab routes IPv4 only. */
+    @Test
+    void shouldPingOverIpv6() throws Exception {
+        String address = linkAddress("veth1");
+        pingBothWays(address, address);
+        // The wildcard address is one for both families.
+        String port = Side.port();
+        Run server = serveAt("::", port);
+        assertPinged(pingTo(address, address, port), "4096");
+        assertEquals(0, server.join(), server::toString);
+        assertServed(server, 1);
+    }
+
+    private static String linkAddress(String name) throws Exception {
+        return NetworkInterface.getByName(name)
+                .inetAddresses()
+                .filter(each -> each instanceof Inet6Address)
+                .findFirst()
+                .orElseThrow()
+                .getHostAddress();
+    }
+
+    private static void pingBothWays(String source, String address) throws Exception {
+        String port = Side.port();
+        try (Program server = rping("-s", "-a", address, "-p", port, "-S", "4096", "-v", "-d")) {
+            server.await("rdma_listen");
+            assertPinged(pingTo(address, source, port), "4096");
+            assertEquals(0, server.join(), server::toString);
+            assertEquals(1, count(server.output(), "server ping data: rdma-ping-6: GHIJ"), server::toString);
+        }
+        port = Side.port();
+        Run server = serveAt(address, port);
+        try (Program client =
+                rping("-c", "-a", address, "-I", source, "-p", port, "-C", PINGS, "-S", "4096", "-v", "-V")) {
+            assertPinged(client);
+        }
+        assertEquals(0, server.join(), server::toString);
+        assertEquals("", server.err(), server::toString);
+        assertServed(server, 1);
+        port = Side.port();
+        Run own = serveAt(address, port);
+        assertPinged(pingTo(address, source, port), "4096");
+        assertEquals(0, own.join(), own::toString);
+        assertServed(own, 1);
     }
 }

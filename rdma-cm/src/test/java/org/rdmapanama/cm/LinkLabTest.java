@@ -1,0 +1,260 @@
+package org.rdmapanama.cm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.AsyncEvent;
+import org.rdmapanama.AsyncEventType;
+import org.rdmapanama.CompletionStatus;
+import org.rdmapanama.Context;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+
+/** Interfaces that go down and come up again, and devices that are taken away. */
+@Tag("lab")
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("try") // some are closed earlier
+class LinkLabTest {
+    private static final int PORT = 7531;
+
+    /** Nothing here takes much longer than it is given. */
+    private static final Duration SOON = Duration.ofSeconds(15);
+
+    private static final Path SYN_RETRIES = Path.of("/proc/sys/net/ipv4/tcp_syn_retries");
+
+    /** A transport that soon gives up: three times after 67 milliseconds. */
+    private static RdmaConnectionOptions options() {
+        return new RdmaConnectionOptions()
+                .sendWorkRequests(4)
+                .receiveWorkRequests(4)
+                .parameters(new ConnectionParameters().retryCount(2))
+                .prepare(connection -> connection.id().acknowledgeTimeout(14));
+    }
+
+    private static RdmaConnection connect(
+            VerbsArena arena, InetSocketAddress local, InetSocketAddress remote, Duration timeout)
+            throws InterruptedException {
+        return new RdmaClient(arena).connect(remote, options().localAddress(local), timeout);
+    }
+
+    private static FutureTask<RdmaConnection> accepting(RdmaServer server) {
+        FutureTask<RdmaConnection> accepting =
+                new FutureTask<>(() -> server.accept(options(), Lab.PATIENCE).orElseThrow());
+        Thread.ofPlatform().start(accepting);
+        return accepting;
+    }
+
+    private static void assertSoon(long start) {
+        long nanos = System.nanoTime() - start;
+        assertTrue(nanos < SOON.toNanos(), () -> Duration.ofNanos(nanos).toString());
+    }
+
+    /** What becomes of a message. */
+    private static Optional<CompletionStatus> send(VerbsArena arena, RdmaConnection connection) throws Exception {
+        try (MemoryRegion region = connection.protectionDomain().register(arena.allocate(64))) {
+            SendWorkRequest send = SendWorkRequest.allocate(arena, 1).send().signaled(true);
+            assertEquals(QueuePair.POSTED, connection.queuePair().postSend(send.add(region, 0, 64)));
+            WorkCompletions completions = new WorkCompletions(arena, 1);
+            long start = System.nanoTime();
+            while (connection.sendQueue().poll(completions) == 0) {
+                if (System.nanoTime() - start > Duration.ofSeconds(10).toNanos()) {
+                    return Optional.empty();
+                }
+                Thread.sleep(1);
+            }
+            return Optional.of(completions.status(0));
+        }
+    }
+
+    /** The word of the end may not get out. */
+    private static void assertEndsSoon(RdmaConnection connection) throws InterruptedException {
+        long start = System.nanoTime();
+        try {
+            connection.disconnect(Duration.ofSeconds(1));
+        } catch (ConnectionException e) {
+            assertEquals("ETIMEDOUT", e.errnoName(), e::getMessage);
+        }
+        assertFalse(connection.isConnected());
+        assertSoon(start);
+    }
+
+    private static void assertUnreachable(VerbsArena arena, InetSocketAddress local, InetSocketAddress remote) {
+        long start = System.nanoTime();
+        ConnectionException exception =
+                assertThrows(ConnectionException.class, () -> connect(arena, local, remote, Duration.ofSeconds(2)));
+        assertEquals("rdma_resolve_addr", exception.verb());
+        assertTrue(Set.of("ENETUNREACH", "EHOSTUNREACH").contains(exception.errnoName()), exception::getMessage);
+        assertSoon(start);
+    }
+
+    private static void assertPortError(Context context) throws InterruptedException {
+        AsyncEvent event = context.awaitAsyncEvent(Lab.SECONDS).orElseThrow();
+        assertEquals(AsyncEventType.PORT_ERR, event.type());
+        assertEquals(1, event.port());
+    }
+
+    private static void assertConnects(VerbsArena arena, RdmaServer server, Wire wire) throws Exception {
+        FutureTask<RdmaConnection> accepting = accepting(server);
+        try (RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
+                RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
+            assertTrue(right.isConnected());
+            left.close();
+            assertTrue(right.awaitDisconnect(Lab.SECONDS));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rxe", "siw"})
+    void shouldNotHangWhileAnInterfaceIsDown(String type) throws Exception {
+        List<String> before = Lab.resources();
+        try (Wire wire = Wire.add(type)) {
+            try (VerbsArena arena = VerbsArena.ofShared();
+                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT))) {
+                FutureTask<RdmaConnection> accepting = accepting(server);
+                try (RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
+                        RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
+                    wire.down();
+                    assertPortError(left.queuePair().context());
+                    if (type.equals("rxe")) {
+                        assertTrue(left.isConnected(), "nobody tells");
+                        CompletionStatus status = send(arena, left).orElseThrow();
+                        assertTrue(
+                                Set.of(CompletionStatus.LOC_QP_OP_ERR, CompletionStatus.RETRY_EXC_ERR)
+                                        .contains(status),
+                                status::toString);
+                        assertEquals(Optional.of(CompletionStatus.RETRY_EXC_ERR), send(arena, right));
+                    } else {
+                        // The kernel ends all connections of an interface that goes down.
+                        assertTrue(left.awaitDisconnect(Lab.SECONDS));
+                        // On the other side they are those of TCP, which tries for long.
+                        assertEquals(Optional.of(CompletionStatus.SUCCESS), send(arena, right));
+                    }
+                    assertTrue(right.isConnected(), "nobody tells");
+                    assertUnreachable(arena, wire.left(0), wire.right(PORT));
+                    wire.up();
+                }
+                assertConnects(arena, server, wire);
+            }
+        }
+        Lab.assertNothingLeft(before);
+    }
+
+    /** As above, but the connection ends while it is down. On Soft-RoCE a device that then has to tell is of no use later. */
+    @ParameterizedTest
+    @ValueSource(strings = {"rxe", "siw"})
+    void shouldEndConnectionsOfAnInterfaceThatIsDown(String type) throws Exception {
+        List<String> before = Lab.resources();
+        String retries = Files.readString(SYN_RETRIES);
+        try (Wire wire = Wire.add(type)) {
+            try (VerbsArena arena = VerbsArena.ofShared();
+                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT))) {
+                FutureTask<RdmaConnection> accepting = accepting(server);
+                try (RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
+                        RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
+                    wire.down();
+                    assertEndsSoon(left);
+                    assertEndsSoon(right);
+                }
+                // siw connects with TCP inside of rdma_connect, and waits there as long as TCP does.
+                Files.writeString(SYN_RETRIES, "1");
+                long start = System.nanoTime();
+                assertThrows(
+                        ConnectionException.class,
+                        () -> connect(arena, wire.right(0), wire.left(PORT), Duration.ofSeconds(2)));
+                assertSoon(start);
+            }
+        } finally {
+            restore(retries);
+        }
+        Lab.assertNothingLeft(before);
+    }
+
+    private static void restore(String retries) throws IOException {
+        Files.writeString(SYN_RETRIES, retries);
+    }
+
+    /** These drivers have who takes a device away wait until nobody has it open. */
+    @ParameterizedTest
+    @ValueSource(strings = {"rxe", "siw"})
+    void shouldTellThatADeviceGoesAwayAndLetItGo(String type) throws Exception {
+        List<String> before = Lab.resources();
+        try (Wire wire = Wire.add(type)) {
+            Process removal;
+            try (VerbsArena arena = VerbsArena.ofShared();
+                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT));
+                    RdmaServer removed = RdmaServer.listen(arena, wire.left(PORT));
+                    EventChannel channel = EventChannel.create()) {
+                CmId bound = channel.createId(PortSpace.TCP);
+                bound.bind(wire.left(0));
+                FutureTask<RdmaConnection> accepting = accepting(server);
+                try (RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
+                        RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
+                    Context context = left.queuePair().context();
+                    assertTrue(RdmaDevices.names().contains(wire.leftDevice()));
+                    removal = Wire.remove(wire.leftDevice());
+                    CmEvent event = Lab.await(channel, CmEventType.DEVICE_REMOVAL);
+                    assertSame(bound, event.id());
+                    assertEquals(0, event.status());
+                    assertTrue(left.awaitDisconnect(Lab.SECONDS));
+                    assertFalse(left.isConnected());
+                    ConnectionException exception =
+                            assertThrows(ConnectionException.class, () -> removed.awaitRequest(Lab.SECONDS));
+                    assertEquals("ENODEV", exception.errnoName());
+                    assertEquals(CmEventType.DEVICE_REMOVAL, exception.event());
+                    // The peer is told, too.
+                    assertTrue(right.awaitDisconnect(Lab.SECONDS));
+                    assertFalse(RdmaDevices.names().contains(wire.leftDevice()));
+                    // The device itself says nothing, because the kernel does not cut these drivers' users off.
+                    assertEquals(Optional.empty(), context.awaitAsyncEvent(Duration.ofMillis(200)));
+                    assertThrows(ConnectionException.class, () -> bound.listen(1), "the kernel has ended the id");
+                    bound.close();
+                }
+                assertFalse(removal.waitFor(300, TimeUnit.MILLISECONDS), "the arena has it open");
+                assertThrows(
+                        ConnectionException.class,
+                        () -> connect(arena, wire.left(0), wire.right(PORT), Duration.ofSeconds(2)));
+            }
+            // Nobody has to ask librdmacm for it: it was, when the event came.
+            Wire.assertRemoved(removal);
+            assertEquals(0, removal.exitValue());
+        }
+        Lab.assertNothingLeft(before);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rxe", "siw"})
+    void shouldLetGoOfADeviceThatNobodyUsesAnyMore(String type) throws Exception {
+        try (Wire wire = Wire.add(type)) {
+            try (EventChannel channel = EventChannel.create()) {
+                CmId id = channel.createId(PortSpace.TCP);
+                id.bind(wire.left(0));
+                assertEquals(wire.leftDevice(), id.deviceName());
+            }
+            // librdmacm keeps it open for the next id.
+            Process removal = Wire.remove(wire.leftDevice());
+            assertFalse(removal.waitFor(500, TimeUnit.MILLISECONDS), "librdmacm has it open");
+            assertFalse(RdmaDevices.names().contains(wire.leftDevice()));
+            Wire.assertRemoved(removal);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package org.rdmapanama.cm;
+
+import java.net.InetSocketAddress;
+
+/** The lab's two wires, each with a port at either end. */
+enum Network {
+    /** rxe0 and rxe1. */
+    ROCE("10.77.0."),
+    /** siw0 and siw1, which speak iWARP. */
+    IWARP("10.78.0.");
+
+    private final String prefix;
+
+    Network(String prefix) {
+        this.prefix = prefix;
+    }
+
+    String firstHost() {
+        return prefix + "1";
+    }
+
+    String secondHost() {
+        return prefix + "2";
+    }
+
+    /** From here the tests connect. */
+    InetSocketAddress first(int port) {
+        return new InetSocketAddress(firstHost(), port);
+    }
+
+    /** Here their servers listen. */
+    InetSocketAddress second(int port) {
+        return new InetSocketAddress(secondHost(), port);
+    }
+
+    /** Nobody has this one. */
+    InetSocketAddress nobody(int port) {
+        return new InetSocketAddress(prefix + "99", port);
+    }
+
+    /** What an event says of a rejection by a program, and where nobody listens; TCP cannot tell these apart. */
+    int rejected() {
+        return this == ROCE ? 28 : -111;
+    }
+
+    int nobodyListens() {
+        return this == ROCE ? 8 : -111;
+    }
+}

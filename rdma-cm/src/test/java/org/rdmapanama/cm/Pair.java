@@ -1,0 +1,157 @@
+package org.rdmapanama.cm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.CompletionOpcode;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.CompletionStatus;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+
+/** A client and a server of one process that are connected, each with its memory. */
+final class Pair implements AutoCloseable {
+    /** Bytes of each side's region. */
+    static final int BYTES = 64 * 1024;
+
+    private static final long LIMIT_NANOS = 20_000_000_000L;
+
+    /** One side. */
+    static final class End {
+        final RdmaConnection connection;
+        final MemoryRegion region;
+        private final VerbsArena arena;
+        final WorkCompletions completions;
+
+        private End(VerbsArena arena, RdmaConnection connection) {
+            this.arena = arena;
+            this.connection = connection;
+            // Also for peers to write: on iWARP what an RDMA READ brings comes as if they wrote it.
+            region = register(BYTES, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
+            completions = new WorkCompletions(arena, 1);
+        }
+
+        MemoryRegion register(long bytes, AccessFlag... flags) {
+            return connection.protectionDomain().register(arena.allocate(bytes, 4096), flags);
+        }
+
+        SendWorkRequest request(long id) {
+            return SendWorkRequest.allocate(arena, 4).id(id).signaled(true);
+        }
+
+        ReceiveWorkRequest receive(long id) {
+            return ReceiveWorkRequest.allocate(arena, 4).id(id);
+        }
+
+        void post(SendWorkRequest request) {
+            assertEquals(QueuePair.POSTED, connection.queuePair().postSend(request));
+        }
+
+        void post(ReceiveWorkRequest request) {
+            assertEquals(QueuePair.POSTED, connection.queuePair().postReceive(request));
+        }
+
+        /** Waits for the next send to complete, in any way. */
+        CompletionStatus sent(long id) throws InterruptedException {
+            return await(connection.sendQueue(), id);
+        }
+
+        CompletionStatus received(long id) throws InterruptedException {
+            return await(connection.receiveQueue(), id);
+        }
+
+        private CompletionStatus await(CompletionQueue queue, long id) throws InterruptedException {
+            long start = System.nanoTime();
+            while (queue.poll(completions) == 0) {
+                if (System.nanoTime() - start > LIMIT_NANOS) {
+                    return fail("no completion of " + id + " of " + connection);
+                }
+                Thread.sleep(1);
+            }
+            assertEquals(id, completions.id(0), () -> completions.describe(0));
+            return completions.status(0);
+        }
+
+        /** Waits until a send succeeded. */
+        void complete(long id, CompletionOpcode opcode) throws InterruptedException {
+            CompletionStatus status = opcode == CompletionOpcode.RECV ? received(id) : sent(id);
+            assertEquals(CompletionStatus.SUCCESS, status, () -> completions.describe(0));
+            assertEquals(opcode, completions.opcode(0));
+        }
+
+        void fill(long offset, long count, int seed) {
+            for (long i = 0; i < count; i++) {
+                region.memory().set(ValueLayout.JAVA_BYTE, offset + i, (byte) (i * 31 + seed));
+            }
+        }
+
+        void assertFilled(long offset, long count, int seed) {
+            for (long i = 0; i < count; i++) {
+                long at = i;
+                assertEquals(
+                        (byte) (i * 31 + seed),
+                        region.memory().get(ValueLayout.JAVA_BYTE, offset + i),
+                        () -> "byte " + at);
+            }
+        }
+    }
+
+    final VerbsArena arena;
+    final End left;
+    final End right;
+
+    /** Both sides with the same options. */
+    Pair(Network network, int port, Consumer<RdmaConnectionOptions> options) throws Exception {
+        this(VerbsArena.ofShared(), network, port, options, options);
+    }
+
+    /** The client with the first options, and an address as well, and the server with the second ones. */
+    Pair(
+            VerbsArena arena,
+            Network network,
+            int port,
+            Consumer<RdmaConnectionOptions> ofLeft,
+            Consumer<RdmaConnectionOptions> ofRight)
+            throws Exception {
+        this.arena = arena;
+        try (RdmaServer server = RdmaServer.listen(arena, network.second(port))) {
+            RdmaConnectionOptions passive = new RdmaConnectionOptions();
+            ofRight.accept(passive);
+            FutureTask<RdmaConnection> accepting =
+                    new FutureTask<>(() -> server.accept(passive, Lab.SECONDS).orElseThrow());
+            Thread.ofPlatform().start(accepting);
+            RdmaConnectionOptions active = new RdmaConnectionOptions().localAddress(network.first(0));
+            ofLeft.accept(active);
+            left = new End(arena, new RdmaClient(arena).connect(network.second(port), active, Lab.SECONDS));
+            right = new End(arena, accepting.get(30, TimeUnit.SECONDS));
+        } catch (Exception | Error e) {
+            RdmaConnection.closeAll(e, arena);
+            throw e;
+        }
+    }
+
+    /** Ends the connection. Who ends it waits for the other side's answer, which that gives when it is told. */
+    void disconnect() throws Exception {
+        FutureTask<Boolean> answering = new FutureTask<>(() -> right.connection.awaitDisconnect(Lab.SECONDS));
+        Thread.ofPlatform().start(answering);
+        left.connection.disconnect(Lab.SECONDS);
+        assertTrue(answering.get(30, TimeUnit.SECONDS));
+    }
+
+    @Override
+    public void close() {
+        left.connection.close();
+        right.connection.close();
+        arena.close();
+    }
+}
