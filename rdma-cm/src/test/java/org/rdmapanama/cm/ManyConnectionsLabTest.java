@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -40,8 +41,14 @@ class ManyConnectionsLabTest {
             running.add(threads.submit(task));
         }
         List<T> results = new ArrayList<>();
-        for (Future<T> each : running) {
-            results.add(each.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+        try {
+            for (Future<T> each : running) {
+                results.add(each.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+            }
+        } catch (ExecutionException | InterruptedException e) {
+            // The others are not to wait for their peers until their time is over.
+            threads.shutdownNow();
+            throw e;
         }
         return results;
     }
