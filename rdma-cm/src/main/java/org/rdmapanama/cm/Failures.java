@@ -14,7 +14,7 @@ final class Failures {
     }
 
     static ConnectionException of(String verb, int result, String arguments) {
-        if (-result == Native.ECONNREFUSED && "rdma_connect".equals(verb)) {
+        if (-result == Errno.ECONNREFUSED && "rdma_connect".equals(verb)) {
             return new RejectedException(verb, arguments);
         }
         return new ConnectionException(verb, -result, arguments, cure(verb, -result));

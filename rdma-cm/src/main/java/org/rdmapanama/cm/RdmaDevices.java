@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import org.rdmapanama.cm.internal.Librdmacm;
-import org.rdmapanama.cm.internal.Native;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
 

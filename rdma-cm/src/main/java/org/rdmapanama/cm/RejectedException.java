@@ -37,7 +37,7 @@ public final class RejectedException extends ConnectionException {
 
     /** For iWARP, where the connection of TCP is refused while the function waits for it. */
     RejectedException(String verb, String arguments) {
-        super(verb, Native.ECONNREFUSED, arguments, NOBODY);
+        super(verb, Errno.ECONNREFUSED, arguments, NOBODY);
         privateData = new byte[0];
     }
 

@@ -6,7 +6,6 @@ import org.rdmapanama.ffm.FunctionTable;
 
 /** Makes docs/CM.md: the functions of {@code rdma_cma.h} and {@code rsocket.h}. */
 class CmTableTest extends FunctionTable {
-    private static final String DEVICES = "`DeviceList` of rdma-panama has them";
     private static final String DATAGRAMS = "no rsockets for datagrams: see `CmId` with `PortSpace.UDP`";
 
     CmTableTest() {
@@ -14,9 +13,6 @@ class CmTableTest extends FunctionTable {
                 "docs/CM.md",
                 List.of("rdma_cma.h", "rsocket.h"),
                 Map.of(
-                        "rdma_get_devices", DEVICES,
-                        "rdma_free_devices", DEVICES,
-                        "rdma_event_str", "`CmEventType` has the names",
                         "rrecvfrom", DATAGRAMS,
                         "rsendto", DATAGRAMS));
     }

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.ffm.Shows;
 
 /** What goes wrong between two ids of one process: it ends in bounded time, says why, and leaves nothing. */
 @Tag("lab")
@@ -87,6 +88,7 @@ class FaultsLabTest {
     }
 
     @Test
+    @Shows("rdma_reject_ece")
     void shouldRejectBecauseOfOptions() throws Exception {
         try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
             ids.request().id().rejectEce(Lab.bytes("no options"));

@@ -340,6 +340,7 @@ class IdsLabTest {
 
     /** Data may come before the word that the other side is ready, which may be lost: then the program tells. */
     @Test
+    @Shows("rdma_notify")
     void shouldTakeTheDevicesWordThatItIsEstablished() throws Exception {
         try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
             CmId server = ids.request().id();
@@ -365,6 +366,7 @@ class IdsLabTest {
     }
 
     @Test
+    @Shows("rdma_event_str")
     @SuppressWarnings("restricted") // a C string
     void shouldKnowTheNamesOfTheLibrary() {
         for (CmEventType type : CmEventType.values()) {
@@ -378,6 +380,7 @@ class IdsLabTest {
     }
 
     @Test
+    @Shows({"rdma_get_devices", "rdma_free_devices"})
     void shouldListDevices() {
         assertTrue(RdmaDevices.names().containsAll(List.of("rxe0", "rxe1", "siw0", "siw1")));
     }
