@@ -488,7 +488,7 @@ class RcLabTest {
 
     /**
      * Software iWARP has no windows, and no invalidation of its own keys; a peer's invalidation goes out, but its driver
-     * in rdma-core 44 takes the key from a field that it is not in, so the peer ends the connection.
+     * in rdma-core 44 takes the key from a field that it is not in, so the peer's receive fails.
      */
     @ParameterizedTest
     @EnumSource
@@ -523,7 +523,6 @@ class RcLabTest {
                 pair.left.post(pair.left.request(4).sendWithInvalidate(rkey).add(pair.left.region, 0, 64));
                 pair.left.complete(4, CompletionOpcode.SEND);
                 assertEquals(CompletionStatus.REM_INV_REQ_ERR, pair.right.received(1));
-                assertEnded(network, pair);
             }
         }
     }
