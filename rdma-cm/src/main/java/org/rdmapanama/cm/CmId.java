@@ -283,8 +283,8 @@ public final class CmId implements AutoCloseable {
      * {@linkplain #establish() established}, or, for datagrams and on iWARP, as {@link CmEventType#ESTABLISHED}; or as
      * {@link CmEventType#REJECTED}, {@link CmEventType#UNREACHABLE} or {@link CmEventType#CONNECT_ERROR}.
      *
-     * <p>Private data: on InfiniBand and RoCE up to 56 bytes, for datagrams up to 180; 255 on iWARP, of which Software iWARP
-     * carries 252.
+     * <p>Private data: on InfiniBand and RoCE up to 56 bytes, for datagrams up to 180; 255 on iWARP, where Software iWARP
+     * takes some fewer.
      *
      * <p>On Software iWARP the function itself waits for the connection of TCP below: where nobody listens, it fails at
      * once, and where nothing answers at all, as long as TCP tries, about two minutes.
@@ -309,8 +309,8 @@ public final class CmId implements AutoCloseable {
      * Grants a connection that a peer has asked for; see rdma_accept(3). The queue pair is ready to send by then. Comes
      * back as {@link CmEventType#ESTABLISHED} or {@link CmEventType#CONNECT_ERROR}; for datagrams nothing comes back.
      *
-     * <p>Private data: on InfiniBand and RoCE up to 196 bytes, for datagrams up to 136; 255 on iWARP, of which
-     * Software iWARP carries 252.
+     * <p>Private data: on InfiniBand and RoCE up to 196 bytes, for datagrams up to 136; 255 on iWARP, where
+     * Software iWARP takes some fewer.
      *
      * @param parameters what to tell the peer, with the number of the queue pair
      * @throws IllegalArgumentException when there is too much private data

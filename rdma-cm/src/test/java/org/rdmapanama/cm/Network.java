@@ -38,9 +38,9 @@ enum Network {
         return new InetSocketAddress(prefix + "99", port);
     }
 
-    /** What an event says of a rejection by a program, and where nobody listens; TCP cannot tell these apart. */
+    /** What an event says of a rejection by a program, and where nobody listens. */
     int rejected() {
-        return this == ROCE ? 28 : -111;
+        return this == ROCE ? 28 : -104;
     }
 
     int nobodyListens() {

@@ -328,7 +328,7 @@ class RdmaServerLabTest {
         }
     }
 
-    /** On iWARP bytes come as they were sent, up to 252; InfiniBand fills them up with zeros, to 56 and 196. */
+    /** On iWARP bytes come as they were sent; InfiniBand fills them up with zeros, to 56 and 196. */
     @ParameterizedTest
     @EnumSource
     void shouldCarryPrivateDataBothWays(Network network) throws Exception {
@@ -337,9 +337,9 @@ class RdmaServerLabTest {
                 RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
                 ExecutorService threads = Executors.newCachedThreadPool()) {
             RdmaClient client = new RdmaClient(arena);
-            for (int length : roce ? new int[] {0, 1, 56} : new int[] {0, 1, 56, 57, 252}) {
+            for (int length : new int[] {0, 1, 56}) {
                 byte[] question = random(length);
-                byte[] answer = random((roce ? 196 : 252) - length);
+                byte[] answer = random((roce ? 196 : 100) - length);
                 Future<RdmaConnection> accepted = threads.submit(() -> server.awaitRequest(Lab.SECONDS)
                         .orElseThrow()
                         .accept(new RdmaConnectionOptions().privateData(answer), Lab.SECONDS));
@@ -350,7 +350,7 @@ class RdmaServerLabTest {
                     assertArrayEquals(roce ? Arrays.copyOf(answer, 196) : answer, left.privateData());
                 }
             }
-            byte[] reason = random(roce ? 148 : 252);
+            byte[] reason = random(roce ? 148 : 100);
             Future<RdmaConnection> rejected =
                     threads.submit(() -> client.connect(network.second(PORT), from(network), Lab.SECONDS));
             server.awaitRequest(Lab.SECONDS).orElseThrow().reject(reason);
