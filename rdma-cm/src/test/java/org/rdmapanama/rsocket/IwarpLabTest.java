@@ -1,0 +1,75 @@
+package org.rdmapanama.rsocket;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** rsockets over iWARP. */
+@Tag("lab")
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class IwarpLabTest {
+    private static final int BYTES = 1 << 20;
+
+    private static void copy(RSocketChannel from, RSocketChannel to) throws Exception {
+        ByteBuffer received = ByteBuffer.allocate(BYTES);
+        CompletableFuture<Void> reading = Lab.async(() -> {
+            Lab.readFully(to, received);
+            return null;
+        });
+        Lab.writeFully(from, ByteBuffer.wrap(Lab.pattern(BYTES)));
+        Lab.get(reading);
+        assertEquals(ByteBuffer.wrap(Lab.pattern(BYTES)), received.flip());
+    }
+
+    /** All that a connection can do. */
+    private static void use(String from, InetSocketAddress to) throws Exception {
+        RServerSocketChannel server = RServerSocketChannel.open();
+        server.bind(to);
+        assertEquals(to, server.getLocalAddress());
+        RSocketChannel client = RSocketChannel.open();
+        client.setOption(RSocketOptions.RDMA_IOMAPSIZE, 1);
+        client.bind(new InetSocketAddress(from, 0));
+        assertTrue(client.connect(to, Duration.ofSeconds(Lab.SECONDS)));
+        RSocketChannel accepted = Lab.get(Lab.async(server::accept));
+        try (Lab.Pair pair = new Lab.Pair(server, client, accepted)) {
+            assertEquals(to, pair.client().getRemoteAddress());
+            assertEquals(to, accepted.getLocalAddress());
+            assertEquals(
+                    new InetSocketAddress(from, 0).getAddress(),
+                    ((InetSocketAddress) accepted.getRemoteAddress()).getAddress());
+            copy(client, accepted);
+            copy(accepted, client);
+
+            ByteBuffer mapped = ByteBuffer.allocateDirect(BYTES);
+            accepted.mapForRemoteWrite(java.lang.foreign.MemorySegment.ofBuffer(mapped), 0);
+            Lab.writeFully(accepted, ByteBuffer.allocate(1));
+            Lab.readFully(client, ByteBuffer.allocate(1));
+            assertEquals(BYTES, client.writeRemote(ByteBuffer.wrap(Lab.pattern(BYTES)), 0));
+            client.shutdownOutput();
+            assertEquals(-1, accepted.read(ByteBuffer.allocate(1)));
+            assertEquals(ByteBuffer.wrap(Lab.pattern(BYTES)), mapped);
+            Lab.writeFully(accepted, ByteBuffer.allocate(3));
+            Lab.close(accepted);
+            Lab.readFully(client, ByteBuffer.allocate(3));
+            assertEquals(-1, client.read(ByteBuffer.allocate(1)));
+        }
+        try (RSocketChannel nobody = RSocketChannel.open()) {
+            nobody.bind(new InetSocketAddress(from, 0));
+            assertThrows(ConnectException.class, () -> nobody.connect(to, Duration.ofSeconds(Lab.SECONDS)));
+        }
+    }
+
+    @Test
+    void shouldWorkOverIwarp() throws Exception {
+        use("10.78.0.1", Lab.freeAddress("10.78.0.2"));
+    }
+}
