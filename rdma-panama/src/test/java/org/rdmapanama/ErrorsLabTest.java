@@ -213,8 +213,9 @@ class ErrorsLabTest {
             QueuePair queuePair =
                     context.allocateProtectionDomain().createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
             SendWorkRequest send = SendWorkRequest.allocate(arena, 0);
-            VerbsException exception = assertThrows(VerbsException.class, () -> queuePair.postSend(send));
+            IllegalStateException exception = assertThrows(IllegalStateException.class, () -> queuePair.postSend(send));
             assertContains(exception.getMessage(), "in state RESET");
+            assertContains(exception.getMessage(), "connect or activate it first");
         }
     }
 
