@@ -21,7 +21,7 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
-    private static final int MAGIC = 0x5244_5031;
+    private static final int MAGIC = 0x5244_5032;
     private static final long TYPE = 4;
     private static final long SIZE = 8;
     private static final long ADDRESS = 16;
@@ -33,6 +33,8 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
 
     /** The words of the protocol, in the order in which they are said. */
     enum Type {
+        /** Both say where they count for as long as they live: address and key. */
+        GREETING,
         /** The client asks for memory of a size. */
         HELLO,
         /** The server has it: address and key. */
@@ -48,6 +50,10 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
     }
 
     private static final Type[] TYPES = Type.values();
+
+    static ControlMessage greeting(long address, int rkey) {
+        return new ControlMessage(Type.GREETING, 0, address, rkey, 0, "");
+    }
 
     static ControlMessage hello(long size) {
         return new ControlMessage(Type.HELLO, size, 0, 0, 0, "");
@@ -86,11 +92,15 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
         MemorySegment.copy(bytes, 0, segment, ValueLayout.JAVA_BYTE, TEXT, length);
     }
 
+    /** Reads a message; a segment of any size, as what came may not be one. */
     static ControlMessage read(MemorySegment segment) {
+        if (segment.byteSize() != BYTES || segment.get(INT, 0) != MAGIC) {
+            throw anotherProtocol();
+        }
         int type = segment.get(INT, TYPE);
         int length = segment.get(INT, TEXT_LENGTH);
-        if (segment.get(INT, 0) != MAGIC || type < 0 || type >= TYPES.length || length < 0 || length > MAX_TEXT) {
-            throw new Failure("the peer speaks another protocol: both sides must be 'rdma transfer' of one version");
+        if (type < 0 || type >= TYPES.length || length < 0 || length > MAX_TEXT) {
+            throw anotherProtocol();
         }
         byte[] bytes = new byte[length];
         MemorySegment.copy(segment, ValueLayout.JAVA_BYTE, TEXT, bytes, 0, length);
@@ -101,5 +111,9 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
                 segment.get(INT, RKEY),
                 segment.get(INT, CHECKSUM),
                 new String(bytes, StandardCharsets.US_ASCII));
+    }
+
+    private static Failure anotherProtocol() {
+        return new Failure("the peer speaks another protocol: both sides must be 'rdma transfer' of one version");
     }
 }

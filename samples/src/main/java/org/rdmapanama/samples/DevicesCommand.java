@@ -27,7 +27,7 @@ final class DevicesCommand implements Callable<Integer> {
         if (devices.isEmpty()) {
             // An empty list is an answer, not a failure.
             out.println("no RDMA devices; 'rdma link add rxe0 type rxe netdev eth0' adds a software one, where the"
-                    + " kernel has rdma_rxe");
+                    + " kernel has rdma_rxe; or in the lab: bin/lab run bin/rdma devices");
             out.flush();
             return 0;
         }

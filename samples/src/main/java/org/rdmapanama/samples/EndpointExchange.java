@@ -7,6 +7,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
@@ -27,13 +28,9 @@ final class EndpointExchange implements AutoCloseable {
     static final int LINE_BYTES = 4 + 1 + 6 + 1 + 6 + 1 + 32 + 1;
 
     private static final String DONE = "done";
-    private static final long RETRY_MILLIS = 100;
-
-    /** Of two programs started at once, the server may be this much later without a word about it. */
-    private static final long PATIENCE_NANOS = 2_000_000_000L;
-
     private final SocketChannel channel;
     private final Duration timeout;
+    private final ByteBuffer heard = ByteBuffer.allocateDirect(64);
 
     private EndpointExchange(SocketChannel channel, Duration timeout) throws IOException {
         this.channel = channel;
@@ -60,13 +57,14 @@ final class EndpointExchange implements AutoCloseable {
             }
         }
 
-        EndpointExchange accept(Duration timeout) throws IOException {
+        /** Waits for a client until the limit; the timeout is for what it then says. */
+        EndpointExchange accept(Duration limit, Duration timeout) throws IOException {
             try {
-                channel.socket().setSoTimeout(millis(timeout));
+                channel.socket().setSoTimeout(millis(limit));
                 return new EndpointExchange(channel.socket().accept().getChannel(), timeout);
             } catch (SocketTimeoutException e) {
                 throw new Failure(
-                        "no client came to TCP port " + port + " within " + timeout.toSeconds()
+                        "no client came to TCP port " + port + " within " + limit.toSeconds()
                                 + " s: start one with this host's name, or wait longer with --timeout",
                         e);
             }
@@ -82,8 +80,7 @@ final class EndpointExchange implements AutoCloseable {
     static EndpointExchange connect(String host, int port, Duration timeout, Runnable whenRefused)
             throws IOException, InterruptedException {
         InetAddress[] addresses = addressesOf(host);
-        long start = System.nanoTime();
-        boolean told = false;
+        Patience patience = new Patience(timeout, whenRefused);
         while (true) {
             IOException failure = null;
             for (InetAddress address : addresses) {
@@ -98,17 +95,12 @@ final class EndpointExchange implements AutoCloseable {
                     failure = e;
                 }
             }
-            if (!(failure instanceof ConnectException) || System.nanoTime() - start > timeout.toNanos()) {
+            if (!(failure instanceof ConnectException) || !patience.goOn()) {
                 throw new Failure(
                         "cannot connect to " + host + ":" + port + " (" + failure.getMessage()
                                 + "): start the server there first, and check host and port",
                         failure);
             }
-            if (!told && System.nanoTime() - start > PATIENCE_NANOS) {
-                whenRefused.run();
-                told = true;
-            }
-            Thread.sleep(RETRY_MILLIS);
         }
     }
 
@@ -168,9 +160,18 @@ final class EndpointExchange implements AutoCloseable {
         return new String(received, 0, bytes - 1, StandardCharsets.US_ASCII);
     }
 
-    /** The connection itself, for what follows the exchange. */
-    SocketChannel channel() {
-        return channel;
+    /** Whether the peer has not hung up. For after the exchange, when nobody says more; does not wait. */
+    boolean isPeerThere() throws IOException {
+        try {
+            channel.configureBlocking(false);
+            heard.clear();
+            return channel.read(heard) >= 0;
+        } catch (ClosedByInterruptException e) {
+            throw e;
+        } catch (IOException e) {
+            // Reset, or a broken pipe: all that matters is that nobody is there.
+            return false;
+        }
     }
 
     @Override

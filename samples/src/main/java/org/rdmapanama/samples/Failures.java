@@ -3,6 +3,7 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.channels.ClosedByInterruptException;
+import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsException;
 import picocli.CommandLine;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -34,12 +35,31 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
             print(command, "interrupted; everything is closed");
             return INTERRUPTED;
         }
-        print(command, describe(failure));
+        print(command, failure);
         if (command.getParseResult().matchedOptionValue("--stacktrace", false)) {
             failure.printStackTrace(command.getErr());
             command.getErr().flush();
         }
         return FAILED;
+    }
+
+    /** One line that says why it failed. */
+    static void print(CommandLine command, Exception failure) {
+        print(command, describe(failure) + elsewhere(command, failure));
+    }
+
+    /** Where it would not fail, when that is for want of a device. */
+    private static String elsewhere(CommandLine command, Exception failure) {
+        boolean device = failure instanceof VerbsException || failure.getCause() instanceof VerbsException;
+        return device && !hasDevices() ? "; or in the lab: bin/lab run bin/rdma " + command.getCommandName() : "";
+    }
+
+    private static boolean hasDevices() {
+        try {
+            return !DeviceList.query().isEmpty();
+        } catch (VerbsException e) {
+            return false;
+        }
     }
 
     private static String describe(Exception failure) {

@@ -3,8 +3,10 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.List;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
+import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.Endpoint;
 import org.rdmapanama.Mtu;
@@ -15,8 +17,11 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.Spec.Target;
 
-/** Where a connection goes: the options that pingpong and transfer share, named as those of the C programs. */
+/** Where a connection goes: the options that pingpong, serve and transfer share, named as those of the C programs. */
 final class LinkOptions {
+    /** Far more than a lifetime. */
+    static final Duration FOR_EVER = Duration.ofDays(36_500);
+
     private static final String EVER = "0 waits for ever";
     private static final long MAX_SECONDS = 1_000_000;
 
@@ -24,8 +29,8 @@ final class LinkOptions {
             names = {"-p", "--port"},
             paramLabel = "PORT",
             defaultValue = "18515",
-            description = "TCP port where the two sides meet (${DEFAULT-VALUE}).")
-    private int tcpPort;
+            description = "Port where the two sides meet (${DEFAULT-VALUE}).")
+    private int port;
 
     @Option(
             names = {"-d", "--device", "--ib-dev"},
@@ -67,7 +72,7 @@ final class LinkOptions {
 
     /** Checks what the types of the options do not. */
     void check() {
-        range("--port", tcpPort, 1, 65535);
+        range("--port", port, 1, 65535);
         range("--device-port", devicePort, 1, 255);
         range("--gid-index", gidIndex, -1, 255);
         range("--sl", serviceLevel, 0, 15);
@@ -81,34 +86,41 @@ final class LinkOptions {
         }
     }
 
+    /** Complains about an option's size outside of a range. */
+    void sizeInRange(String option, ByteSize value, long max) {
+        if (value.bytes() < 1 || value.bytes() > max) {
+            throw wrong(option + " must be between 1 byte and " + ByteSize.format(max) + ", not " + value);
+        }
+    }
+
     ParameterException wrong(String message) {
         return new ParameterException(spec.commandLine(), message);
     }
 
-    int tcpPort() {
-        return tcpPort;
+    int port() {
+        return port;
     }
 
     int devicePort() {
         return devicePort;
     }
 
-    /** How long to wait for a sign of the peer; far more than a lifetime when the user wants no bound. */
+    /** How long to wait for a sign of the peer. */
     Duration timeout() {
-        return timeoutSeconds == 0 ? Duration.ofDays(36_500) : Duration.ofSeconds(timeoutSeconds);
+        return timeoutSeconds == 0 ? FOR_EVER : Duration.ofSeconds(timeoutSeconds);
     }
 
     /** Waits, when accepting, for a client on the TCP port, and says so. */
     EndpointExchange.Listener listen(PrintWriter out) throws IOException {
-        EndpointExchange.Listener listener = new EndpointExchange.Listener(tcpPort);
-        out.println("  waiting for a client on TCP port " + tcpPort);
+        EndpointExchange.Listener listener = new EndpointExchange.Listener(port);
+        out.println("  waiting for a client on TCP port " + port);
         out.flush();
         return listener;
     }
 
     /** Reaches a server on the TCP port. */
     EndpointExchange reach(String host) throws IOException, InterruptedException {
-        return EndpointExchange.connect(host, tcpPort, timeout(), () -> tellRefused(host));
+        return EndpointExchange.connect(host, port, timeout(), () -> tellRefused(host));
     }
 
     static void print(PrintWriter out, String title, Endpoint endpoint) {
@@ -118,14 +130,33 @@ final class LinkOptions {
 
     /** Says that no server is there yet, so that nobody takes the wait for work. */
     private void tellRefused(String host) {
+        note("nobody listens on " + host + ":" + port + " yet, trying on");
+    }
+
+    /** Says what is unexpected, and no failure. */
+    void note(String message) {
         PrintWriter err = spec.commandLine().getErr();
-        err.println(spec.qualifiedName() + ": nobody listens on " + host + ":" + tcpPort + " yet, trying on");
+        err.println(spec.qualifiedName() + ": " + message);
         err.flush();
     }
 
-    Context open(VerbsArena arena) {
+    /** Complains about options that a device is chosen by, where an address does that. */
+    void noDevice() {
+        for (String option : List.of("--device", "--device-port", "--gid-index", "--sl")) {
+            if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
+                throw wrong(option + " is for --tcp: the connection manager finds the device by its address");
+            }
+        }
+    }
+
+    /** The device that was asked for, or else the preferred one. */
+    Device device() {
         DeviceList devices = DeviceList.query();
-        return Context.open(arena, deviceName == null ? devices.preferred() : devices.byName(deviceName));
+        return deviceName == null ? devices.preferred() : devices.byName(deviceName);
+    }
+
+    Context open(VerbsArena arena) {
+        return Context.open(arena, device());
     }
 
     /** How to connect, with the path MTU given, or the port's own when that is null. */

@@ -1,9 +1,7 @@
 package org.rdmapanama.samples;
 
 import java.io.PrintWriter;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -37,7 +35,6 @@ import picocli.CommandLine.Spec;
             "  rdma ping -c -a 10.77.0.1 -C 10 -v -V     on another",
         })
 final class PingCommand implements Callable<Integer> {
-    private static final String WILDCARD = "0.0.0.0";
     private static final Duration EVER = Duration.ofDays(36_500);
     private static final long SECONDS_TO_CLOSE = 5;
     private static final long MAX_SECONDS = 1_000_000;
@@ -163,17 +160,9 @@ final class PingCommand implements Callable<Integer> {
         return timeoutSeconds == 0 ? EVER : Duration.ofSeconds(timeoutSeconds);
     }
 
-    private InetSocketAddress resolve(String host, int portThere) {
-        try {
-            return new InetSocketAddress(InetAddress.getByName(host), portThere);
-        } catch (UnknownHostException e) {
-            throw new Failure("no address of '" + host + "' is known: check the name, or give the address", e);
-        }
-    }
-
     private void ping() throws InterruptedException {
-        InetSocketAddress remote = resolve(address, port);
-        InetSocketAddress local = source == null ? null : resolve(source, 0);
+        InetSocketAddress remote = Addresses.resolve(address, port);
+        InetSocketAddress local = source == null ? null : Addresses.resolve(source, 0);
         try (VerbsArena arena = VerbsArena.ofConfined();
                 PingLink link = PingLink.connect(arena, local, remote, size, timeout())) {
             PingClient client = new PingClient(link, validate, printer("ping data: "));
@@ -202,16 +191,16 @@ final class PingCommand implements Callable<Integer> {
     }
 
     private void serve() throws InterruptedException {
-        InetSocketAddress local = resolve(address == null ? WILDCARD : address, port);
+        InetSocketAddress local = Addresses.resolve(address == null ? Addresses.WILDCARD : address, port);
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = RdmaServer.listen(arena, local)) {
-            print("  waiting for clients at " + text(server.localAddress()));
+            print("  waiting for clients at " + Addresses.text(server.localAddress()));
             if (persistent) {
                 serveAll(server);
             } else {
                 ConnectionRequest request = server.awaitRequest(timeout())
-                        .orElseThrow(() -> new Failure("no client came to " + text(local) + " in " + timeoutSeconds
-                                + " s; start one, or give a longer --timeout"));
+                        .orElseThrow(() -> new Failure("no client came to " + Addresses.text(local) + " in "
+                                + timeoutSeconds + " s; start one, or give a longer --timeout"));
                 serve(request);
             }
         }
@@ -250,9 +239,7 @@ final class PingCommand implements Callable<Integer> {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Failure | VerbsException | IllegalStateException e) {
-            PrintWriter err = spec.commandLine().getErr();
-            err.println(spec.qualifiedName() + ": " + e.getMessage());
-            err.flush();
+            Failures.print(spec.commandLine(), e);
         }
     }
 
@@ -260,7 +247,7 @@ final class PingCommand implements Callable<Integer> {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 PingLink link = PingLink.accept(arena, request, timeout())) {
             int pings = new PingServer(link, validate, printer("server ping data: ")).serve();
-            print("  client " + text(link.remoteAddress()) + ": " + pings + " pings");
+            print("  client " + Addresses.text(link.remoteAddress()) + ": " + pings + " pings");
         }
     }
 
@@ -272,10 +259,5 @@ final class PingCommand implements Callable<Integer> {
         // One call: several clients may print at once.
         out.print(line + System.lineSeparator());
         out.flush();
-    }
-
-    private static String text(InetSocketAddress address) {
-        String host = address.getAddress().getHostAddress();
-        return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
     }
 }

@@ -14,7 +14,6 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
-import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.ConnectionParameters;
 import org.rdmapanama.cm.ConnectionRequest;
 import org.rdmapanama.cm.RdmaClient;
@@ -28,9 +27,6 @@ import org.rdmapanama.cm.RdmaConnectionOptions;
  * <p>Threads: the one that owns the arena.
  */
 final class PingLink implements AutoCloseable {
-    /** How long to wait for the other side when a connection ends; it ends anyway. */
-    private static final Duration GOODBYE = Duration.ofSeconds(3);
-
     /** How long to sleep at most before looking whether the peer is still there. */
     private static final Duration LOOK = Duration.ofMillis(50);
 
@@ -261,12 +257,6 @@ final class PingLink implements AutoCloseable {
     /** Ends the connection, and closes it. */
     @Override
     public void close() {
-        try (RdmaConnection closing = connection) {
-            closing.disconnect(GOODBYE);
-        } catch (ConnectionException e) {
-            // The peer is gone already, or does not answer.
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        CmConnection.end(connection);
     }
 }

@@ -153,7 +153,7 @@ final class PingPongCommand implements Callable<Integer> {
 
     private void serve(PingPong pingPong, Endpoint local, PrintWriter out) throws IOException {
         try (EndpointExchange.Listener listener = link.listen(out)) {
-            try (EndpointExchange exchange = listener.accept(link.timeout())) {
+            try (EndpointExchange exchange = listener.accept(link.timeout(), link.timeout())) {
                 Endpoint remote = exchange.receive();
                 pingPong.connect(remote);
                 exchange.send(local);

@@ -17,6 +17,7 @@ import picocli.CommandLine.Spec;
             DeviceInfoCommand.class,
             PingPongCommand.class,
             PingCommand.class,
+            ServeCommand.class,
             TransferCommand.class,
             RsocketCopyCommand.class,
             HelloCommand.class,
@@ -61,6 +62,6 @@ public final class Rdma implements Runnable {
     public void run() {
         throw new ParameterException(
                 spec.commandLine(),
-                "which command? devices, device-info, pingpong, ping, transfer, rsocket-copy or hello");
+                "which command? devices, device-info, pingpong, ping, serve, transfer, rsocket-copy or hello");
     }
 }

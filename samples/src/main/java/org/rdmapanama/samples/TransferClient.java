@@ -2,14 +2,12 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.time.Duration;
 import java.util.Locale;
 import org.rdmapanama.MemoryRegion;
 
-/** The side of a transfer that moves the data: into the server's memory, and back. Threads: the arena's owner. */
+/** The side of a transfer that moves the data: into the server's memory, and back. Threads: the link's. */
 final class TransferClient {
     private static final long SEED = 0x5244_4d41;
-    private static final Duration HANG_UP_TIME = Duration.ofSeconds(2);
 
     private final TransferLink link;
     private final PrintWriter out;
@@ -22,9 +20,10 @@ final class TransferClient {
         this.err = err;
     }
 
-    /** Moves what fills a region, which the caller registered, to the server and back. */
-    void run(MemoryRegion region) throws IOException, InterruptedException {
-        long size = region.byteSize();
+    /** Moves so many bytes to the server and back. */
+    void run(long size) throws IOException, InterruptedException {
+        link.greet();
+        MemoryRegion region = link.register(size);
         link.send(ControlMessage.hello(size));
         ControlMessage ready = link.receive(ControlMessage.Type.READY);
         say("peer memory:    %s at 0x%x, rkey 0x%x"
@@ -48,7 +47,7 @@ final class TransferClient {
 
         link.send(ControlMessage.done());
         link.receive(ControlMessage.Type.DONE);
-        link.awaitHangUp(HANG_UP_TIME);
+        link.awaitHangUp();
         report(size, write, read);
     }
 

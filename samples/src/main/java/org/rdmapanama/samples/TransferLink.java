@@ -4,30 +4,27 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionChannel;
-import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.ConnectOptions;
-import org.rdmapanama.Context;
-import org.rdmapanama.Endpoint;
+import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 
 /**
- * One side of a transfer: a reliable connection, control messages over it by SEND and RECEIVE, and data in chunks by
- * RDMA WRITE and READ.
+ * One side of a transfer: control messages over its connection by SEND and RECEIVE, and data in chunks by RDMA WRITE and
+ * READ.
  *
- * <p>Moving data makes no garbage per chunk. Threads: the one that owns the arena.
+ * <p>Moving data makes no garbage per chunk. Threads: the one that made the connection.
  */
 final class TransferLink {
-    private static final int PAGE = 4096;
-    private static final int RECEIVES = 4;
+    /** How many receives it posts. */
+    static final int RECEIVES = 4;
+
+    /** Besides the chunks there may be a control message and a heartbeat under way. */
+    private static final int OTHER_SENDS = 2;
+
     private static final int BATCH = 32;
 
     /** How often to poll before going to sleep: a message that is already on its way comes within this. */
@@ -36,60 +33,79 @@ final class TransferLink {
     /** How long to sleep at most before looking after the peer. */
     private static final Duration SLEEP = Duration.ofMillis(50);
 
+    /** How long the peer may take to hang up. */
+    private static final Duration HANG_UP_TIME = Duration.ofSeconds(2);
+
     // Identifiers of work requests: chunks count from 0, receives of control messages from here.
     private static final long FIRST_RECEIVE = 1L << 32;
     private static final long CONTROL_SEND = 1L << 33;
 
-    private final VerbsArena arena;
-    private final ProtectionDomain protectionDomain;
-    private final CompletionChannel events;
-    private final CompletionQueue queue;
-    private final QueuePair queuePair;
-    private final WorkCompletions completions;
-    private final MemoryRegion control;
+    private final long chunkBytes;
+    private final int depth;
+    private final Duration timeout;
     private final ReceiveWorkRequest[] receives = new ReceiveWorkRequest[RECEIVES];
-    private final SendWorkRequest controlSend;
     private final SendWorkRequest[] chunks;
     private final long[] postedAt;
     private final int[] freeChunks;
-    private final long chunkBytes;
-    private final long limitNanos;
 
+    // Of the connection.
+    private TransferConnection connection;
+    private QueuePair queuePair;
+    private WorkCompletions completions;
+    private MemoryRegion control;
+    private SendWorkRequest controlSend;
     private Heartbeat heartbeat;
+
+    private int free;
     private boolean controlSendPending;
     private ControlMessage arrived;
-    private int free;
     private long bytesMoved;
     private Latencies latencies;
 
-    TransferLink(VerbsArena arena, Context context, long chunkBytes, int depth, Duration timeout) {
-        this.arena = arena;
+    /** The side that moves data. */
+    TransferLink(long chunkBytes, int depth, Duration timeout) {
         this.chunkBytes = chunkBytes;
-        limitNanos = timeout.toNanos();
-        protectionDomain = context.allocateProtectionDomain();
-        events = context.createCompletionChannel();
-        queue = context.createCompletionQueue(depth + 1 + RECEIVES, events, 0);
-        queuePair = protectionDomain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue)
-                .maxSendWorkRequests(depth + 1)
-                .maxReceiveWorkRequests(RECEIVES));
+        this.depth = depth;
+        this.timeout = timeout;
+        chunks = new SendWorkRequest[depth];
+        postedAt = new long[depth];
+        freeChunks = new int[depth];
+    }
+
+    /** The side that lends its memory. */
+    TransferLink(Duration timeout) {
+        this(0, 0, timeout);
+    }
+
+    int sendWorkRequests() {
+        return depth + OTHER_SENDS;
+    }
+
+    /** Makes what is needed on a new connection, and posts receives before the peer can send. */
+    void prepare(TransferConnection made) {
+        connection = made;
+        queuePair = made.queuePair();
+        checkChunk();
+        VerbsArena arena = made.arena();
         completions = new WorkCompletions(arena, BATCH);
+        heartbeat = new Heartbeat(made, timeout);
 
         // Receives first, then the one place for what is sent.
-        control = protectionDomain.register(
-                arena.allocate((RECEIVES + 1) * (long) ControlMessage.BYTES, PAGE), AccessFlag.LOCAL_WRITE);
+        control = made.protectionDomain()
+                .register(
+                        arena.allocate((RECEIVES + 1) * (long) ControlMessage.BYTES, TransferConnection.PAGE),
+                        AccessFlag.LOCAL_WRITE);
         for (int i = 0; i < RECEIVES; i++) {
             receives[i] = ReceiveWorkRequest.allocate(arena, 1)
                     .id(FIRST_RECEIVE + i)
                     .add(control, i * (long) ControlMessage.BYTES, ControlMessage.BYTES);
+            post(receives[i]);
         }
         controlSend = SendWorkRequest.allocate(arena, 1)
                 .id(CONTROL_SEND)
                 .send()
                 .add(control, RECEIVES * (long) ControlMessage.BYTES, ControlMessage.BYTES)
                 .signaled(true);
-        chunks = new SendWorkRequest[depth];
-        postedAt = new long[depth];
-        freeChunks = new int[depth];
         for (int i = 0; i < depth; i++) {
             chunks[i] = SendWorkRequest.allocate(arena, 1).id(i).signaled(true);
             freeChunks[i] = i;
@@ -97,26 +113,28 @@ final class TransferLink {
         free = depth;
     }
 
-    Endpoint localEndpoint(ConnectOptions options) {
-        return queuePair.localEndpoint(options);
-    }
-
-    /** Connects to the peer, whose control messages then find a receive. */
-    void connect(Endpoint remote) {
-        queuePair.connect(remote);
-        for (ReceiveWorkRequest receive : receives) {
-            post(receive);
+    private void checkChunk() {
+        long max = queuePair.context().queryPort(connection.port()).maxMessageSize();
+        if (chunkBytes > max) {
+            throw new Failure("--chunk must not exceed the port's largest message, " + ByteSize.format(max));
         }
     }
 
-    /** From here on the peer is looked after while waiting. */
-    void watch(Heartbeat beating) {
-        heartbeat = beating;
+    /** The client's first words: on iWARP only the side that connected may begin. */
+    void greet() throws IOException, InterruptedException {
+        send(heartbeat.greeting());
+        heartbeat.follow(receive(ControlMessage.Type.GREETING));
+    }
+
+    /** The server's first words. */
+    void answerGreeting() throws IOException, InterruptedException {
+        heartbeat.follow(receive(ControlMessage.Type.GREETING));
+        send(heartbeat.greeting());
     }
 
     /** Allocates and registers memory for data. */
     MemoryRegion register(long size, AccessFlag... access) {
-        return protectionDomain.register(arena.allocate(size, PAGE), access);
+        return connection.register(size, access);
     }
 
     /** Between pieces of other work: notices a peer that went away, and an interrupt. */
@@ -126,7 +144,21 @@ final class TransferLink {
         }
     }
 
-    /** Sends a control message and waits until the peer's device has it. */
+    /** Sends the last control message; when this returns, the peer has it, and this side may hang up. */
+    void sendLast(ControlMessage message) throws IOException, InterruptedException {
+        send(message);
+        // On iWARP a message may still be under way when it completes; what is read behind it may not.
+        long start = System.nanoTime();
+        while (heartbeat.isReading()) {
+            await(start);
+        }
+        heartbeat.read();
+        while (heartbeat.isReading()) {
+            await(start);
+        }
+    }
+
+    /** Sends a control message and waits until it completes. */
     void send(ControlMessage message) throws IOException, InterruptedException {
         message.write(slot(RECEIVES));
         if (queuePair.postSend(controlSend) != QueuePair.POSTED) {
@@ -139,7 +171,7 @@ final class TransferLink {
         }
     }
 
-    /** Waits for a control message of one type; as long as the peer shows signs of life. */
+    /** Waits for a control message of one type, as long as the peer shows signs of life. */
     ControlMessage receive(ControlMessage.Type expected) throws IOException, InterruptedException {
         while (arrived == null) {
             await(System.nanoTime());
@@ -147,6 +179,7 @@ final class TransferLink {
         ControlMessage message = arrived;
         arrived = null;
         if (message.type() == ControlMessage.Type.REFUSED) {
+            awaitHangUp();
             throw new Failure("the peer refuses: " + message.text());
         }
         if (message.type() != expected) {
@@ -217,27 +250,35 @@ final class TransferLink {
     private void await(long since) throws IOException, InterruptedException {
         int count = next(since);
         for (int i = 0; i < count; i++) {
-            if (!completions.succeeded(i)) {
+            if (completions.succeeded(i)) {
+                completed(i);
+            } else if (completions.status(i) != CompletionStatus.WR_FLUSH_ERR) {
                 throw new Failure(
                         completions.describe(i) + ": the peer is gone, or its device is not reachable from here");
             }
-            long id = completions.id(i);
-            if (id == CONTROL_SEND) {
-                controlSendPending = false;
-            } else if (id >= FIRST_RECEIVE) {
-                int index = (int) (id - FIRST_RECEIVE);
-                arrived = ControlMessage.read(slot(index));
-                post(receives[index]);
-            } else {
-                latencies.record(System.nanoTime() - postedAt[(int) id]);
-                freeChunks[free++] = (int) id;
-            }
+            // Flushed is what was posted when a connection ended, as the connection itself tells.
+        }
+    }
+
+    private void completed(int index) {
+        long id = completions.id(index);
+        if (id == CONTROL_SEND) {
+            controlSendPending = false;
+        } else if (id == Heartbeat.READ) {
+            heartbeat.completed();
+        } else if (id >= FIRST_RECEIVE) {
+            int receive = (int) (id - FIRST_RECEIVE);
+            arrived = ControlMessage.read(slot(receive).asSlice(0, completions.byteLength(index)));
+            post(receives[receive]);
+        } else {
+            latencies.record(System.nanoTime() - postedAt[(int) id]);
+            freeChunks[free++] = (int) id;
         }
     }
 
     private int next(long since) throws IOException, InterruptedException {
         for (int i = 0; i < POLLS_BEFORE_SLEEP; i++) {
-            int count = queue.poll(completions);
+            int count = poll();
             if (count > 0) {
                 return count;
             }
@@ -245,32 +286,32 @@ final class TransferLink {
         }
         while (true) {
             // In this order: what completes after the poll wakes the wait.
-            queue.requestNotification(false);
-            int count = queue.poll(completions);
+            connection.sendQueue().requestNotification(false);
+            connection.receiveQueue().requestNotification(false);
+            int count = poll();
             if (count > 0) {
                 return count;
             }
             // Said before the poll, because a peer that is done hangs up right after its last message.
             boolean alive = heartbeat.isPeerAlive();
-            events.await(alive ? SLEEP : Duration.ZERO);
-            count = queue.poll(completions);
+            connection.completionChannel().await(alive ? SLEEP : Duration.ZERO);
+            count = poll();
             if (count > 0) {
                 return count;
             }
             if (!alive) {
                 throw peerGone();
             }
-            if (free < chunks.length || controlSendPending) {
-                checkTime(since);
+            if (System.nanoTime() - since > timeout.toNanos()) {
+                throw new Failure("nothing came from the peer of " + queuePair + " for " + timeout.toSeconds()
+                        + " s: check its host and the network between; wait longer with --timeout if the way is slow");
             }
         }
     }
 
-    private void checkTime(long since) {
-        if (System.nanoTime() - since > limitNanos) {
-            throw new Failure("nothing completed on " + queuePair + " for " + limitNanos / 1_000_000_000L
-                    + " s: its peer does not answer; wait longer with --timeout if the way is slow");
-        }
+    private int poll() {
+        int count = connection.receiveQueue().poll(completions);
+        return count > 0 ? count : connection.sendQueue().poll(completions);
     }
 
     private static Failure peerGone() {
@@ -288,9 +329,9 @@ final class TransferLink {
     }
 
     /** Waits until the peer hangs up, so that its last message is acknowledged before this queue pair goes. */
-    void awaitHangUp(Duration atMost) throws IOException, InterruptedException {
+    void awaitHangUp() throws IOException, InterruptedException {
         long start = System.nanoTime();
-        while (heartbeat.isPeerAlive() && System.nanoTime() - start < atMost.toNanos()) {
+        while (heartbeat.isPeerAlive() && System.nanoTime() - start < HANG_UP_TIME.toNanos()) {
             Thread.sleep(10);
         }
     }

@@ -6,7 +6,7 @@ import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
 
-/** The side of a transfer that lends its memory and checks what came. Threads: the arena's owner. */
+/** The side of a transfer that lends its memory and checks what came. Threads: the link's. */
 final class TransferServer {
     private final TransferLink link;
     private final PrintWriter out;
@@ -17,6 +17,7 @@ final class TransferServer {
     }
 
     void run(long limit) throws IOException, InterruptedException {
+        link.answerGreeting();
         long size = link.receive(ControlMessage.Type.HELLO).size();
         if (size < 1 || size > limit) {
             throw refuse(ByteSize.format(size) + " asked for, " + ByteSize.format(limit) + " allowed (--limit)", null);
@@ -35,20 +36,20 @@ final class TransferServer {
         say("checksum:       CRC32C " + Checksum.format(found) + ", right");
 
         link.receive(ControlMessage.Type.DONE);
-        link.send(ControlMessage.done());
+        link.sendLast(ControlMessage.done());
         say("done:           the peer wrote and read " + ByteSize.format(size));
     }
 
     private MemoryRegion lend(long size) throws IOException, InterruptedException {
         try {
-            return link.register(size, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
+            return link.register(size, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
         } catch (VerbsException | OutOfMemoryError e) {
             throw refuse("no memory for " + ByteSize.format(size) + ": " + e.getMessage(), e);
         }
     }
 
     private Failure refuse(String why, Throwable cause) throws IOException, InterruptedException {
-        link.send(ControlMessage.refused(why));
+        link.sendLast(ControlMessage.refused(why));
         return new Failure("refused the client: " + why, cause);
     }
 

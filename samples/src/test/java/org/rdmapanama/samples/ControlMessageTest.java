@@ -14,6 +14,7 @@ class ControlMessageTest {
     @Test
     void shouldReadWhatItWrote() {
         ControlMessage[] messages = {
+            ControlMessage.greeting(0x7f00_1234_5000L, -2),
             ControlMessage.hello(1L << 30),
             ControlMessage.ready(4096, 0x7f00_1234_5000L, 0xffff_fffe),
             ControlMessage.written(1, 0x8000_0001),
@@ -37,7 +38,7 @@ class ControlMessageTest {
     void shouldWriteInNetworkOrder() {
         ControlMessage.hello(0x0102_0304L).write(wire);
         ValueLayout.OfInt bigEndian = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
-        assertEquals(0x5244_5031, wire.get(bigEndian, 0));
+        assertEquals(0x5244_5032, wire.get(bigEndian, 0));
         assertEquals(0x0102_0304, wire.get(bigEndian, 12));
     }
 
@@ -47,5 +48,13 @@ class ControlMessageTest {
         ControlMessage.done().write(wire);
         wire.set(ValueLayout.JAVA_BYTE, 7, (byte) 99);
         assertThrows(Failure.class, () -> ControlMessage.read(wire));
+    }
+
+    @Test
+    void shouldRefuseAMessageOfAnotherSize() {
+        ControlMessage.done().write(wire);
+        for (int size : new int[] {0, 3, 16, ControlMessage.BYTES - 1}) {
+            assertThrows(Failure.class, () -> ControlMessage.read(wire.asSlice(0, size)));
+        }
     }
 }

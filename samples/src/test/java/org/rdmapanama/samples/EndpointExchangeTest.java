@@ -2,7 +2,6 @@ package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -51,7 +50,7 @@ class EndpointExchangeTest {
         int port = freePort();
         try (EndpointExchange.Listener listener = new EndpointExchange.Listener(port)) {
             FutureTask<Endpoint> server = inThread(() -> {
-                try (EndpointExchange exchange = listener.accept(TIMEOUT)) {
+                try (EndpointExchange exchange = listener.accept(TIMEOUT, TIMEOUT)) {
                     Endpoint remote = exchange.receive();
                     exchange.send(OTHER);
                     exchange.receiveDone();
@@ -99,7 +98,7 @@ class EndpointExchangeTest {
         int port = freePort();
         FutureTask<Void> late = new FutureTask<>(() -> {
             try (EndpointExchange.Listener listener = new EndpointExchange.Listener(port);
-                    EndpointExchange exchange = listener.accept(TIMEOUT)) {
+                    EndpointExchange exchange = listener.accept(TIMEOUT, TIMEOUT)) {
                 exchange.send(ENDPOINT);
                 return null;
             }
@@ -129,7 +128,7 @@ class EndpointExchangeTest {
     @Test
     void shouldGiveUpWhenNoClientComes() throws Exception {
         try (EndpointExchange.Listener listener = new EndpointExchange.Listener(freePort())) {
-            Failure failure = assertThrows(Failure.class, () -> listener.accept(SHORT));
+            Failure failure = assertThrows(Failure.class, () -> listener.accept(SHORT, SHORT));
             assertTrue(failure.getMessage().startsWith("no client came"), failure::getMessage);
         }
     }
@@ -189,39 +188,28 @@ class EndpointExchangeTest {
                 }
                 tester.interrupt();
             });
-            assertThrows(ClosedByInterruptException.class, () -> listener.accept(TIMEOUT));
+            assertThrows(ClosedByInterruptException.class, () -> listener.accept(TIMEOUT, TIMEOUT));
             assertTrue(Thread.interrupted());
         }
     }
 
     @Test
-    void shouldFeelThePulseOfThePeer() throws Exception {
+    void shouldNoticeWhenThePeerHangsUp() throws Exception {
         int port = freePort();
         try (EndpointExchange.Listener listener = new EndpointExchange.Listener(port)) {
-            FutureTask<EndpointExchange> accepted = inThread(() -> listener.accept(TIMEOUT));
+            FutureTask<EndpointExchange> accepted = inThread(() -> listener.accept(TIMEOUT, TIMEOUT));
+            EndpointExchange right;
             try (EndpointExchange left = EndpointExchange.connect("localhost", port, TIMEOUT, () -> {})) {
-                EndpointExchange right = accepted.get(20, TimeUnit.SECONDS);
-                Heartbeat mine = new Heartbeat(left.channel(), Duration.ofSeconds(1));
-                Heartbeat theirs = new Heartbeat(right.channel(), TIMEOUT);
-                long end = System.nanoTime() + Duration.ofMillis(1500).toNanos();
-                while (System.nanoTime() < end) {
-                    assertTrue(mine.isPeerAlive());
-                    assertTrue(theirs.isPeerAlive());
+                right = accepted.get(20, TimeUnit.SECONDS);
+                assertTrue(left.isPeerThere());
+                assertTrue(right.isPeerThere());
+            }
+            try (right) {
+                long start = System.nanoTime();
+                while (right.isPeerThere()) {
+                    assertTrue(System.nanoTime() - start < TIMEOUT.toNanos());
                     Thread.sleep(20);
                 }
-                Failure silent = assertThrows(Failure.class, () -> {
-                    while (mine.isPeerAlive()) {
-                        Thread.sleep(20);
-                    }
-                });
-                assertTrue(silent.getMessage().startsWith("heard nothing"), silent::getMessage);
-
-                left.channel().close();
-                while (theirs.isPeerAlive()) {
-                    Thread.sleep(20);
-                }
-                assertFalse(theirs.isPeerAlive());
-                right.close();
             }
         }
     }

@@ -1,55 +1,120 @@
 package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.rdmapanama.ffm.Program;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
 
-/** Transfers between two devices, and all the ways in which they end early. */
+/** Transfers between two devices, in all ways to meet, and all the ways in which they end early. */
 @Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TransferLabTest {
-    private static final String HOST = "127.0.0.1";
+    private static final Duration LIMIT = Duration.ofSeconds(20);
 
-    private static Run serve(String port, String... more) throws InterruptedException {
-        Run server = Run.start(arguments(Side.FIRST, port, "--serve", more));
-        server.await("waiting for a client");
-        return server;
+    /** How the two sides meet: what the server and the client are told. */
+    private enum Way {
+        CM(List.of("10.77.0.2"), List.of("10.77.0.2", "-I", "10.77.0.1")),
+        BACK(List.of("10.77.0.1", "--cm"), List.of("10.77.0.1", "--source", "10.77.0.2", "--cm")),
+        IWARP(List.of("10.78.0.2"), List.of("10.78.0.2", "-I", "10.78.0.1")),
+        IWARP_BACK(List.of("10.78.0.1"), List.of("10.78.0.1", "-I", "10.78.0.2")),
+        TCP(List.of("--tcp", "-d", Side.FIRST), List.of("127.0.0.1", "--tcp", "-d", Side.SECOND));
+
+        private final List<String> server;
+        private final List<String> client;
+
+        Way(List<String> server, List<String> client) {
+            this.server = server;
+            this.client = client;
+        }
+
+        private static String[] arguments(String command, List<String> way, String port, String... more) {
+            List<String> all = new ArrayList<>(List.of(command));
+            all.addAll(way);
+            all.addAll(List.of("-p", port));
+            all.addAll(List.of(more));
+            return all.toArray(String[]::new);
+        }
+
+        String[] serving(String port, String... more) {
+            return arguments("serve", server, port, more);
+        }
+
+        String[] moving(String port, String... more) {
+            return arguments("transfer", client, port, more);
+        }
+
+        Run serve(String port, String... more) throws InterruptedException {
+            Run run = Run.start(serving(port, more));
+            run.await("waiting for a client");
+            return run;
+        }
+
+        Run move(String port, String... more) {
+            return Run.start(moving(port, more));
+        }
     }
 
-    private static Run move(String port, String... more) {
-        return Run.start(arguments(Side.SECOND, port, HOST, more));
+    private List<String> before;
+
+    @BeforeEach
+    void seeWhatIsThere() throws Exception {
+        before = resources();
     }
 
-    private static String[] arguments(String device, String port, String role, String... more) {
-        List<String> arguments = new ArrayList<>(List.of("transfer", role, "-d", device, "-p", port));
-        arguments.addAll(Arrays.asList(more));
-        return arguments.toArray(String[]::new);
+    /** What a test leaves goes within moments: the kernel keeps ids for a while. */
+    @AfterEach
+    void seeThatNothingIsLeft() throws Exception {
+        List<String> now = resources();
+        for (int tries = 0; !now.equals(before) && tries < 100; tries++) {
+            Thread.sleep(100);
+            now = resources();
+        }
+        assertEquals(before, now);
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "1, 256KiB, 8, 1",
-        "4KiB, 256KiB, 8, 1",
-        "4097, 1KiB, 1, 5",
-        "100KiB, 33, 4, 3104",
-        "8MiB, 256KiB, 8, 32",
-        "8MiB, 8MiB, 1, 1",
-    })
-    void shouldMoveDataThereAndBack(String size, String chunk, String depth, int chunks) throws Exception {
-        String port = Side.port();
-        Run server = serve(port);
-        Run client = move(port, "-s", size, "--chunk", chunk, "--depth", depth);
-        assertEquals(0, client.join(), client::toString);
+    private static List<String> resources() throws Exception {
+        try (Program show = Program.start("rdma", "resource", "show")) {
+            assertEquals(0, show.join(), show::toString);
+            return show.output().lines().toList();
+        }
+    }
+
+    private static void assertFailed(Run run, String message) throws InterruptedException {
+        assertEquals(1, run.join(), run::toString);
+        String last = run.err().lines().toList().getLast();
+        assertTrue(last.startsWith("rdma ") && last.contains(message), run::toString);
+    }
+
+    private static void assertInterrupted(Run run) throws InterruptedException {
+        assertEquals(130, run.join(), run::toString);
+        assertTrue(run.err().endsWith(": interrupted; everything is closed" + System.lineSeparator()), run::toString);
+    }
+
+    private static void assertMoved(Run server, Run client) throws InterruptedException {
+        assertEquals(0, client.join(), () -> client + "\n" + server);
         assertEquals(0, server.join(), server::toString);
         assertEquals("", server.err());
-
         String checksum = client.out()
                 .lines()
                 .filter(l -> l.contains("CRC32C"))
@@ -58,6 +123,28 @@ class TransferLabTest {
         assertTrue(checksum.contains("right on both sides"), client::toString);
         String digits = checksum.replaceAll(".*(0x[0-9a-f]{8}).*", "$1");
         assertTrue(server.out().contains(digits + ", right"), () -> client + "\n" + server);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "CM, 1, 256KiB, 8, 1",
+        "CM, 4097, 1KiB, 1, 5",
+        "CM, 100KiB, 33, 4, 3104",
+        "CM, 8MiB, 8MiB, 1, 1",
+        "BACK, 8MiB, 256KiB, 8, 32",
+        "IWARP, 1, 256KiB, 8, 1",
+        "IWARP, 100KiB, 333, 8, 308",
+        "IWARP, 8MiB, 8MiB, 1, 1",
+        "IWARP_BACK, 8MiB, 256KiB, 8, 32",
+        "TCP, 4KiB, 256KiB, 8, 1",
+        "TCP, 100KiB, 33, 4, 3104",
+        "TCP, 8MiB, 256KiB, 8, 32",
+    })
+    void shouldMoveDataThereAndBack(Way way, String size, String chunk, String depth, int chunks) throws Exception {
+        String port = Side.port();
+        Run server = way.serve(port);
+        Run client = way.move(port, "-s", size, "--chunk", chunk, "--depth", depth);
+        assertMoved(server, client);
         for (String direction : List.of("WRITE", "READ")) {
             assertTrue(
                     client.out()
@@ -70,75 +157,274 @@ class TransferLabTest {
         }
     }
 
+    /** Without addresses: the server listens at all, and the client chooses its own. */
     @Test
-    void shouldRefuseMoreThanTheServerLends() throws Exception {
+    void shouldFindADeviceByTheAddressOfThePeer() throws Exception {
         String port = Side.port();
-        Run server = serve(port, "--limit", "1MiB");
-        Run client = move(port, "-s", "2MiB");
+        Run server = Run.start("transfer", "--serve", "-p", port);
+        server.await("waiting for a client at 0.0.0.0:" + port);
+        assertMoved(server, Run.start("transfer", "10.77.0.2", "-p", port, "-s", "1MiB"));
+        assertTrue(server.out().contains(" through rxe1"), server::toString);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    void shouldWaitForAServerThatIsLate(Way way) throws Exception {
+        String port = Side.port();
+        Run client = way.move(port, "-s", "1MiB");
+        client.await("yet, trying on");
+        assertMoved(way.serve(port), client);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    void shouldServeManyClients(Way way) throws Exception {
+        String port = Side.port();
+        Run server = way.serve(port, "-P", "--limit", "1MiB");
+        for (int i = 0; i < 2; i++) {
+            Run client = way.move(port, "-s", "1MiB");
+            assertEquals(0, client.join(), client::toString);
+            assertFailed(way.move(port, "-s", "2MiB"), "the peer refuses: 2 MiB asked for, 1 MiB allowed (--limit)");
+        }
+        server.interrupt();
+        assertInterrupted(server);
+        assertEquals(2, server.out().lines().filter(l -> l.contains("done:")).count(), server::toString);
+        assertEquals(
+                2,
+                server.err()
+                        .lines()
+                        .filter(l -> l.contains("refused the client"))
+                        .count(),
+                server::toString);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    void shouldRefuseMoreThanTheServerLends(Way way) throws Exception {
+        String port = Side.port();
+        Run server = way.serve(port, "--limit", "1MiB");
+        Run client = way.move(port, "-s", "2MiB");
         assertFailed(client, "the peer refuses: 2 MiB asked for, 1 MiB allowed (--limit)");
         assertFailed(server, "refused the client: 2 MiB asked for");
     }
 
-    @Test
-    void shouldGiveUpWhenNobodyComes() throws Exception {
-        assertFailed(serve(Side.port(), "--timeout", "1"), "no client came to TCP port");
-        Run client = move(Side.port(), "--timeout", "1");
-        assertFailed(client, "start the server there first");
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    void shouldGiveUpWhenNobodyComes(Way way) throws Exception {
+        assertFailed(way.serve(Side.port(), "--timeout", "1"), "no client came to ");
+        assertFailed(way.move(Side.port(), "--timeout", "1"), " there first, and check ");
     }
 
     @Test
-    void shouldNoticeAPeerOfAnotherKind() throws Exception {
+    void shouldRefuseAChunkThatTheDeviceCannotMove() throws Exception {
         String port = Side.port();
-        Run server = serve(port, "--timeout", "3");
+        assertFailed(Way.CM.move(port, "--chunk", "9MiB"), "--chunk must not exceed the port's largest message, 8 MiB");
+    }
+
+    @Test
+    void shouldNameTheCureOfAWrongAddress() throws Exception {
+        assertFailed(
+                Run.start("transfer", "127.0.0.1", "--timeout", "2"), "give the address of an RDMA port, or --tcp");
+        assertFailed(Run.start("serve", "203.0.113.1"), "this machine does not have that address");
+        assertFailed(Run.start("transfer", "no.such.host.invalid"), "check the name, or give the address");
+        String port = Side.port();
+        Run server = Way.CM.serve(port);
+        assertFailed(Run.start(Way.CM.serving(port)), "choose another");
+        server.interrupt();
+        assertInterrupted(server);
+        // Where nobody is at all.
+        assertFailed(Run.start("transfer", "10.77.0.99", "--timeout", "2"), "cannot connect to 10.77.0.99:18515");
+    }
+
+    @Test
+    void shouldNotConnectIwarpOverTcp() throws Exception {
+        String port = Side.port();
+        Run server = Run.start("serve", "--tcp", "-d", "siw0", "-p", port);
+        server.await("waiting for a client");
+        Run client = Run.start("transfer", "127.0.0.1", "--tcp", "-d", "siw1", "-p", port);
+        assertFailed(client, "siw1 is iWARP, which only the connection manager connects: leave out --tcp");
+        assertFailed(server, "siw0 is iWARP");
+    }
+
+    // ---- peers of another kind
+
+    @Test
+    void shouldNoticeAPeerOfAnotherKindOverTcp() throws Exception {
+        String port = Side.port();
+        Run server = Way.TCP.serve(port, "--timeout", "3");
         try (Program other = Program.start(
-                "ibv_rc_pingpong", "-d", Side.SECOND, "-g", Side.gidIndex(Side.SECOND), "-p", port, HOST)) {
+                "ibv_rc_pingpong", "-d", Side.SECOND, "-g", Side.gidIndex(Side.SECOND), "-p", port, "127.0.0.1")) {
             assertEquals(1, server.join(), () -> server + "\n" + other);
         }
     }
 
-    @Test
-    void shouldNoticeThatThePeerWasInterrupted() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"CM", "IWARP"})
+    void shouldTurnAwayAPeerOfAnotherKind(Way way) throws Exception {
         String port = Side.port();
-        Run server = serve(port);
-        Run client = move(port, "-s", "256MiB");
+        Run server = way.serve(port);
+        String address = way.server.getFirst();
+        try (Program rping = Program.start("rping", "-c", "-a", address, "-I", way.client.getLast(), "-p", port)) {
+            server.await("turned away " + way.client.getLast());
+            assertTrue(rping.join() != 0, rping::toString);
+        }
+        Run client = way.move(port, "-s", "1MiB");
+        assertEquals(0, client.join(), client::toString);
+        assertEquals(0, server.join(), server::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"CM", "IWARP"})
+    void shouldNotTakeAnyServerForAPeer(Way way) throws Exception {
+        String port = Side.port();
+        try (Program rping =
+                Program.start("stdbuf", "-oL", "rping", "-s", "-d", "-a", way.server.getFirst(), "-p", port)) {
+            rping.await("rdma_listen");
+            assertFailed(way.move(port), "is no 'rdma serve' of this version: check address and port");
+        }
+    }
+
+    /** One that says the right words when it connects, and then sends what no transfer says, or nothing. */
+    @ParameterizedTest
+    @CsvSource({
+        "16, the peer speaks another protocol",
+        "128, the peer speaks another protocol",
+        "0, nothing came from the peer",
+        "129, ''",
+    })
+    void shouldSurviveGarbage(int bytes, String message) throws Exception {
+        String port = Side.port();
+        Run server = Way.CM.serve(port, "--timeout", "2");
+        RdmaConnectionOptions options = new RdmaConnectionOptions()
+                .localAddress(new InetSocketAddress("10.77.0.1", 0))
+                .privateData(CmMeeting.PROTOCOL.getBytes(StandardCharsets.US_ASCII));
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                RdmaConnection connection = new RdmaClient(arena)
+                        .connect(new InetSocketAddress("10.77.0.2", Integer.parseInt(port)), options, LIMIT)) {
+            MemoryRegion region = connection.protectionDomain().register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
+            region.memory().fill((byte) 0x5a);
+            if (bytes > 0) {
+                connection
+                        .queuePair()
+                        .postSend(SendWorkRequest.allocate(arena, 1)
+                                .send()
+                                .add(region, 0, bytes)
+                                .signaled(true));
+            }
+            assertFailed(server, message);
+            assertTrue(connection.awaitDisconnect(LIMIT));
+        }
+    }
+
+    // ---- ends
+
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    void shouldNoticeThatThePeerWasInterrupted(Way way) throws Exception {
+        String port = Side.port();
+        Run server = way.serve(port);
+        Run client = way.move(port, "-s", "256MiB");
         server.await("own memory");
         client.interrupt();
-        assertEquals(130, client.join(), client::toString);
-        assertTrue(client.err().endsWith("rdma transfer: interrupted; everything is closed" + System.lineSeparator()));
+        assertInterrupted(client);
         assertFailed(server, "the peer ended the transfer early");
 
         port = Side.port();
-        server = serve(port);
-        client = move(port, "-s", "256MiB");
+        server = way.serve(port);
+        client = way.move(port, "-s", "256MiB");
         client.await("peer memory");
         server.interrupt();
-        assertEquals(130, server.join(), server::toString);
+        assertInterrupted(server);
         assertEquals(1, client.join(), client::toString);
     }
 
-    /** In a JVM of its own: Ctrl-C closes everything, and the kernel's lists are as before. */
-    @Test
-    void shouldLeaveNothingBehindAfterCtrlC() throws Exception {
-        String before = resources();
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    void shouldEndWhenInterruptedWhileItWaits(Way way) throws Exception {
+        Run server = way.serve(Side.port(), "--timeout", "0");
+        Run client = way.move(Side.port(), "--timeout", "0");
+        client.await("yet, trying on");
+        server.interrupt();
+        client.interrupt();
+        assertInterrupted(server);
+        assertInterrupted(client);
+    }
+
+    /** In JVMs of their own: Ctrl-C closes everything, on either side. */
+    @ParameterizedTest
+    @ValueSource(strings = {"CM", "IWARP", "TCP"})
+    void shouldLeaveNothingBehindAfterCtrlC(Way way) throws Exception {
         String port = Side.port();
-        Run server = serve(port, "--timeout", "120");
-        try (Program client = Program.java(List.of(), Rdma.class, arguments(Side.SECOND, port, HOST, "-s", "256MiB"))) {
+        Run server = way.serve(port, "--timeout", "120");
+        try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
             client.await("peer memory");
             client.signal("INT");
             assertEquals(130, client.join(), client::toString);
             assertTrue(client.output().contains("interrupted; everything is closed"), client::toString);
         }
         assertFailed(server, "the peer ended the transfer early");
-        assertEquals(before, resources());
+
+        port = Side.port();
+        try (Program other = Program.rdma(way.serving(port))) {
+            other.await("waiting for a client");
+            Run client = way.move(port, "-s", "256MiB");
+            client.await("peer memory");
+            other.signal("INT");
+            assertEquals(130, other.join(), other::toString);
+            assertTrue(other.output().contains("interrupted; everything is closed"), other::toString);
+            assertEquals(1, client.join(), client::toString);
+        }
     }
 
-    private static String resources() throws Exception {
-        return Program.run("rdma", "resource", "show");
+    @ParameterizedTest
+    @ValueSource(strings = {"CM", "IWARP", "TCP"})
+    void shouldNoticeThatThePeerWasKilled(Way way) throws Exception {
+        String port = Side.port();
+        Run server = way.serve(port, "--timeout", "120");
+        try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
+            client.await("peer memory");
+            client.signal("KILL");
+            assertFailed(server, "the peer ");
+        }
+        port = Side.port();
+        try (Program other = Program.rdma(way.serving(port))) {
+            other.await("waiting for a client");
+            Run client = way.move(port, "-s", "256MiB", "--timeout", "120");
+            client.await("peer memory");
+            other.signal("KILL");
+            assertFailed(client, "the peer ");
+        }
     }
 
-    private static void assertFailed(Run run, String message) throws InterruptedException {
-        assertEquals(1, run.join(), run::toString);
-        String last = run.err().lines().toList().getLast();
-        assertTrue(last.startsWith("rdma transfer: ") && last.contains(message), run::toString);
+    /** One that is stopped answers by its device, but its program does not. */
+    @ParameterizedTest
+    @ValueSource(strings = {"CM", "IWARP", "TCP"})
+    void shouldNotWaitForAPeerThatIsStopped(Way way) throws Exception {
+        String port = Side.port();
+        Run server = way.serve(port, "--timeout", "3");
+        try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
+            client.await("peer memory");
+            client.signal("STOP");
+            assertFailed(server, "heard nothing from the peer for 3 s");
+        }
+        port = Side.port();
+        try (Program other = Program.rdma(way.serving(port))) {
+            other.await("waiting for a client");
+            Run client = way.move(port, "-s", "256MiB", "--timeout", "3");
+            client.await("peer memory");
+            other.signal("STOP");
+            assertFailed(client, "heard nothing from the peer for 3 s");
+        }
+    }
+
+    /** A side that is busy for longer than the other one waits shows signs of life. */
+    @ParameterizedTest
+    @ValueSource(strings = {"CM", "IWARP", "TCP"})
+    void shouldWaitForAPeerThatIsBusy(Way way) throws Exception {
+        String port = Side.port();
+        Run server = way.serve(port, "--timeout", "1");
+        Run client = way.move(port, "-s", "128MiB", "--timeout", "1");
+        assertMoved(server, client);
+        assertFalse(client.err().contains("heard nothing"), client::toString);
     }
 }

@@ -49,6 +49,17 @@ class UsageTest {
             transfer host --chunk 0                   | --chunk must be between
             transfer host --depth 0                   | --depth must be between
             transfer --serve --limit 2GiB             | --limit must be between
+            transfer host --tcp --cm                  | mutually exclusive
+            transfer host --device rxe0               | --device is for --tcp: the connection manager finds the device
+            transfer host -g 1                        | --gid-index is for --tcp
+            transfer host --tcp -I 10.0.0.1           | --source is for the connection manager
+            transfer host -p 0                        | --port must be between 1 and 65535, not 0
+            serve one two                             | Unmatched argument at index 2: 'two'
+            serve --cm -d rxe0                        | --device is for --tcp
+            serve --tcp 10.0.0.1                      | with --tcp a server listens at all addresses
+            serve --limit 0                           | --limit must be between 1 byte and 1 GiB, not 0 B
+            serve --timeout -1                        | --timeout must be between
+            serve --size 1MiB                         | Unknown option: '--size'
             rsocket-copy                              | give FILE and HOST:PORT
             rsocket-copy --serve 7427                 | a server takes one folder
             rsocket-copy --serve 0 .                  | a port is 1 to 65535, not 0
@@ -74,6 +85,7 @@ class UsageTest {
                 "device-info -h",
                 "pingpong --help",
                 "ping --help",
+                "serve --help",
                 "transfer -h",
                 "rsocket-copy -h",
                 "hello -h",

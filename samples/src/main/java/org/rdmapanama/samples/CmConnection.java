@@ -1,0 +1,71 @@
+package org.rdmapanama.samples;
+
+import java.time.Duration;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.ConnectionException;
+import org.rdmapanama.cm.RdmaConnection;
+
+/** A connection that the connection manager made. */
+record CmConnection(VerbsArena arena, RdmaConnection connection) implements TransferConnection {
+    /** How long to wait for the other side when a connection ends; it ends anyway. */
+    private static final Duration GOODBYE = Duration.ofSeconds(3);
+
+    @Override
+    public ProtectionDomain protectionDomain() {
+        return connection.protectionDomain();
+    }
+
+    @Override
+    public QueuePair queuePair() {
+        return connection.queuePair();
+    }
+
+    @Override
+    public CompletionQueue sendQueue() {
+        return connection.sendQueue();
+    }
+
+    @Override
+    public CompletionQueue receiveQueue() {
+        return connection.receiveQueue();
+    }
+
+    @Override
+    public CompletionChannel completionChannel() {
+        return connection.completionChannel();
+    }
+
+    @Override
+    public int port() {
+        return connection.id().port();
+    }
+
+    @Override
+    public boolean isConnected() {
+        return connection.isConnected();
+    }
+
+    @Override
+    public void close() {
+        try {
+            end(connection);
+        } finally {
+            arena.close();
+        }
+    }
+
+    /** Ends a connection, and closes it. */
+    static void end(RdmaConnection connection) {
+        try (RdmaConnection closing = connection) {
+            closing.disconnect(GOODBYE);
+        } catch (ConnectionException e) {
+            // The peer is gone already, or does not answer.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

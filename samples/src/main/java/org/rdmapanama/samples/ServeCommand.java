@@ -1,0 +1,49 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** The other side of a transfer. */
+@Command(
+        name = "serve",
+        description = "Lend memory to a client, 'rdma transfer', which writes into it and reads from it.",
+        sortOptions = false,
+        footerHeading = "%nExample:%n",
+        footer = {
+            "  rdma serve                                on the host with the address 10.77.0.1",
+            "  rdma transfer 10.77.0.1 --size 100MiB     on another",
+        })
+final class ServeCommand implements Callable<Integer> {
+    @Parameters(
+            arity = "0..1",
+            paramLabel = "ADDRESS",
+            description = "Where to listen: an address of an RDMA device (all of them).")
+    private String address;
+
+    @Mixin
+    private ServeOptions serving;
+
+    @Mixin
+    private MeetingOptions meeting;
+
+    @Mixin
+    private LinkOptions link;
+
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        serving.check(link);
+        serving.serve(meeting.server(link, address, spec.commandLine().getOut()), link);
+        return 0;
+    }
+}

@@ -1,0 +1,77 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import org.rdmapanama.Endpoint;
+import org.rdmapanama.VerbsArena;
+
+/** Meets over TCP, where both sides tell each other their queue pairs. For devices and kernels without a connection manager. */
+final class TcpMeeting implements Meeting {
+    private final LinkOptions options;
+    private final String host;
+    private final PrintWriter out;
+
+    /** With the server on a host; null for a server. */
+    TcpMeeting(LinkOptions options, String host, PrintWriter out) {
+        this.options = options;
+        this.host = host;
+        this.out = out;
+    }
+
+    @Override
+    public TransferConnection connect(TransferLink link) throws IOException, InterruptedException {
+        // Before there is a peer that would learn of it.
+        options.device();
+        return meet(options.reach(host), link, true);
+    }
+
+    @Override
+    public Listener listen() throws IOException {
+        options.device();
+        EndpointExchange.Listener listening = options.listen(out);
+        return new Listener() {
+            @Override
+            public Client await(Duration limit) throws IOException {
+                EndpointExchange exchange = listening.accept(limit, options.timeout());
+                return link -> meet(exchange, link, false);
+            }
+
+            @Override
+            public void close() throws IOException {
+                listening.close();
+            }
+        };
+    }
+
+    private TcpConnection meet(EndpointExchange exchange, TransferLink link, boolean client) throws IOException {
+        VerbsArena arena = VerbsArena.ofConfined();
+        boolean ready = false;
+        try {
+            TcpConnection connection = new TcpConnection(
+                    arena, options.open(arena), options.devicePort(), link.sendWorkRequests(), exchange);
+            Endpoint local = connection.queuePair().localEndpoint(options.connectOptions(null));
+            LinkOptions.print(out, "local address", local);
+            if (client) {
+                exchange.send(local);
+            }
+            Endpoint remote = exchange.receive();
+            LinkOptions.print(out, "remote address", remote);
+            connection.connect(remote, link);
+            if (client) {
+                exchange.sendDone();
+            } else {
+                exchange.send(local);
+                exchange.receiveDone();
+            }
+            ready = true;
+            return connection;
+        } finally {
+            if (!ready) {
+                try (arena) {
+                    exchange.close();
+                }
+            }
+        }
+    }
+}
