@@ -25,6 +25,9 @@ final class CmMeeting implements Meeting {
     /** What a server's program answers that rejects; all others are of its connection manager. */
     private static final int REJECTED_BY_PROGRAM = 28;
 
+    /** What fails where the kernel has no connection manager at all. */
+    private static final String NO_CONNECTION_MANAGER = "rdma_create_event_channel";
+
     private static final String REFUSED = "ECONNREFUSED";
 
     private final InetSocketAddress server;
@@ -83,6 +86,9 @@ final class CmMeeting implements Meeting {
             try {
                 return connectOnce(link);
             } catch (ConnectionException e) {
+                if (e.verb().equals(NO_CONNECTION_MANAGER)) {
+                    throw e;
+                }
                 if (!nobodyListens(e) || !patience.goOn()) {
                     throw failure(e);
                 }

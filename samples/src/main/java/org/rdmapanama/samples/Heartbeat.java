@@ -103,8 +103,9 @@ final class Heartbeat {
             heardAt = System.nanoTime();
         } else if (readAt - heardAt > limitNanos) {
             // When it was posted, because a side that is busy looks late.
-            throw new Failure("heard nothing from the peer for " + limitNanos / 1_000_000_000L
-                    + " s, though its device answers: its program hangs or is stopped");
+            throw new Failure(
+                    "heard nothing from the peer for " + limitNanos / 1_000_000_000L
+                            + " s, though its device answers: its program is stopped, or so slow that it takes a longer --timeout");
         }
     }
 }

@@ -10,7 +10,6 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairType;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
 
 /** A connection whose sides told each other over TCP where their queue pairs are. The TCP connection stays. */
@@ -26,10 +25,6 @@ final class TcpConnection implements TransferConnection {
 
     /** Makes a queue pair that is not connected yet; the arena and the exchange close with it. */
     TcpConnection(VerbsArena arena, Context context, int port, int sendWorkRequests, EndpointExchange exchange) {
-        if (context.transportType() == TransportType.IWARP) {
-            throw new Failure(context.deviceName() + " is iWARP, which only the connection manager connects: leave out"
-                    + " --tcp");
-        }
         this.arena = arena;
         this.port = port;
         this.exchange = exchange;

@@ -3,7 +3,9 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
+import org.rdmapanama.Device;
 import org.rdmapanama.Endpoint;
+import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
 
 /** Meets over TCP, where both sides tell each other their queue pairs. For devices and kernels without a connection manager. */
@@ -21,14 +23,13 @@ final class TcpMeeting implements Meeting {
 
     @Override
     public TransferConnection connect(TransferLink link) throws IOException, InterruptedException {
-        // Before there is a peer that would learn of it.
-        options.device();
+        checkDevice();
         return meet(options.reach(host), link, true);
     }
 
     @Override
     public Listener listen() throws IOException {
-        options.device();
+        checkDevice();
         EndpointExchange.Listener listening = options.listen(out);
         return new Listener() {
             @Override
@@ -42,6 +43,14 @@ final class TcpMeeting implements Meeting {
                 listening.close();
             }
         };
+    }
+
+    /** Before there is a peer that would have to learn of it. */
+    private void checkDevice() {
+        Device device = options.device();
+        if (device.transportType() == TransportType.IWARP) {
+            throw new Failure(device.name() + " is iWARP, which only the connection manager connects: leave out --tcp");
+        }
     }
 
     private TcpConnection meet(EndpointExchange exchange, TransferLink link, boolean client) throws IOException {

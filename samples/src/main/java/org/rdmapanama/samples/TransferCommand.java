@@ -21,7 +21,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         footerHeading = "%nExample:%n",
         footer = {
-            "  rdma serve                                on the host with the address 10.77.0.1",
+            "  rdma serve                                on the host 10.77.0.1",
             "  rdma transfer 10.77.0.1 --size 100MiB     on another",
         })
 final class TransferCommand implements Callable<Integer> {
