@@ -93,11 +93,20 @@ class TransferLabTest {
         assertEquals(before, now);
     }
 
+    /** All that belongs to a process, but for the contexts, of which librdmacm keeps some of its own. */
     private static List<String> resources() throws Exception {
-        try (Program show = Program.start("rdma", "resource", "show")) {
-            assertEquals(0, show.join(), show::toString);
-            return show.output().lines().toList();
+        List<String> lines = new ArrayList<>();
+        for (String kind : List.of("qp", "cq", "mr", "pd", "cm_id")) {
+            try (Program show = Program.start("rdma", "resource", "show", kind)) {
+                assertEquals(0, show.join(), show::toString);
+                show.output()
+                        .lines()
+                        .filter(l -> l.contains(" pid "))
+                        .map(l -> kind + " " + l)
+                        .forEach(lines::add);
+            }
         }
+        return lines;
     }
 
     private static void assertFailed(Run run, String message) throws InterruptedException {
@@ -109,6 +118,14 @@ class TransferLabTest {
     private static void assertInterrupted(Run run) throws InterruptedException {
         assertEquals(130, run.join(), run::toString);
         assertTrue(run.err().endsWith(": interrupted; everything is closed" + System.lineSeparator()), run::toString);
+    }
+
+    private static void awaitMemory(Program client, Run server) throws Exception {
+        try {
+            client.await("peer memory");
+        } catch (AssertionError e) {
+            throw new AssertionError("with " + server, e);
+        }
     }
 
     private static void assertMoved(Run server, Run client) throws InterruptedException {
@@ -354,7 +371,7 @@ class TransferLabTest {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "120");
         try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
-            client.await("peer memory");
+            awaitMemory(client, server);
             client.signal("INT");
             assertEquals(130, client.join(), client::toString);
             assertTrue(client.output().contains("interrupted; everything is closed"), client::toString);
@@ -379,7 +396,7 @@ class TransferLabTest {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "120");
         try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
-            client.await("peer memory");
+            awaitMemory(client, server);
             client.signal("KILL");
             assertFailed(server, "the peer ");
         }
@@ -400,7 +417,7 @@ class TransferLabTest {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "3");
         try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
-            client.await("peer memory");
+            awaitMemory(client, server);
             client.signal("STOP");
             assertFailed(server, "heard nothing from the peer for 3 s");
         }
