@@ -25,6 +25,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.ffm.Program;
 
 /** Transfers between two devices, in all ways to meet, and all the ways in which they end early. */
 @Tag("lab")
@@ -118,6 +119,10 @@ class TransferLabTest {
     private static void assertInterrupted(Run run) throws InterruptedException {
         assertEquals(130, run.join(), run::toString);
         assertTrue(run.err().endsWith(": interrupted; everything is closed" + System.lineSeparator()), run::toString);
+    }
+
+    private static Program program(String... arguments) throws Exception {
+        return Program.java(List.of(), Rdma.class, arguments);
     }
 
     private static void awaitMemory(Program client, Run server) throws Exception {
@@ -370,7 +375,7 @@ class TransferLabTest {
     void shouldLeaveNothingBehindAfterCtrlC(Way way) throws Exception {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "120");
-        try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
+        try (Program client = program(way.moving(port, "-s", "256MiB"))) {
             awaitMemory(client, server);
             client.signal("INT");
             assertEquals(130, client.join(), client::toString);
@@ -379,7 +384,7 @@ class TransferLabTest {
         assertFailed(server, "the peer ended the transfer early");
 
         port = Side.port();
-        try (Program other = Program.rdma(way.serving(port))) {
+        try (Program other = program(way.serving(port))) {
             other.await("waiting for a client");
             Run client = way.move(port, "-s", "256MiB");
             client.await("peer memory");
@@ -395,13 +400,13 @@ class TransferLabTest {
     void shouldNoticeThatThePeerWasKilled(Way way) throws Exception {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "120");
-        try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
+        try (Program client = program(way.moving(port, "-s", "256MiB"))) {
             awaitMemory(client, server);
             client.signal("KILL");
             assertFailed(server, "the peer ");
         }
         port = Side.port();
-        try (Program other = Program.rdma(way.serving(port))) {
+        try (Program other = program(way.serving(port))) {
             other.await("waiting for a client");
             Run client = way.move(port, "-s", "256MiB", "--timeout", "120");
             client.await("peer memory");
@@ -417,7 +422,7 @@ class TransferLabTest {
         String port = Side.port();
         // With -P it waits for ever until a client comes.
         Run server = way.serve(port, "-P", "--timeout", "3");
-        try (Program client = Program.rdma(way.moving(port, "-s", "256MiB"))) {
+        try (Program client = program(way.moving(port, "-s", "256MiB"))) {
             awaitMemory(client, server);
             client.signal("STOP");
             server.await("heard nothing from the peer for 3 s");
@@ -425,7 +430,7 @@ class TransferLabTest {
         server.interrupt();
         assertInterrupted(server);
         port = Side.port();
-        try (Program other = Program.rdma(way.serving(port))) {
+        try (Program other = program(way.serving(port))) {
             other.await("waiting for a client");
             Run client = way.move(port, "-s", "256MiB", "--timeout", "3");
             client.await("peer memory");
