@@ -104,6 +104,15 @@ public final class ParentDomain extends ProtectionDomain {
     @Override
     void ended() {
         super.ended();
+        leakWhatIsInUse();
+    }
+
+    @Override
+    void lost() {
+        leakWhatIsInUse();
+    }
+
+    private void leakWhatIsInUse() {
         if (upcalls != null) {
             upcalls.leakWhatIsInUse(toString());
         }

@@ -281,6 +281,20 @@ class DomainLabTest {
     }
 
     @Test
+    void shouldKeepMemoryOfADomainThatCouldNotBeEnded() {
+        VerbsArena leaking = VerbsArena.ofConfined();
+        PretendingProvider refusing = PretendingProvider.of(LabDevices.first());
+        Context opened = Context.open(leaking, LabDevices.first(), () -> refusing);
+        MemorySegment memory = leaking.allocate(4096, 4096);
+        ParentDomain parent = opened.allocateProtectionDomain()
+                .createParentDomain(new ParentDomainOptions().allocator(new Blocks(size -> memory)));
+        assertEquals(memory.address(), refusing.allocate(4096, 4096, TYPE));
+        refusing.failOnce(new RecordingProvider.Call("dealloc_pd", parent.address), Errno.EBUSY);
+        assertThrows(VerbsException.class, leaking::close);
+        assertTrue(memory.scope().isAlive(), "the device may still write there");
+    }
+
+    @Test
     void shouldBeUsedAsAProtectionDomain() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         ThreadDomain thread = context.allocateThreadDomain();

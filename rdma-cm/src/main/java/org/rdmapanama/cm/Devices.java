@@ -23,8 +23,18 @@ final class Devices {
             return known;
         }
         Context context = Context.open(arena, deviceName);
-        ProtectionDomain made = context.allocateProtectionDomain();
-        domains.put(deviceName, made);
-        return made;
+        try {
+            ProtectionDomain made = context.allocateProtectionDomain();
+            domains.put(deviceName, made);
+            return made;
+        } catch (RuntimeException | Error e) {
+            context.close();
+            throw e;
+        }
+    }
+
+    /** A device that went away may come back under its name: the next connection opens it anew. */
+    synchronized void forget(ProtectionDomain domain) {
+        domains.values().remove(domain);
     }
 }

@@ -246,7 +246,8 @@ public final class EventChannel implements AutoCloseable {
 
     /**
      * A channel to be registered with a {@link java.nio.channels.Selector} for {@code OP_READ}: it is selected while there is
-     * an event, and now and then when there is none. {@link #poll} then, until it is empty. Nothing is to be read from the channel itself.
+     * an event, and now and then when there is none. {@link #poll} then, until it is empty. Nothing is to be
+     * read from the channel itself; who closes it is not selected for it again.
      *
      * <p>At the first call a daemon thread is started, which waits for events and ends with this.
      *
@@ -303,6 +304,7 @@ public final class EventChannel implements AutoCloseable {
     /**
      * Closes the ids of this channel, and then the channel. Closing it twice does nothing the second time.
      *
+     * @throws ConnectionException when an id could not be destroyed; the others are, and the channel is kept for that one
      * @verb rdma_destroy_event_channel
      */
     @Override
@@ -315,13 +317,29 @@ public final class EventChannel implements AutoCloseable {
                 if (readiness != null) {
                     readiness.close();
                 }
-                for (CmId id : ids) {
-                    id.closeWith(this);
-                }
+                closeIds();
                 Librdmacm.destroyEventChannel(address);
             }
         } finally {
             lock.writeLock().unlock();
+        }
+    }
+
+    private void closeIds() {
+        ConnectionException failure = null;
+        for (CmId id : ids) {
+            try {
+                id.closeWith(this);
+            } catch (ConnectionException e) {
+                if (failure == null) {
+                    failure = e;
+                } else {
+                    failure.addSuppressed(e);
+                }
+            }
+        }
+        if (failure != null) {
+            throw failure;
         }
     }
 
@@ -339,6 +357,8 @@ public final class EventChannel implements AutoCloseable {
 
     /** Keeps this open until {@link #exit}. */
     void enter() {
+        // Who closes it may hold the lock for long.
+        checkOpen();
         lock.readLock().lock();
         if (closed) {
             lock.readLock().unlock();

@@ -17,6 +17,9 @@ import org.rdmapanama.VerbsArena;
  * }
  *
  * <p>It opens each device once for all its connections. Threads: as its {@link VerbsArena} says.
+ *
+ * <p>On Software iWARP the kernel's verb waits for the connection of TCP below: where nothing answers at all, about two
+ * minutes, and neither a timeout nor an interrupt ends that sooner.
  */
 public final class RdmaClient {
     private final Devices devices;

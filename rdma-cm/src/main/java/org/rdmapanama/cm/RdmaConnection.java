@@ -17,6 +17,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairState;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
@@ -104,6 +105,10 @@ public final class RdmaConnection implements AutoCloseable {
                 closeAll(e, connection.regions.toArray(AutoCloseable[]::new));
             }
             closeAll(e, receives, sends, channel);
+            if (e instanceof VerbsException failure
+                    && (failure.errno() == Errno.EIO || failure.errno() == Errno.ENODEV)) {
+                devices.forget(domain);
+            }
             throw e;
         }
     }

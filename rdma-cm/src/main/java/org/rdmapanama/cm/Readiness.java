@@ -3,6 +3,7 @@ package org.rdmapanama.cm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectableChannel;
 import java.util.concurrent.Semaphore;
@@ -75,13 +76,16 @@ final class Readiness implements AutoCloseable {
         if (!told) {
             return;
         }
+        told = false;
+        taken.release();
         try {
             pipe.source().read(ByteBuffer.allocate(1));
+        } catch (ClosedChannelException e) {
+            // Whoever closes a selector may close what was registered with it. Nobody selects it any more.
+            closed = true;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        told = false;
-        taken.release();
     }
 
     @Override

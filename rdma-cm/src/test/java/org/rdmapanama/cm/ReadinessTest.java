@@ -55,6 +55,21 @@ class ReadinessTest {
     }
 
     @Test
+    void shouldBearThatItsChannelIsClosed() throws Exception {
+        try (Readiness readiness = new Readiness("test", this::awaitReadable);
+                Selector selector = Selector.open()) {
+            readiness.channel().register(selector, SelectionKey.OP_READ);
+            events.incrementAndGet();
+            assertEquals(1, selector.select(10_000));
+            readiness.channel().close();
+            for (int i = 0; i < 3; i++) {
+                events.incrementAndGet();
+                assertEquals(i == 0 ? 2 : 1, takeAll(readiness));
+            }
+        }
+    }
+
+    @Test
     void shouldNotMissWhatComesWhileOthersAreTaken() throws Exception {
         int count = 20_000;
         try (Readiness readiness = new Readiness("test", this::awaitReadable);
