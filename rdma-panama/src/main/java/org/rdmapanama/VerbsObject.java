@@ -244,7 +244,11 @@ abstract class VerbsObject implements AutoCloseable {
         tried();
         if (failure != null) {
             closing.failed(failure);
-            return;
+            // A driver that has no such verb will never end it: nothing is to wait for that.
+            if (refusal != Errno.EOPNOTSUPP.number && refusal != Errno.ENOSYS.number) {
+                return;
+            }
+            lost();
         }
         ended = true;
         leave();

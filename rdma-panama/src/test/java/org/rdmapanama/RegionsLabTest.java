@@ -523,7 +523,8 @@ class RegionsLabTest {
         MemoryRegion everything = domain.registerImplicit(AccessFlag.LOCAL_WRITE);
         provider.failOnce("dereg_mr", Errno.EIO);
         assertThrows(VerbsException.class, everything::close);
-        assertThrows(VerbsException.class, arena::close, "the domain is in use");
+        provider.failOnce("dereg_mr", Errno.EIO);
+        assertThrows(VerbsException.class, arena::close, "it was tried again");
         assertTrue(memory.scope().isAlive(), "the device may still write there");
     }
 
