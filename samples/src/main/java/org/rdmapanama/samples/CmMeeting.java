@@ -210,6 +210,9 @@ final class CmMeeting implements Meeting {
             print("client:", connection);
             ready = true;
             return new CmConnection(arena, connection);
+        } catch (ConnectionException e) {
+            throw new Failure(
+                    "a client went away before it was connected (" + e.getMessage() + "): see what it printed", e);
         } finally {
             if (!ready) {
                 arena.close();
