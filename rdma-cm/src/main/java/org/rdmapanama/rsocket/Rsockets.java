@@ -27,6 +27,7 @@ final class Rsockets {
     static final int ENOMEM = 12;
     static final int EINVAL = 22;
     static final int ECONNRESET = 104;
+    static final int ECONNREFUSED = 111;
     static final int EINPROGRESS = 115;
 
     static final int AF_INET = 2;
