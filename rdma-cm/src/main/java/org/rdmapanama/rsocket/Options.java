@@ -5,6 +5,7 @@ import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -71,6 +72,16 @@ final class Options {
         } else if (value instanceof byte[] route) {
             socket.setBytes(Rsockets.SOL_RDMA, Rsockets.RDMA_ROUTE, route);
             routes.put(option, route.clone());
+        }
+    }
+
+    /** Sets what librdmacm does not hand on from a listening rsocket to the one that it accepts. */
+    void passOn(Options accepted) throws IOException {
+        for (SocketOption<Boolean> option :
+                List.of(StandardSocketOptions.SO_KEEPALIVE, StandardSocketOptions.TCP_NODELAY)) {
+            if (get(option, false)) {
+                accepted.set(option, true);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ import java.net.SocketAddress;
 import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.nio.channels.AlreadyBoundException;
+import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetBoundException;
 import java.nio.channels.SelectionKey;
@@ -19,12 +20,17 @@ import java.util.concurrent.locks.ReentrantLock;
  * Accepts connections over RDMA: a {@link ServerSocketChannel} on an rsocket.
  *
  * <p>All that {@code ServerSocketChannel} says holds here, but for {@link #socket()}, which is not supported. What is
- * accepted is an {@link RSocketChannel} that has the options of this channel; {@link RSocketOptions} for connections are
- * set here, before {@link #bind(SocketAddress) bind}.
+ * accepted is an {@link RSocketChannel} that has the options of this channel, but for the route; {@link RSocketOptions}
+ * for connections are set here, before {@link #bind(SocketAddress) bind}.
  *
  * <p>A thread of librdmacm takes connection requests, for all listening rsockets of the process, one after the other. Up
  * to rdma-core 62 at least it waits for each client to confirm; one that vanishes at this point holds up the others, and
- * also closing and opening rsockets, until the connection manager gives up on it.
+ * also closing and opening rsockets, until the connection manager gives up on it. Where that client is of this process,
+ * this channel sees to it that none of them waits for the other: {@link #bind(SocketAddress, int) bind} and closing wait
+ * until no channel of the process is just beginning to connect.
+ *
+ * <p>Closing ends the connections that nobody has accepted. One that comes in just at that moment is forgotten by
+ * librdmacm: its client sees no end of the stream.
  *
  * <p>Threads: any, see {@code ServerSocketChannel}. See rlisten and raccept in rsocket(7).
  */
@@ -43,7 +49,12 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         this.socket = socket;
         options = new Options(socket);
         // As Java does for server sockets on Linux.
-        options.set(StandardSocketOptions.SO_REUSEADDR, true);
+        try {
+            options.set(StandardSocketOptions.SO_REUSEADDR, true);
+        } catch (IOException e) {
+            socket.startClosing();
+            throw e;
+        }
     }
 
     /**
@@ -92,7 +103,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      *
      * @return the connected channel, in blocking mode, or null
      * @throws ClosedChannelException when this channel is closed
-     * @throws java.nio.channels.AsynchronousCloseException when another thread closes it meanwhile
+     * @throws AsynchronousCloseException when another thread closes it meanwhile
      * @throws java.nio.channels.ClosedByInterruptException when the waiting thread is interrupted, which closes it
      * @throws NotYetBoundException when it is not bound
      * @throws IOException when it fails otherwise
@@ -109,9 +120,19 @@ public final class RServerSocketChannel extends ServerSocketChannel {
                 }
             }
             NativeSocket accepted = isBlocking() ? await() : socket.accept();
-            return accepted == null ? null : new RSocketChannel(provider(), accepted, accepted.remoteAddress());
+            return accepted == null ? null : channelOf(accepted);
         } finally {
             acceptLock.unlock();
+        }
+    }
+
+    private RSocketChannel channelOf(NativeSocket accepted) throws IOException {
+        try {
+            options.passOn(new Options(accepted));
+            return new RSocketChannel(provider(), accepted, accepted.remoteAddress());
+        } catch (IOException e) {
+            accepted.startClosing();
+            throw e;
         }
     }
 
@@ -130,9 +151,21 @@ public final class RServerSocketChannel extends ServerSocketChannel {
             }
         } finally {
             acceptor.leave();
-            end(accepted != null);
+            endAccepting(accepted);
         }
         return accepted;
+    }
+
+    /** An interrupt can come after the connection, which then is nobody's. */
+    private void endAccepting(NativeSocket accepted) throws IOException {
+        try {
+            end(accepted != null);
+        } catch (AsynchronousCloseException e) {
+            if (accepted != null) {
+                accepted.startClosing();
+            }
+            throw e;
+        }
     }
 
     /**

@@ -231,6 +231,8 @@ class RSocketChannelLabTest {
         try (RServerSocketChannel server = RServerSocketChannel.open();
                 RSocketChannel client = RSocketChannel.open()) {
             server.setOption(RSocketOptions.RDMA_RQSIZE, 64);
+            server.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            server.setOption(StandardSocketOptions.TCP_NODELAY, true);
             server.bind(Lab.freeAddress(Lab.SECOND));
             client.setOption(StandardSocketOptions.SO_SNDBUF, 65536);
             client.setOption(StandardSocketOptions.SO_RCVBUF, 32768);
@@ -256,6 +258,8 @@ class RSocketChannelLabTest {
             assertThrows(IllegalArgumentException.class, () -> client.setOption(RSocketOptions.RDMA_SQSIZE, 70_000));
             try (RSocketChannel accepted = server.accept()) {
                 assertEquals(64, accepted.getOption(RSocketOptions.RDMA_RQSIZE));
+                assertTrue(accepted.getOption(StandardSocketOptions.SO_KEEPALIVE));
+                assertTrue(accepted.getOption(StandardSocketOptions.TCP_NODELAY));
                 // Small queues still carry a lot.
                 byte[] sent = Lab.pattern(1 << 20);
                 CompletableFuture<Integer> writing = Lab.async(() -> client.write(ByteBuffer.wrap(sent)));
