@@ -10,7 +10,7 @@ import java.lang.foreign.MemorySegment;
  * later than it, so it can say that all is there.
  *
  * <p>Closing it while the peer still writes breaks the connection: agree with the peer first. The memory is kept from
- * being freed until this or the channel is closed.
+ * being freed until this or the channel is closed, even when nobody refers to the channel any more.
  *
  * <p>Threads: any. See riomap and riounmap in rsocket(7).
  */

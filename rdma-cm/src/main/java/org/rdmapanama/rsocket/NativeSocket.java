@@ -7,11 +7,17 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.net.SocketException;
 import java.nio.channels.AsynchronousCloseException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 
@@ -27,6 +33,18 @@ import org.apache.logging.log4j.Logger;
 final class NativeSocket {
     private static final Logger LOG = LogManager.getLogger(NativeSocket.class);
     private static final int LONGEST_ROUTE = 4096;
+    private static final int LOOK_AGAIN_MILLIS = 50;
+
+    /**
+     * For writing while an rsocket begins or ends to listen, for reading while one begins to connect. The first waits for
+     * the thread of librdmacm that accepts, and that waits for what a client sends last. The client may be of this
+     * process: then it has sent its request inside of rconnect, but goes on only when rconnect has handed it to another
+     * thread of librdmacm, which librdmacm does not let it do until the first has returned.
+     */
+    private static final ReadWriteLock LISTENING = new ReentrantReadWriteLock();
+
+    /** All mappings of the process: of a channel that nobody refers to, the peer may still write into the memory. */
+    private static final Set<IoMapping> MAPPED = ConcurrentHashMap.newKeySet();
 
     private final int number;
     private final Set<IoMapping> mappings = ConcurrentHashMap.newKeySet();
@@ -34,6 +52,7 @@ final class NativeSocket {
     private boolean closing;
     private boolean closed;
     private boolean listening;
+    private boolean outputEnded;
 
     private NativeSocket(int number) {
         this.number = number;
@@ -92,7 +111,13 @@ final class NativeSocket {
     void listen(int backlog) throws IOException {
         int socket = enter();
         try {
-            int result = Rsockets.listen(socket, backlog);
+            int result;
+            lock(LISTENING.writeLock());
+            try {
+                result = Rsockets.listen(socket, backlog);
+            } finally {
+                LISTENING.writeLock().unlock();
+            }
             if (result < 0) {
                 throw SocketErrors.of(-result, "rlisten");
             }
@@ -108,6 +133,9 @@ final class NativeSocket {
     NativeSocket accept() throws IOException {
         int socket = enter();
         try {
+            if (poll(Rsockets.POLLIN) == 0) {
+                return null;
+            }
             Services.reserve();
             int accepted = Rsockets.accept(socket);
             if (accepted < 0) {
@@ -129,7 +157,14 @@ final class NativeSocket {
     boolean connect(InetSocketAddress address) throws IOException {
         int socket = enter();
         try (Arena arena = Arena.ofConfined()) {
-            int result = Rsockets.connect(socket, SocketAddresses.toNative(arena, address));
+            MemorySegment target = SocketAddresses.toNative(arena, address);
+            int result;
+            lock(LISTENING.readLock());
+            try {
+                result = Rsockets.connect(socket, target);
+            } finally {
+                LISTENING.readLock().unlock();
+            }
             if (result < 0 && result != -Rsockets.EINPROGRESS) {
                 throw SocketErrors.of(-result, "rconnect to " + address);
             }
@@ -255,25 +290,73 @@ final class NativeSocket {
     /** Runs rshutdown in a thread of its own, which can be waited for; closing waits for it as well. */
     Thread shutdown(int how) throws AsynchronousCloseException {
         int socket = enter();
-        return Thread.ofPlatform().daemon().name("rsocket-shutdown").start(() -> {
-            try {
-                int result = Rsockets.shutdown(socket, how);
-                if (result < 0) {
-                    LOG.debug("rshutdown: {}", SocketErrors.text(-result));
+        boolean started = false;
+        try {
+            Thread thread = Thread.ofPlatform().daemon().name("rsocket-shutdown").start(() -> {
+                try {
+                    shutdownNow(socket, how);
+                } finally {
+                    leave();
                 }
-            } finally {
+            });
+            started = true;
+            return thread;
+        } finally {
+            if (!started) {
                 leave();
             }
-        });
+        }
+    }
+
+    private void shutdownNow(int socket, int how) {
+        int result = Rsockets.shutdown(socket, how);
+        if (result < 0) {
+            LOG.debug("rshutdown: {}", SocketErrors.text(-result));
+        }
+        if (how == Rsockets.SHUT_WR) {
+            synchronized (this) {
+                outputEnded = true;
+            }
+        }
     }
 
     /** A mapping, and with it the memory, is kept until it is closed or the rsocket is gone. */
     void add(IoMapping mapping) {
         mappings.add(mapping);
+        MAPPED.add(mapping);
     }
 
     void remove(IoMapping mapping) {
         mappings.remove(mapping);
+        MAPPED.remove(mapping);
+    }
+
+    /**
+     * Takes a lock of all rsockets. An interrupt stays, but does not end this: if it is to end the call, it closes the
+     * channel.
+     */
+    private void lock(Lock lock) throws AsynchronousCloseException {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    if (lock.tryLock(LOOK_AGAIN_MILLIS, TimeUnit.MILLISECONDS)) {
+                        return;
+                    }
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+                synchronized (this) {
+                    if (closing) {
+                        throw new AsynchronousCloseException();
+                    }
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /** Refuses calls from now on, and lets a thread close the rsocket when the last one has returned. */
@@ -284,7 +367,12 @@ final class NativeSocket {
             }
             closing = true;
         }
-        Thread.ofPlatform().daemon().name("rsocket-close").start(this::finishClosing);
+        try {
+            Thread.ofPlatform().daemon().name("rsocket-close").start(this::finishClosing);
+        } catch (OutOfMemoryError e) {
+            LOG.debug("no thread can be started, so this one closes", e);
+            finishClosing();
+        }
     }
 
     private void finishClosing() {
@@ -299,24 +387,82 @@ final class NativeSocket {
             }
             accepts = listening;
         }
-        // librdmacm has accepted these already, and rclose would forget them.
-        ArrayList<Integer> accepted = new ArrayList<>();
-        if (accepts) {
-            for (int next = Rsockets.accept(number); next >= 0; next = Rsockets.accept(number)) {
-                accepted.add(next);
-            }
+        List<Integer> accepted = accepts ? acceptAll() : List.of();
+        if (!mappings.isEmpty()) {
+            endMappings();
         }
-        int result = Rsockets.close(number);
-        if (result < 0) {
-            LOG.debug("rclose: {}", SocketErrors.text(-result));
+        if (accepts) {
+            closeListening();
+        } else {
+            closeNow();
         }
         Services.release();
+        mappings.forEach(MAPPED::remove);
         mappings.clear();
         synchronized (this) {
             closed = true;
             notifyAll();
         }
-        accepted.forEach(Rsockets::close);
+        for (int left : accepted) {
+            Rsockets.close(left);
+            Services.release();
+        }
+    }
+
+    /**
+     * librdmacm has accepted these already, and rclose would forget them: their clients would wait for ever. That happens
+     * to those that come between this and rclose, and those beyond the number of rsockets that there can be.
+     */
+    private List<Integer> acceptAll() {
+        List<Integer> accepted = new ArrayList<>();
+        try {
+            while (true) {
+                Services.reserve();
+                int next = Rsockets.accept(number);
+                if (next < 0) {
+                    Services.release();
+                    return accepted;
+                }
+                Rsockets.setEventsNonBlocking(next);
+                accepted.add(next);
+            }
+        } catch (SocketException e) {
+            LOG.debug("connections that nobody accepted are lost", e);
+            return accepted;
+        }
+    }
+
+    /** rclose would try for ever to end a mapping. A peer that still writes breaks the connection, so all is sent first. */
+    private void endMappings() {
+        boolean ended;
+        synchronized (this) {
+            ended = outputEnded;
+        }
+        if (!ended) {
+            shutdownNow(number, Rsockets.SHUT_WR);
+        }
+        for (IoMapping mapping : mappings) {
+            int result = Rsockets.ioUnmap(number, mapping.memory());
+            if (result < 0) {
+                LOG.debug("riounmap: {}", SocketErrors.text(-result));
+            }
+        }
+    }
+
+    private void closeListening() {
+        LISTENING.writeLock().lock();
+        try {
+            closeNow();
+        } finally {
+            LISTENING.writeLock().unlock();
+        }
+    }
+
+    private void closeNow() {
+        int result = Rsockets.close(number);
+        if (result < 0) {
+            LOG.debug("rclose: {}", SocketErrors.text(-result));
+        }
     }
 
     /** Waits a while until the rsocket is gone; false when it is not yet. An interrupt ends the wait and stays. */

@@ -26,7 +26,8 @@ import java.util.concurrent.locks.LockSupport;
  * Waits for several channels over RDMA at once: a {@link Selector} over rpoll. All that {@code Selector} says holds here.
  *
  * <p>Only channels of this package can be registered. A waiting selector looks at all of them again and again, ever more
- * seldom, two hundred times a second at least: rpoll itself cannot wait safely in rdma-core up to 62.
+ * seldom, two hundred times a second at least: rpoll itself cannot wait safely in rdma-core up to 62. Over Software iWARP,
+ * a look itself can last about two minutes, when a channel is connecting to a host that does not answer at all.
  *
  * <p>Threads: any, see {@code Selector}. See rpoll in rsocket(7).
  */

@@ -38,7 +38,12 @@ import java.util.concurrent.locks.ReentrantLock;
  * caller hands over is kept. Buffers on the heap are copied once more than direct ones.
  *
  * <p><b>Closing</b> sends what was written first; it waits up to two seconds for that, and a thread of its own goes on
- * until the device gives up, if need be. {@link #shutdownOutput} waits, in blocking mode, until all has arrived.
+ * until the device gives up, if need be. Mappings that are still open end after that. {@link #shutdownOutput} waits, in
+ * blocking mode, until all has arrived.
+ *
+ * <p><b>Over Software iWARP</b> (siw), connecting to a host that does not answer at all can hold up every channel of the
+ * process, for about two minutes, until TCP gives up: a thread that librdmacm has for all of them waits in the driver. No
+ * timeout and no interrupt ends a call meanwhile, and closing takes its two seconds and goes on later.
  *
  * <p><b>A peer</b> that ends, also by being killed, is seen as the end of the stream. One that becomes unreachable is
  * seen only by who writes, some seconds later, or, with {@code SO_KEEPALIVE}, in two hours.
@@ -73,6 +78,7 @@ public final class RSocketChannel extends SocketChannel {
     private volatile boolean outputClosed;
     private final Waiter reader = new Waiter();
     private final Waiter writer = new Waiter();
+    private final Waiter inputEnder = new Waiter();
 
     /** What broke the connection; librdmacm tells only once. */
     private volatile int failure;
@@ -813,12 +819,12 @@ public final class RSocketChannel extends SocketChannel {
         Thread shutdown = null;
         synchronized (stateLock) {
             if (!inputClosed) {
-                inputClosed = true;
                 shutdown = socket.shutdown(Rsockets.SHUT_RD);
+                inputClosed = true;
                 reader.wake();
             }
         }
-        await(shutdown);
+        await(shutdown, inputEnder);
         return this;
     }
 
@@ -836,22 +842,22 @@ public final class RSocketChannel extends SocketChannel {
         try {
             ensureConnected();
             if (!outputClosed) {
-                outputClosed = true;
                 shutdown = socket.shutdown(Rsockets.SHUT_WR);
+                outputClosed = true;
             }
-            await(shutdown);
+            await(shutdown, writer);
         } finally {
             writeLock.unlock();
         }
         return this;
     }
 
-    private void await(Thread shutdown) throws IOException {
+    private void await(Thread shutdown, Waiter waiter) throws IOException {
         if (shutdown == null || !isBlocking()) {
             return;
         }
         boolean done = false;
-        writer.enter();
+        waiter.enter();
         try {
             begin();
             Backoff backoff = new Backoff();
@@ -860,7 +866,7 @@ public final class RSocketChannel extends SocketChannel {
             }
             done = !shutdown.isAlive();
         } finally {
-            writer.leave();
+            waiter.leave();
             end(done);
         }
     }
@@ -885,7 +891,7 @@ public final class RSocketChannel extends SocketChannel {
      */
     @Override
     protected void implCloseSelectableChannel() {
-        Waiter.close(socket, reader, writer);
+        Waiter.close(socket, reader, writer, inputEnder);
     }
 
     /**

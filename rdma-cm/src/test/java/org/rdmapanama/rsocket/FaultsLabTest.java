@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -178,6 +179,75 @@ class FaultsLabTest {
             Lab.Pair.connect(server, client);
             Lab.close(server);
             assertEquals(-1, client.read(ByteBuffer.allocate(1)));
+        }
+    }
+
+    /** Neither waits for the other for ever, whatever order they come in. */
+    @Test
+    void shouldListenAndConnectAtOnce() throws Exception {
+        CompletableFuture<?>[] threads = new CompletableFuture<?>[4];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = Lab.async(() -> {
+                for (int round = 0; round < 6; round++) {
+                    try (Lab.Pair pair = Lab.Pair.open()) {
+                        Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
+                        Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+                        Lab.close(pair.server());
+                    }
+                }
+                return null;
+            });
+        }
+        for (CompletableFuture<?> thread : threads) {
+            Lab.get(thread);
+        }
+    }
+
+    /** An interrupt that comes together with a connection may not leave one that nobody has. */
+    @Test
+    void shouldEndAConnectionWhenInterrupted() throws Exception {
+        for (int round = 0; round < 8; round++) {
+            try (RServerSocketChannel server = RServerSocketChannel.open();
+                    RSocketChannel client = RSocketChannel.open()) {
+                server.bind(Lab.freeAddress(Lab.SECOND));
+                Lab.Pair.connect(server, client);
+                NativeSocket socket = server.pollable().nativeSocket();
+                Lab.await("a connection", () -> socket.poll(Rsockets.POLLIN) != 0);
+                Thread thread = Thread.ofPlatform().daemon().start(() -> {
+                    try {
+                        server.accept().close();
+                    } catch (IOException e) {
+                        assertInstanceOf(ClosedByInterruptException.class, e);
+                    }
+                });
+                LockSupport.parkNanos(round * 200_000L);
+                thread.interrupt();
+                assertEquals(-1, Lab.get(Lab.async(() -> client.read(ByteBuffer.allocate(1)))));
+            }
+        }
+    }
+
+    /** A limit of the process is met by those who make an rsocket, not by those who only look. */
+    @Test
+    void shouldLookForConnectionsWithoutRoomForOne() throws Exception {
+        try (RServerSocketChannel server = RServerSocketChannel.open()) {
+            server.bind(Lab.freeAddress(Lab.SECOND)).configureBlocking(false);
+            int reserved = 0;
+            try {
+                while (reserved < 10_000) {
+                    Services.reserve();
+                    reserved++;
+                }
+            } catch (SocketException e) {
+                assertThrows(SocketException.class, RSocketChannel::open);
+            }
+            try {
+                assertNull(server.accept());
+            } finally {
+                for (; reserved > 0; reserved--) {
+                    Services.release();
+                }
+            }
         }
     }
 

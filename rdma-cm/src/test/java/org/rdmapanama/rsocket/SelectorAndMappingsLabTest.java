@@ -255,6 +255,30 @@ class SelectorAndMappingsLabTest {
         }
     }
 
+    /** What was written before arrives, and the rsocket goes, though a mapping was left open. */
+    @Test
+    void shouldCloseWithAnOpenMapping() throws Exception {
+        for (boolean outputEnded : new boolean[] {false, true}) {
+            try (Lab.Pair pair = mappingPair()) {
+                MemorySegment memory = Arena.ofAuto().allocate(1000);
+                IoMapping mapping = pair.accepted().mapForRemoteWrite(memory, 0);
+                pair.accepted().mapForRemoteWrite(memory, 10_000);
+                Lab.writeFully(pair.accepted(), ByteBuffer.wrap(Lab.pattern(3000)));
+                if (outputEnded) {
+                    pair.accepted().shutdownOutput();
+                }
+                NativeSocket socket = pair.accepted().pollable().nativeSocket();
+                pair.accepted().close();
+                assertTrue(socket.awaitClosed(Duration.ofSeconds(Lab.SECONDS)));
+                ByteBuffer received = ByteBuffer.allocate(3000);
+                Lab.readFully(pair.client(), received);
+                assertEquals(ByteBuffer.wrap(Lab.pattern(3000)), received.flip());
+                assertEquals(-1, pair.client().read(ByteBuffer.allocate(1)));
+                mapping.close();
+            }
+        }
+    }
+
     @Test
     void shouldRefuseMemoryThatCouldBeFreed() throws Exception {
         try (Lab.Pair pair = mappingPair();
