@@ -292,13 +292,16 @@ final class NativeSocket {
         int socket = enter();
         boolean started = false;
         try {
-            Thread thread = Thread.ofPlatform().daemon().name("rsocket-shutdown").start(() -> {
-                try {
-                    shutdownNow(socket, how);
-                } finally {
-                    leave();
-                }
-            });
+            Thread thread = Thread.ofPlatform()
+                    .daemon()
+                    .name("rsocket-shutdown")
+                    .start(() -> {
+                        try {
+                            shutdownNow(socket, how);
+                        } finally {
+                            leave();
+                        }
+                    });
             started = true;
             return thread;
         } finally {
