@@ -128,3 +128,33 @@ jvm_options() {
         echo -XX:TieredStopAtLevel=1
     fi
 }
+
+# Builds the Maven module $1 when it is missing or older than its sources, which lie in the modules $2 and further.
+# Needs $here.
+build_if_needed() {
+    local module=$1 jar stamp newest sources=("${here:?}/pom.xml") source log
+    shift
+    jar=$here/$module/target/modules/rdma-$module.jar
+    # Touched by each build, because Maven leaves a jar alone that would not change.
+    stamp=$here/$module/target/built
+    newest=$stamp
+    if [ -d /run/lab ]; then
+        # In the lab what is built now would be lost, and comparing the times of all sources takes seconds.
+        [ -e "$jar" ] || die "nothing is built yet; please run on the host: $here/bin/$me --help"
+        return
+    fi
+    if [ "$jar" -nt "$newest" ]; then
+        newest=$jar
+    fi
+    for source in "$@"; do
+        sources+=("$here/$source"/{pom.xml,src/main})
+    done
+    if [ ! -e "$jar" ] || [ -n "$(find "${sources[@]}" -newer "$newest" -print -quit)" ]; then
+        note "building the module $module"
+        if ! log=$(cd "$here" && maven -q -DskipTests -pl "$module" -am package 2>&1); then
+            printf '%s\n' "$log" >&2
+            die "the build failed"
+        fi
+        touch "$stamp"
+    fi
+}

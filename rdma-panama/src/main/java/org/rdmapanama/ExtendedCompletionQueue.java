@@ -253,7 +253,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
         }
     }
 
-    private static int hostOrder(int value) {
+    static int hostOrder(int value) {
         return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Integer.reverseBytes(value);
     }
 

@@ -36,6 +36,14 @@ public final class ReceiveWorkRequest {
 
     private ReceiveWorkRequest next;
 
+    /** Whether another one has, or had, this behind it. */
+    private boolean chained;
+
+    /** How many segments a queue took that took all behind this, or 0, and after which change that was. */
+    private int fits;
+
+    private int fitsSince;
+
     private ReceiveWorkRequest(VerbsArena arena, int maxSegments) {
         this.arena = arena;
         notPosted = SIZE + Segments.bytes(maxSegments);
@@ -69,19 +77,32 @@ public final class ReceiveWorkRequest {
 
     /** Checks this and all that is chained behind against the sizes of a queue pair. */
     void checkFits(QueuePairCapabilities sizes) {
-        for (ReceiveWorkRequest request = this; request != null; request = request.next) {
-            request.segments.checkFits(sizes.maxReceiveSegments());
-        }
+        checkFits(sizes.maxReceiveSegments(), "QueuePairOptions.maxSegments");
     }
 
     /**
-     * Checks this and all that is chained behind against the size of a queue.
+     * Checks this and all that is chained behind against the size of a queue. What is behind is not looked at again as long
+     * as nothing there changes.
      *
-     * @param option where the size was given
+     * @param option where to say, or see, how many a queue takes
      */
     void checkFits(int maxSegments, String option) {
-        for (ReceiveWorkRequest request = this; request != null; request = request.next) {
+        segments.checkFits(maxSegments, option);
+        int changes = arena.chainChanges();
+        if (next == null || (fits != 0 && fits <= maxSegments && fitsSince == changes)) {
+            return;
+        }
+        for (ReceiveWorkRequest request = next; request != null; request = request.next) {
             request.segments.checkFits(maxSegments, option);
+        }
+        fits = maxSegments;
+        fitsSince = changes;
+    }
+
+    /** A queue that took this may not take it any more. */
+    private void changed() {
+        if (chained) {
+            arena.chainChanged();
         }
     }
 
@@ -142,6 +163,7 @@ public final class ReceiveWorkRequest {
      */
     public ReceiveWorkRequest add(MemoryRegion region, long offset, long length) {
         segments.add(arena, region, offset, length);
+        changed();
         return this;
     }
 
@@ -159,6 +181,7 @@ public final class ReceiveWorkRequest {
      */
     public ReceiveWorkRequest add(MemoryRegion region, MemorySegment slice) {
         segments.add(arena, region, slice);
+        changed();
         return this;
     }
 
@@ -190,6 +213,7 @@ public final class ReceiveWorkRequest {
      */
     public ReceiveWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
         segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
+        changed();
         return this;
     }
 
@@ -236,6 +260,11 @@ public final class ReceiveWorkRequest {
         }
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
         next = following;
+        fits = 0;
+        changed();
+        if (following != null) {
+            following.chained = true;
+        }
         return this;
     }
 

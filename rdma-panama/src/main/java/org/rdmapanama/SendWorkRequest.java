@@ -85,6 +85,14 @@ public final class SendWorkRequest {
 
     private SendWorkRequest next;
 
+    /** Whether another one has, or had, this behind it. */
+    private boolean chained;
+
+    /** The queue pair that took all that is behind this when it was last looked at, and which change that was after. */
+    private QueuePairCapabilities fits;
+
+    private int fitsSince;
+
     /** Its address shares the bytes of a remote address: null as soon as one of those is written. */
     private AddressHandle addressHandle;
 
@@ -220,6 +228,7 @@ public final class SendWorkRequest {
         }
         begin(TSO);
         header = headers;
+        changed();
         struct.set(JAVA_LONG, TSO_HDR, headers.address());
         struct.set(JAVA_SHORT, TSO_HDR_SZ, (short) headers.byteSize());
         struct.set(JAVA_SHORT, TSO_MSS, (short) maxSegmentSize);
@@ -370,6 +379,7 @@ public final class SendWorkRequest {
         binding.checkFits(memoryWindow, rkey);
         begin(BIND_MW);
         window = memoryWindow;
+        changed();
         windowRegion = binding.region();
         struct.set(JAVA_LONG, BIND_MW_MW, memoryWindow.address);
         struct.set(JAVA_INT, BIND_MW_RKEY, rkey);
@@ -410,29 +420,53 @@ public final class SendWorkRequest {
         return this;
     }
 
+    /** A queue that took this may not take it any more. What makes less of it, or other data, is no such change. */
+    private void changed() {
+        if (chained) {
+            arena.chainChanged();
+        }
+    }
+
     /**
      * Checks this and all that is chained behind against the sizes of a queue pair. Drivers are not careful here: some
-     * report too many segments as a full queue, and some copy inline data of any length.
+     * report too many segments as a full queue, and some copy inline data of any length. What is behind is not looked at
+     * again as long as nothing there changes.
      *
+     * @param sizes of the queue pair, always the same object
      * @return whether one binds a memory window
      */
+    @SuppressWarnings("ReferenceEquality") // of this queue pair, and not of one that looks alike
     boolean checkFits(QueuePairCapabilities sizes, int maxTsoHeader) {
-        boolean binding = false;
-        for (SendWorkRequest request = this; request != null; request = request.next) {
-            request.segments.checkFits(sizes.maxSendSegments());
-            if (request.inline && request.segments.totalLength() > sizes.maxInlineData()) {
-                throw new IllegalArgumentException(request + " has " + request.segments.totalLength()
-                        + " bytes inline, and the queue pair takes " + sizes.maxInlineData()
-                        + ": see QueuePairOptions.maxInlineData");
-            }
-            if (request.header != null && request.header.byteSize() > maxTsoHeader) {
-                throw new IllegalArgumentException(request + " has " + request.header.byteSize()
-                        + " bytes of headers, and the queue pair takes " + maxTsoHeader
-                        + ": see QueuePairOptions.maxTsoHeader");
-            }
-            binding |= request.window != null;
+        checkAlone(sizes, maxTsoHeader);
+        boolean binding = window != null;
+        int changes = arena.chainChanges();
+        if (next == null || (fits == sizes && fitsSince == changes)) {
+            return binding;
         }
-        return binding;
+        boolean bindingBehind = false;
+        for (SendWorkRequest request = next; request != null; request = request.next) {
+            request.checkAlone(sizes, maxTsoHeader);
+            bindingBehind |= request.window != null;
+        }
+        if (!bindingBehind) {
+            fits = sizes;
+            fitsSince = changes;
+        }
+        return binding || bindingBehind;
+    }
+
+    private void checkAlone(QueuePairCapabilities sizes, int maxTsoHeader) {
+        segments.checkFits(sizes.maxSendSegments());
+        if (inline && segments.totalLength() > sizes.maxInlineData()) {
+            throw new IllegalArgumentException(this + " has " + segments.totalLength()
+                    + " bytes inline, and the queue pair takes " + sizes.maxInlineData()
+                    + ": see QueuePairOptions.maxInlineData");
+        }
+        if (header != null && header.byteSize() > maxTsoHeader) {
+            throw new IllegalArgumentException(this + " has " + header.byteSize()
+                    + " bytes of headers, and the queue pair takes " + maxTsoHeader
+                    + ": see QueuePairOptions.maxTsoHeader");
+        }
     }
 
     /** Keeps open what this points to, until {@link #release}: drivers follow the pointers when they post. */
@@ -508,6 +542,7 @@ public final class SendWorkRequest {
     public SendWorkRequest inline(boolean on) {
         segments.inline(on);
         inline = on;
+        changed();
         return flag(INLINE, on);
     }
 
@@ -542,6 +577,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest add(MemoryRegion region, long offset, long length) {
         segments.add(arena, region, offset, length);
+        changed();
         return this;
     }
 
@@ -559,6 +595,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest add(MemoryRegion region, MemorySegment slice) {
         segments.add(arena, region, slice);
+        changed();
         return this;
     }
 
@@ -590,6 +627,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
         segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
+        changed();
         return this;
     }
 
@@ -608,6 +646,9 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest set(int index, MemoryRegion region, long offset, long length) {
         segments.set(arena, index, region, offset, length);
+        if (inline) {
+            changed();
+        }
         return this;
     }
 
@@ -636,6 +677,11 @@ public final class SendWorkRequest {
         }
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
         next = following;
+        fits = null;
+        changed();
+        if (following != null) {
+            following.chained = true;
+        }
         return this;
     }
 

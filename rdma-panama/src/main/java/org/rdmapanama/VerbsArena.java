@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -58,6 +59,10 @@ public final class VerbsArena implements Arena {
 
     private final Arena memory;
     private final Thread owner;
+
+    /** How often chained work requests were changed so that a queue may not take them any more. */
+    private final AtomicInteger chainChanges = new AtomicInteger();
+
     private final ReentrantLock lock = new ReentrantLock();
     private final Set<Context> contexts = new LinkedHashSet<>();
     private volatile boolean preparing;
@@ -189,6 +194,16 @@ public final class VerbsArena implements Arena {
         }
         freed = true;
         WITH_OPEN_DEVICES.remove(this);
+    }
+
+    /** A work request that others are chained before has changed: all chains are to be looked at again. */
+    void chainChanged() {
+        chainChanges.incrementAndGet();
+    }
+
+    /** Another number after each change. */
+    int chainChanges() {
+        return chainChanges.get();
     }
 
     /** Null when shared. */

@@ -11,6 +11,8 @@ import java.nio.file.Path;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Libc;
@@ -29,9 +31,14 @@ final class NativeContext extends ProviderContext {
      * Drivers whose post and poll functions only touch memory and doorbells, as their sources from version 44 to 64
      * show: they may run as critical calls, which skip the thread's state transition and hold off safepoints. All
      * others are called the ordinary way. Some of those enter the kernel on each post (Soft-RoCE, software iWARP) and
-     * some after an error (hns, irdma, cxgb4); bnxt_re may wait for its doorbell.
+     * some after an error (hns, irdma, cxgb4); bnxt_re may wait for its doorbell. The system property {@code
+     * org.rdmapanama.driversWithoutKernel} names more, with commas between.
      */
-    private static final Set<String> POSTS_WITHOUT_KERNEL = Set.of("efa", "erdma", "mlx4", "mlx5");
+    private static final Set<String> POSTS_WITHOUT_KERNEL = Stream.concat(
+                    Stream.of("efa", "erdma", "mlx4", "mlx5"),
+                    Stream.of(System.getProperty("org.rdmapanama.driversWithoutKernel", "")
+                            .split(",")))
+            .collect(Collectors.toUnmodifiableSet());
 
     /** The software drivers poll a queue that they share with the kernel: memory only. */
     private static final Set<String> ALSO_POLLS_WITHOUT_KERNEL = Set.of("rxe", "siw");
@@ -83,7 +90,11 @@ final class NativeContext extends ProviderContext {
         completionVerbs = NativeCompletionVerbs.of(driver, NativeLibrary.IBVERBS.version());
         criticalPost = POSTS_WITHOUT_KERNEL.contains(driver);
         criticalPoll = criticalPost || ALSO_POLLS_WITHOUT_KERNEL.contains(driver);
-        sendVerbs = driver.equals("rxe") ? SEND_VERBS_OF_RXE : SEND_VERBS;
+        if (driver.equals("rxe")) {
+            sendVerbs = SEND_VERBS_OF_RXE;
+        } else {
+            sendVerbs = criticalPost ? new CriticalSendVerbs(this) : SEND_VERBS;
+        }
         asyncFd = ibv_context.async_fd(Structs.at(context, ibv_context.layout()));
         // Reading an event after poll(2) must never wait: another reader may have been faster.
         Libc.setNonBlocking(asyncFd);

@@ -52,28 +52,28 @@ class NativeSendVerbs extends SendVerbs {
     private static final MethodHandle WR_SET_SGE_LIST =
             pointer(FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_LONG, JAVA_LONG));
 
-    private static final FunctionPointer WR_START_AT = at(ibv_qp_ex.wr_start$offset());
-    private static final FunctionPointer WR_COMPLETE_AT = at(ibv_qp_ex.wr_complete$offset());
+    static final FunctionPointer WR_START_AT = at(ibv_qp_ex.wr_start$offset());
+    static final FunctionPointer WR_COMPLETE_AT = at(ibv_qp_ex.wr_complete$offset());
     private static final FunctionPointer WR_ABORT_AT = at(ibv_qp_ex.wr_abort$offset());
-    private static final FunctionPointer WR_SEND_AT = at(ibv_qp_ex.wr_send$offset());
-    private static final FunctionPointer WR_SEND_IMM_AT = at(ibv_qp_ex.wr_send_imm$offset());
+    static final FunctionPointer WR_SEND_AT = at(ibv_qp_ex.wr_send$offset());
+    static final FunctionPointer WR_SEND_IMM_AT = at(ibv_qp_ex.wr_send_imm$offset());
     private static final FunctionPointer WR_SEND_INV_AT = at(ibv_qp_ex.wr_send_inv$offset());
     private static final FunctionPointer WR_SEND_TSO_AT = at(ibv_qp_ex.wr_send_tso$offset());
-    private static final FunctionPointer WR_RDMA_READ_AT = at(ibv_qp_ex.wr_rdma_read$offset());
-    private static final FunctionPointer WR_RDMA_WRITE_AT = at(ibv_qp_ex.wr_rdma_write$offset());
-    private static final FunctionPointer WR_RDMA_WRITE_IMM_AT = at(ibv_qp_ex.wr_rdma_write_imm$offset());
+    static final FunctionPointer WR_RDMA_READ_AT = at(ibv_qp_ex.wr_rdma_read$offset());
+    static final FunctionPointer WR_RDMA_WRITE_AT = at(ibv_qp_ex.wr_rdma_write$offset());
+    static final FunctionPointer WR_RDMA_WRITE_IMM_AT = at(ibv_qp_ex.wr_rdma_write_imm$offset());
     private static final FunctionPointer WR_ATOMIC_CMP_SWP_AT = at(ibv_qp_ex.wr_atomic_cmp_swp$offset());
     private static final FunctionPointer WR_ATOMIC_FETCH_ADD_AT = at(ibv_qp_ex.wr_atomic_fetch_add$offset());
     private static final FunctionPointer WR_ATOMIC_WRITE_AT = at(ibv_qp_ex.wr_atomic_write$offset());
     private static final FunctionPointer WR_FLUSH_AT = at(ibv_qp_ex.wr_flush$offset());
     private static final FunctionPointer WR_BIND_MW_AT = at(ibv_qp_ex.wr_bind_mw$offset());
     private static final FunctionPointer WR_LOCAL_INV_AT = at(ibv_qp_ex.wr_local_inv$offset());
-    private static final FunctionPointer WR_SET_UD_ADDR_AT = at(ibv_qp_ex.wr_set_ud_addr$offset());
+    static final FunctionPointer WR_SET_UD_ADDR_AT = at(ibv_qp_ex.wr_set_ud_addr$offset());
     private static final FunctionPointer WR_SET_XRC_SRQN_AT = at(ibv_qp_ex.wr_set_xrc_srqn$offset());
-    private static final FunctionPointer WR_SET_INLINE_DATA_AT = at(ibv_qp_ex.wr_set_inline_data$offset());
+    static final FunctionPointer WR_SET_INLINE_DATA_AT = at(ibv_qp_ex.wr_set_inline_data$offset());
     private static final FunctionPointer WR_SET_INLINE_DATA_LIST_AT = at(ibv_qp_ex.wr_set_inline_data_list$offset());
-    private static final FunctionPointer WR_SET_SGE_AT = at(ibv_qp_ex.wr_set_sge$offset());
-    private static final FunctionPointer WR_SET_SGE_LIST_AT = at(ibv_qp_ex.wr_set_sge_list$offset());
+    static final FunctionPointer WR_SET_SGE_AT = at(ibv_qp_ex.wr_set_sge$offset());
+    static final FunctionPointer WR_SET_SGE_LIST_AT = at(ibv_qp_ex.wr_set_sge_list$offset());
 
     NativeSendVerbs() {}
 
@@ -88,7 +88,7 @@ class NativeSendVerbs extends SendVerbs {
     }
 
     /** A driver leaves out what it does not have. */
-    private static MemorySegment function(FunctionPointer pointer, long queuePair) {
+    static MemorySegment function(FunctionPointer pointer, long queuePair) {
         MemorySegment function = pointer.in(queuePair);
         if (function.address() == 0) {
             throw new UnsupportedOperationException("the driver's " + pointer + " of struct ibv_qp_ex is null");

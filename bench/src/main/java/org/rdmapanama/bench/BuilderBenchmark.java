@@ -1,0 +1,122 @@
+package org.rdmapanama.bench;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.invoke.MethodHandle;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ExtendedQueuePair;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.WorkRequestBuilder;
+
+/** Builds a batch of signaled writes of 64 bytes by ibv_wr_*, completes it, and polls until all have completed. */
+@State(Scope.Thread)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class BuilderBenchmark {
+    private static final int ROUNDS = 1000;
+    private static final MethodHandle LOOP = NullNic.loop(
+            "bench_wr",
+            JAVA_LONG,
+            JAVA_LONG,
+            JAVA_INT,
+            JAVA_LONG,
+            JAVA_INT,
+            JAVA_INT,
+            JAVA_LONG,
+            JAVA_LONG,
+            JAVA_INT,
+            JAVA_INT);
+
+    /** Work requests in a batch. */
+    @Param("1")
+    private int batch;
+
+    /** Whether any thread may use the objects. */
+    @Param("false")
+    private boolean shared;
+
+    private NullNic nic;
+    private long queuePair;
+    private long completionQueue;
+
+    /** For JMH. */
+    public BuilderBenchmark() {}
+
+    /** Opens the device. */
+    @Setup
+    public void open() {
+        nic = NullNic.open(shared, true, batch);
+        queuePair = nic.queuePair.nativeAddress();
+        completionQueue = nic.sends.nativeAddress();
+    }
+
+    /** Closes the device. */
+    @TearDown
+    public void close() {
+        nic.close();
+    }
+
+    /** The loop in C. */
+    @Benchmark
+    @OperationsPerInvocation(ROUNDS)
+    public long c() throws Throwable {
+        return NullNic.checked((long) LOOP.invokeExact(
+                queuePair,
+                completionQueue,
+                nic.region.lkey(),
+                nic.region.address(),
+                NullNic.BYTES,
+                nic.region.rkey(),
+                nic.region.address(),
+                nic.rawCompletions.address(),
+                batch,
+                ROUNDS));
+    }
+
+    /** The same through the object model. */
+    @Benchmark
+    @OperationsPerInvocation(ROUNDS)
+    public long panama() {
+        ExtendedQueuePair qp = (ExtendedQueuePair) nic.queuePair;
+        CompletionQueue cq = nic.sends;
+        WorkCompletions wc = nic.completions;
+        MemoryRegion region = nic.region;
+        long remote = region.address();
+        int rkey = region.rkey();
+        long sum = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            WorkRequestBuilder builder = qp.startWorkRequests();
+            for (int i = 0; i < batch; i++) {
+                builder.id(i).signaled(true).rdmaWrite(remote, rkey).segment(region, 0, NullNic.BYTES);
+            }
+            if (builder.complete() != QueuePair.POSTED) {
+                throw new IllegalStateException("not posted");
+            }
+            for (int seen = 0; seen < batch; ) {
+                int count = cq.poll(wc);
+                for (int i = 0; i < count; i++) {
+                    if (!wc.succeeded(i)) {
+                        throw new IllegalStateException(wc.describe(i));
+                    }
+                    sum += wc.id(i);
+                }
+                seen += count;
+            }
+        }
+        return sum;
+    }
+}

@@ -1,0 +1,251 @@
+package org.rdmapanama.bench;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
+import org.openjdk.jmh.profile.GCProfiler;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** What the data path costs, beside C and JNI in the same run, on a device that does nothing. */
+@Command(
+        name = "bin/bench",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description = {
+            "Measure what posting and polling cost, beside the same in C and through JNI.",
+            "All three call the same functions of a driver that does what a fast one does in user space, for a device that"
+                    + " does nothing. They take turns, each time in a new JVM. The table has nanoseconds, medians, and"
+                    + " how many times as long as C.",
+        })
+public final class DataPath implements Callable<Integer> {
+    private static final double MOST_BYTES = 0.5;
+
+    /** What is wrong with a handle that is no constant, or a call that allocates, costs more than this. */
+    private static final double MOST_RATIO = 10;
+
+    private static final String BEGIN = "<!-- written by bin/bench --write -->";
+    private static final String END = "<!-- end of what bin/bench wrote -->";
+
+    @Option(names = "--quick", description = "A few lines and one short round, in about a minute.")
+    private boolean quick;
+
+    @Option(names = "--check", description = "Fail when something allocates, or takes more than 10 times as long as C.")
+    private boolean check;
+
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            description = "How often each one has its turn, 1 to 100 (3; --quick: 1).")
+    private Integer rounds;
+
+    @Option(names = "--rows", paramLabel = "TEXT", description = "Only lines with this text.")
+    private String only;
+
+    @Option(names = "--write", paramLabel = "FILE", description = "Put the table into this file, between its marks.")
+    private Path file;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final Map<Row, EnumMap<Way, Samples>> results = new LinkedHashMap<>();
+
+    private DataPath() {}
+
+    /** Runs it. */
+    public static void main(String[] args) {
+        System.exit(new CommandLine(new DataPath()).execute(args));
+    }
+
+    @Override
+    public Integer call() throws IOException, RunnerException {
+        int turns = rounds == null ? (quick ? 1 : 3) : rounds;
+        if (turns < 1 || turns > 100) {
+            throw new ParameterException(spec.commandLine(), "--rounds must be between 1 and 100, not " + turns);
+        }
+        if (file != null) {
+            marks(Files.readString(file));
+        }
+        for (Row row : Row.all()) {
+            if ((!quick || row.quick()) && (only == null || row.title().contains(only))) {
+                results.put(row, new EnumMap<>(Way.class));
+            }
+        }
+        if (results.isEmpty()) {
+            throw new ParameterException(spec.commandLine(), "no line has the text '" + only + "'");
+        }
+        measure(turns);
+
+        List<String> table = table(turns);
+        PrintWriter out = spec.commandLine().getOut();
+        table.forEach(out::println);
+        out.flush();
+        if (file != null) {
+            write(table);
+        }
+        List<String> faults = check ? faults() : List.of();
+        faults.forEach(fault -> spec.commandLine().getErr().println("bin/bench: " + fault));
+        spec.commandLine().getErr().flush();
+        return faults.isEmpty() ? 0 : 1;
+    }
+
+    private void measure(int turns) throws RunnerException {
+        int done = 0;
+        for (int turn = 0; turn < turns; turn++) {
+            for (Map.Entry<Row, EnumMap<Way, Samples>> row : results.entrySet()) {
+                for (Way way : Way.values()) {
+                    if ((!quick || way.quick) && way.does(row.getKey())) {
+                        Samples samples = row.getValue().computeIfAbsent(way, key -> new Samples());
+                        for (RunResult result : new Runner(options(row.getKey(), way)).run()) {
+                            samples.add(result);
+                        }
+                        if (samples.isEmpty()) {
+                            throw new RunnerException(
+                                    "nothing was measured: " + row.getKey().title() + ", " + way.title);
+                        }
+                    }
+                }
+                done++;
+                progress(done, turns * results.size(), row.getKey());
+            }
+        }
+    }
+
+    private void progress(int done, int all, Row row) {
+        PrintWriter err = spec.commandLine().getErr();
+        err.printf(Locale.ROOT, "[%d/%d] %s%n", done, all, row.title());
+        err.flush();
+    }
+
+    private org.openjdk.jmh.runner.options.Options options(Row row, Way way) {
+        ChainedOptionsBuilder options = new OptionsBuilder()
+                .include("^" + Pattern.quote(row.benchmark().getName() + "." + way.method) + "$")
+                .forks(1)
+                .warmupIterations(quick ? 3 : 5)
+                .warmupTime(TimeValue.milliseconds(200))
+                .measurementIterations(quick ? 3 : 5)
+                .measurementTime(TimeValue.milliseconds(200))
+                .shouldFailOnError(true)
+                .addProfiler(GCProfiler.class)
+                .param("shared", "" + way.shared)
+                .verbosity(VerboseMode.SILENT);
+        row.parameters().forEach((name, value) -> options.param(name, value));
+        return options.build();
+    }
+
+    private List<String> table(int turns) {
+        List<String> lines = new ArrayList<>();
+        lines.add(machine() + "; " + turns + (turns == 1 ? " round" : " rounds") + ".");
+        lines.add("");
+        StringBuilder head = new StringBuilder("| Nanoseconds (times C) ");
+        StringBuilder rule = new StringBuilder("|---");
+        for (Way way : Way.values()) {
+            if (!quick || way.quick) {
+                head.append("| ").append(way.title).append(' ');
+                rule.append("|---:");
+            }
+        }
+        lines.add(head + "| Bytes allocated |");
+        lines.add(rule + "|---:|");
+        for (Map.Entry<Row, EnumMap<Way, Samples>> row : results.entrySet()) {
+            lines.add(line(row.getKey(), row.getValue()));
+        }
+        return lines;
+    }
+
+    private String line(Row row, EnumMap<Way, Samples> samples) {
+        StringBuilder line = new StringBuilder("| ").append(row.title()).append(' ');
+        double c = samples.get(Way.C).nanos();
+        for (Way way : Way.values()) {
+            if (quick && !way.quick) {
+                continue;
+            }
+            Samples own = samples.get(way);
+            if (own == null) {
+                line.append("| - ");
+            } else if (way == Way.C) {
+                line.append(String.format(Locale.ROOT, "| %.1f ", c));
+            } else {
+                line.append(String.format(Locale.ROOT, "| %.1f (%.2f) ", own.nanos(), own.nanos() / c));
+            }
+        }
+        return line.append(String.format(
+                        Locale.ROOT, "| %.1f |", samples.get(Way.CONFINED).bytes()))
+                .toString();
+    }
+
+    private static String machine() {
+        String processor = System.getProperty("os.arch");
+        try {
+            processor = Files.readAllLines(Path.of("/proc/cpuinfo")).stream()
+                    .filter(line -> line.startsWith("model name"))
+                    .map(line -> line.substring(line.indexOf(':') + 1).strip())
+                    .findFirst()
+                    .orElse(processor);
+        } catch (IOException unknown) {
+            // Then the architecture must do.
+        }
+        return processor + ", " + Runtime.getRuntime().availableProcessors() + " processors, "
+                + System.getProperty("os.name") + ", JDK "
+                + System.getProperty("java.version");
+    }
+
+    private List<String> faults() {
+        List<String> faults = new ArrayList<>();
+        results.forEach((row, ways) -> ways.forEach((way, samples) -> {
+            if (way == Way.CONFINED || way == Way.SHARED) {
+                double ratio = samples.nanos() / ways.get(Way.C).nanos();
+                if (ratio > MOST_RATIO) {
+                    faults.add(String.format(
+                            Locale.ROOT, "%s takes %.1f times as long as C: %s", way.title, ratio, row.title()));
+                }
+                if (samples.bytes() > MOST_BYTES) {
+                    faults.add(String.format(
+                            Locale.ROOT,
+                            "%s allocates %.1f bytes each time: %s",
+                            way.title,
+                            samples.bytes(),
+                            row.title()));
+                }
+            }
+        }));
+        return faults;
+    }
+
+    private int[] marks(String text) {
+        int begin = text.indexOf(BEGIN);
+        int end = text.indexOf(END);
+        if (begin < 0 || end < begin) {
+            throw new ParameterException(
+                    spec.commandLine(), file + " has no lines '" + BEGIN + "' and '" + END + "' to write between");
+        }
+        return new int[] {begin + BEGIN.length(), end};
+    }
+
+    private void write(List<String> table) throws IOException {
+        String text = Files.readString(file);
+        int[] marks = marks(text);
+        Files.writeString(
+                file, text.substring(0, marks[0]) + "\n" + String.join("\n", table) + "\n" + text.substring(marks[1]));
+    }
+}

@@ -1,0 +1,127 @@
+package org.rdmapanama.bench;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.ffm.verbs.ibv_wc;
+
+/** Reads status, identifier and length of sixteen completions. */
+@State(Scope.Thread)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class DecodeBenchmark {
+    private static final int ROUNDS = 1000;
+    private static final int COUNT = 16;
+    private static final MethodHandle LOOP = NullNic.loop("bench_decode", JAVA_LONG, JAVA_INT, JAVA_INT);
+    private static final int STATUS = (int) ibv_wc.status$offset();
+    private static final int ID = (int) ibv_wc.wr_id$offset();
+    private static final int LENGTH = (int) ibv_wc.byte_len$offset();
+    private static final int SIZE = (int) ibv_wc.sizeof();
+
+    /** Whether any thread may use the objects. */
+    @Param("false")
+    private boolean shared;
+
+    private NullNic nic;
+    private ByteBuffer completions;
+
+    /** How many there are, which nobody knows beforehand. */
+    private int count;
+
+    /** For JMH. */
+    public DecodeBenchmark() {}
+
+    /** Opens the device, and lets sixteen writes complete. */
+    @Setup
+    public void open() {
+        nic = NullNic.open(shared, false, COUNT);
+        SendWorkRequest first = null;
+        for (int i = COUNT - 1; i >= 0; i--) {
+            first = SendWorkRequest.allocate(nic.arena, 1)
+                    .id(i)
+                    .rdmaWrite(nic.region.address(), nic.region.rkey())
+                    .add(nic.region, 0, NullNic.BYTES)
+                    .signaled(true)
+                    .next(first);
+        }
+        nic.queuePair.postSend(first);
+        count = nic.sends.poll(nic.completions);
+        if (count != COUNT) {
+            throw new IllegalStateException("not all have completed");
+        }
+        for (int i = 0; i < COUNT; i++) {
+            MemorySegment completion = ibv_wc.asSlice(nic.rawCompletions, i);
+            ibv_wc.wr_id(completion, i);
+            ibv_wc.byte_len(completion, NullNic.BYTES);
+        }
+        completions = nic.rawCompletions.asByteBuffer().order(ByteOrder.nativeOrder());
+    }
+
+    /** Closes the device. */
+    @TearDown
+    public void close() {
+        nic.close();
+    }
+
+    /** The loop in C. */
+    @Benchmark
+    @OperationsPerInvocation(ROUNDS)
+    public long c() throws Throwable {
+        return NullNic.checked((long) LOOP.invokeExact(nic.rawCompletions.address(), COUNT, ROUNDS));
+    }
+
+    /** The same from a buffer, as bindings by JNI have it. */
+    @Benchmark
+    @OperationsPerInvocation(ROUNDS)
+    public long jni() {
+        long sum = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            // What is in memory may have changed, for all that the compiler knows.
+            VarHandle.acquireFence();
+            for (int i = 0; i < count; i++) {
+                if (completions.getInt(i * SIZE + STATUS) != 0) {
+                    throw new IllegalStateException("failed");
+                }
+                sum += completions.getLong(i * SIZE + ID) + completions.getInt(i * SIZE + LENGTH);
+            }
+        }
+        return sum;
+    }
+
+    /** The same through the object model. */
+    @Benchmark
+    @OperationsPerInvocation(ROUNDS)
+    public long panama() {
+        WorkCompletions wc = nic.completions;
+        long sum = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            VarHandle.acquireFence();
+            int polled = wc.count();
+            for (int i = 0; i < polled; i++) {
+                if (!wc.succeeded(i)) {
+                    throw new IllegalStateException(wc.describe(i));
+                }
+                sum += wc.id(i) + wc.byteLength(i);
+            }
+        }
+        return sum;
+    }
+}

@@ -1,0 +1,107 @@
+package org.rdmapanama.bench;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.SendOperation;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.ffm.verbs.ibv_wc;
+
+/**
+ * A queue pair of the device that does nothing, nullnic.c, with what a benchmark needs around it. The object model takes
+ * that library for libibverbs, by the system property {@code org.rdmapanama.libibverbs}.
+ */
+final class NullNic implements AutoCloseable {
+    /** How much each work request moves. */
+    static final int BYTES = 64;
+
+    private static final int MAX_SEGMENTS = 4;
+    private static final int DEPTH = 256;
+
+    final VerbsArena arena;
+    final CompletionQueue sends;
+    final CompletionQueue receives;
+    final QueuePair queuePair;
+    final MemoryRegion region;
+    final WorkCompletions completions;
+
+    /** The same as {@link #completions}, for C and JNI. */
+    final MemorySegment rawCompletions;
+
+    private NullNic(VerbsArena arena, boolean extended, int batch) {
+        this.arena = arena;
+        Context context = Context.open(arena);
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        region = domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        sends = context.createCompletionQueue(DEPTH);
+        receives = context.createCompletionQueue(DEPTH);
+        QueuePairOptions options = new QueuePairOptions(QueuePairType.RC, sends, receives)
+                .maxSendWorkRequests(DEPTH)
+                .maxReceiveWorkRequests(DEPTH)
+                .maxSegments(MAX_SEGMENTS, 1)
+                .maxInlineData(BYTES);
+        queuePair = extended
+                ? domain.createExtendedQueuePair(options.sendOperations(SendOperation.RDMA_WRITE))
+                : domain.createQueuePair(options);
+
+        queuePair.connect(queuePair.localEndpoint());
+        completions = new WorkCompletions(arena, batch);
+        rawCompletions = arena.allocate(ibv_wc.layout().byteSize() * batch, 64);
+    }
+
+    /** For the calling thread, or with any thread allowed. */
+    static NullNic open(boolean shared, boolean extended, int batch) {
+        return new NullNic(shared ? VerbsArena.ofShared() : VerbsArena.ofConfined(), extended, batch);
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+
+    /** Where bin/bench has put what it compiled. */
+    static String nativeFile(String name) {
+        String folder = System.getProperty("org.rdmapanama.bench.native");
+        if (folder == null) {
+            throw new IllegalStateException(
+                    "the system property org.rdmapanama.bench.native is missing: run bin/bench");
+        }
+        return Path.of(folder, name).toAbsolutePath().toString();
+    }
+
+    /** A loop in C of nullnic.c: takes addresses and numbers, gives a sum, or a negative number for a failure. */
+    @SuppressWarnings("restricted")
+    static MethodHandle loop(String name, MemoryLayout... arguments) {
+        MemorySegment function = SymbolLookup.libraryLookup(nativeFile("libnullnic-rdmav34.so"), Arena.global())
+                .find(name)
+                .orElseThrow();
+        return Linker.nativeLinker().downcallHandle(function, FunctionDescriptor.of(JAVA_LONG, arguments));
+    }
+
+    /** What to do with the result of a loop. */
+    static long checked(long sum) {
+        if (sum < 0) {
+            throw new IllegalStateException("a work request or a completion failed");
+        }
+        return sum;
+    }
+
+    static final MemoryLayout[] LONGS_4_INTS_2 = {JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT};
+}

@@ -1,0 +1,52 @@
+package org.rdmapanama.bench;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A line of the table: one thing done in several ways.
+ *
+ * @param title what is done, for people
+ * @param benchmark the class that does it
+ * @param parameters its parameters
+ * @param quick whether it belongs to the short run
+ */
+record Row(String title, Class<?> benchmark, Map<String, String> parameters, boolean quick) {
+    /** All of them, in the order of the table. */
+    static List<Row> all() {
+        List<Row> rows = new ArrayList<>();
+        for (int batch : new int[] {1, 4, 16, 64}) {
+            rows.add(new Row(
+                    "post_send, poll: chain of " + batch,
+                    PostSendBenchmark.class,
+                    Map.of("batch", "" + batch),
+                    batch == 1 || batch == 16));
+        }
+        for (int segments = 2; segments <= 4; segments++) {
+            rows.add(new Row(
+                    "post_send, poll: " + segments + " segments",
+                    PostSendBenchmark.class,
+                    Map.of("segments", "" + segments),
+                    false));
+        }
+        rows.add(new Row("post_send, poll: inline", PostSendBenchmark.class, Map.of("inline", "true"), true));
+        for (int batch : new int[] {1, 16}) {
+            rows.add(new Row(
+                    "post_recv, poll: chain of " + batch,
+                    PostReceiveBenchmark.class,
+                    Map.of("batch", "" + batch),
+                    batch == 1));
+        }
+        rows.add(new Row("poll of an empty queue", PollEmptyBenchmark.class, Map.of(), true));
+        rows.add(new Row("reading 16 completions", DecodeBenchmark.class, Map.of(), true));
+        for (int batch : new int[] {1, 16}) {
+            rows.add(new Row(
+                    "ibv_wr_*, poll: batch of " + batch,
+                    BuilderBenchmark.class,
+                    Map.of("batch", "" + batch),
+                    batch == 1));
+        }
+        return rows;
+    }
+}

@@ -1,0 +1,53 @@
+package org.rdmapanama.bench;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.openjdk.jmh.results.BenchmarkResult;
+import org.openjdk.jmh.results.IterationResult;
+import org.openjdk.jmh.results.RunResult;
+
+/** What was measured of one row done in one way. */
+final class Samples {
+    private static final String ALLOCATED = "gc.alloc.rate.norm";
+
+    private final List<Double> nanos = new ArrayList<>();
+    private final List<Double> bytes = new ArrayList<>();
+
+    void add(RunResult run) {
+        for (BenchmarkResult fork : run.getBenchmarkResults()) {
+            for (IterationResult iteration : fork.getIterationResults()) {
+                nanos.add(iteration.getPrimaryResult().getScore());
+                iteration.getSecondaryResults().forEach((name, result) -> {
+                    if (name.endsWith(ALLOCATED)) {
+                        bytes.add(result.getScore());
+                    }
+                });
+            }
+        }
+    }
+
+    boolean isEmpty() {
+        return nanos.isEmpty();
+    }
+
+    /** The median time of an operation. */
+    double nanos() {
+        return median(nanos);
+    }
+
+    /** The median of what an operation allocates on the heap. */
+    double bytes() {
+        if (bytes.isEmpty()) {
+            throw new IllegalStateException("JMH's gc profiler gave no " + ALLOCATED);
+        }
+        return median(bytes);
+    }
+
+    private static double median(List<Double> values) {
+        List<Double> sorted = new ArrayList<>(values);
+        Collections.sort(sorted);
+        int middle = sorted.size() / 2;
+        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    }
+}
