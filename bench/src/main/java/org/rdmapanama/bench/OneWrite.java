@@ -1,0 +1,71 @@
+package org.rdmapanama.bench;
+
+import java.time.Duration;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+
+/** An RDMA write that is posted again and again, with the completion queue that tells of it. */
+final class OneWrite {
+    /** How much it writes. */
+    static final int BYTES = 64;
+
+    private static final int MOST_COMPLETIONS = 16;
+    private static final long LIMIT_NANOS = Duration.ofSeconds(30).toNanos();
+    private static final int POLLS_PER_LOOK = 256;
+
+    final CompletionQueue queue;
+    private final SendWorkRequest request;
+    private final WorkCompletions completions;
+
+    /** From one place of a region of its own to another one. */
+    OneWrite(VerbsArena arena, ProtectionDomain domain) {
+        queue = domain.context().createCompletionQueue(MOST_COMPLETIONS);
+        completions = new WorkCompletions(arena, MOST_COMPLETIONS);
+        MemoryRegion region =
+                domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        request = SendWorkRequest.allocate(arena, 1).add(region, 0, BYTES).signaled(true);
+        between(region, region);
+    }
+
+    /** Changes it: from the beginning of one region to behind that of another one. */
+    void between(MemoryRegion source, MemoryRegion target) {
+        request.set(0, source, 0, BYTES).rdmaWrite(target.address() + BYTES, target.rkey());
+    }
+
+    /** Posts it and polls until it has completed. */
+    void through(QueuePair queuePair) throws InterruptedException {
+        if (queuePair.postSend(request) != QueuePair.POSTED) {
+            throw new IllegalStateException("the send queue of " + queuePair + " is full");
+        }
+        long start = 0;
+        int polls = 0;
+        while (queue.poll(completions) == 0) {
+            if (++polls % POLLS_PER_LOOK == 0) {
+                start = look(queuePair, start);
+            }
+        }
+        if (completions.count() != 1
+                || !completions.succeeded(0)
+                || completions.queuePairNumber(0) != queuePair.number()) {
+            throw new IllegalStateException(completions.count() + " completions for one write of " + queuePair + ": "
+                    + completions.describe(0));
+        }
+    }
+
+    private static long look(QueuePair queuePair, long start) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        long now = System.nanoTime();
+        if (start != 0 && now - start > LIMIT_NANOS) {
+            throw new IllegalStateException("a write of " + queuePair + " did not complete in 30 s");
+        }
+        return start == 0 ? now : start;
+    }
+}

@@ -1,0 +1,49 @@
+package org.rdmapanama.bench;
+
+import com.sun.management.ThreadMXBean;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What this JVM uses of memory. */
+final class OwnMemory {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final Path STATUS = Path.of("/proc/self/status");
+    private static final Pattern RESIDENT = Pattern.compile("^VmRSS:\\s+(\\d+) kB", Pattern.MULTILINE);
+
+    private OwnMemory() {}
+
+    /** Bytes of heap that this thread has ever allocated. Asking allocates none. */
+    static long allocated() {
+        return THREADS.getCurrentThreadAllocatedBytes();
+    }
+
+    /** Bytes of heap that are in use after a collection. */
+    static long heap() {
+        // What the first one finds unreachable may have held other memory.
+        System.gc();
+        System.gc();
+        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+    }
+
+    /** Bytes of the whole process that are in main memory, those of native code included. */
+    static long resident() {
+        try {
+            return resident(Files.readString(STATUS));
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot tell the resident memory", e);
+        }
+    }
+
+    static long resident(String status) {
+        Matcher matcher = RESIDENT.matcher(status);
+        if (!matcher.find()) {
+            throw new IllegalStateException("no VmRSS in " + STATUS);
+        }
+        return Long.parseLong(matcher.group(1)) * 1024;
+    }
+}

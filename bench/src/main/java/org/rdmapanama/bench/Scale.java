@@ -1,0 +1,242 @@
+package org.rdmapanama.bench;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.rdmapanama.Context;
+import org.rdmapanama.DeviceAttributes;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * What one more queue pair or memory region costs, and whether posting and polling becomes slower where there are many.
+ */
+@Command(
+        name = "scale",
+        mixinStandardHelpOptions = true,
+        description =
+                "Make many queue pairs on one completion queue, and many memory regions: what each of them costs, and"
+                        + " what posting and polling costs among them.")
+public final class Scale implements Callable<Integer> {
+    private static final int SLICES = 20;
+    private static final int WARM_UP = 32;
+    private static final Path LIMITS = Path.of("/proc/self/limits");
+    private static final Pattern LOCKED = Pattern.compile("^Max locked memory +(\\S+)", Pattern.MULTILINE);
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--queue-pairs",
+            split = ",",
+            paramLabel = "N",
+            defaultValue = "1,16,256,1024",
+            description = "How many queue pairs (${DEFAULT-VALUE}).")
+    private int[] queuePairs;
+
+    @Option(
+            names = "--regions",
+            split = ",",
+            paramLabel = "N",
+            defaultValue = "1,10,100,1000,10000",
+            description = "How many memory regions, of 4096 bytes each (${DEFAULT-VALUE}).")
+    private int[] regions;
+
+    @Option(
+            names = {"-n", "--operations"},
+            paramLabel = "N",
+            defaultValue = "20000",
+            description = "How many writes to post and poll for each number (${DEFAULT-VALUE}).")
+    private int operations;
+
+    /** For picocli. */
+    public Scale() {}
+
+    /** Makes the objects in a new arena. */
+    @FunctionalInterface
+    private interface Maker {
+        Population make(VerbsArena arena, Context context, int count);
+    }
+
+    /**
+     * What was measured of some number of objects.
+     *
+     * @param create microseconds to create one
+     * @param connect microseconds to connect one; 0 where there is nothing to connect
+     * @param close microseconds to close one
+     * @param garbage bytes of heap allocated to create and connect one, those that stay included
+     * @param kept bytes of heap that stay for one
+     * @param operation microseconds to post and poll a write
+     */
+    record Row(int count, double create, double connect, double close, double garbage, double kept, double operation) {
+        String line(double smallest) {
+            return String.format(
+                    Locale.ROOT,
+                    "%12d %10.1f %11s %9.1f %16.0f %11.0f %14.2f %11.2f",
+                    count,
+                    create,
+                    connect == 0 ? "-" : String.format(Locale.ROOT, "%.1f", connect),
+                    close,
+                    garbage,
+                    kept,
+                    operation,
+                    operation / smallest);
+        }
+    }
+
+    /**
+     * Measures, and prints two tables.
+     *
+     * @param arguments options; {@code --help} lists them
+     */
+    public static void main(String[] arguments) {
+        System.exit(new CommandLine(new Scale()).execute(arguments));
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        check("--queue-pairs", queuePairs);
+        check("--regions", regions);
+        check("--operations", operations);
+        PrintWriter out = spec.commandLine().getOut();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena);
+            DeviceAttributes device = context.queryDevice();
+            out.printf(
+                    "%s: at most %d queue pairs and %d regions; locked memory: %s%n",
+                    context.deviceName(), device.maxQueuePairs(), device.maxMemoryRegions(), lockedMemory());
+        }
+        out.printf(
+                "%d RDMA writes of %d bytes for each number, one at a time, each by the next object; the median of %d"
+                        + " parts%n",
+                operations, OneWrite.BYTES, SLICES);
+        boolean all = table("queue pairs", queuePairs, QueuePairPopulation::new)
+                & table("regions", regions, RegionPopulation::new);
+        return all ? 0 : 1;
+    }
+
+    private void check(String option, int... values) {
+        for (int value : values) {
+            if (value < 1) {
+                throw new ParameterException(spec.commandLine(), option + " must be at least 1, not " + value);
+            }
+        }
+    }
+
+    private static String lockedMemory() throws IOException {
+        Matcher matcher = LOCKED.matcher(Files.readString(LIMITS));
+        String limit = matcher.find() ? matcher.group(1) : "unknown";
+        return limit.equals("unlimited") ? limit : limit + " bytes (which root may exceed)";
+    }
+
+    private boolean table(String title, int[] counts, Maker maker) throws InterruptedException {
+        PrintWriter out = spec.commandLine().getOut();
+        out.println();
+        out.printf(
+                "%12s %10s %11s %9s %16s %11s %14s %11s%n",
+                title, "create us", "connect us", "close us", "heap allocated", "heap kept", "post+poll us", "ratio");
+        out.flush();
+        // Until the code is there.
+        measure(maker, WARM_UP);
+        measure(maker, WARM_UP);
+        double smallest = 0;
+        for (int count : counts) {
+            try {
+                Row row = measure(maker, count);
+                smallest = smallest == 0 ? row.operation : smallest;
+                out.println(row.line(smallest));
+                out.flush();
+            } catch (TooMany end) {
+                out.printf("%12d   not possible: after %d, %s%n", count, end.made, end.getMessage());
+                out.flush();
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Row measure(Maker maker, int count) throws InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Population population = maker.make(arena, Context.open(arena), count);
+            long heap = OwnMemory.heap();
+            long allocated = OwnMemory.allocated();
+            double create = create(population, count);
+            long start = System.nanoTime();
+            boolean connects = true;
+            for (int i = 0; i < count && connects; i++) {
+                connects = population.connect(i);
+            }
+            double connect = connects ? micros(start, count) : 0;
+            double garbage = (double) (OwnMemory.allocated() - allocated) / count;
+            double kept = (double) (OwnMemory.heap() - heap) / count;
+
+            double operation = postAndPoll(population, count);
+
+            start = System.nanoTime();
+            for (int i = 0; i < count; i++) {
+                population.close(i);
+            }
+            double close = micros(start, count);
+            return new Row(count, create, connect, close, garbage, kept, operation);
+        }
+    }
+
+    private static double create(Population population, int count) {
+        long start = System.nanoTime();
+        for (int i = 0; i < count; i++) {
+            try {
+                population.create(i);
+            } catch (VerbsException e) {
+                throw new TooMany(i, e);
+            }
+        }
+        return micros(start, count);
+    }
+
+    private double postAndPoll(Population population, int count) throws InterruptedException {
+        int index = 0;
+        double[] times = new double[SLICES];
+        int each = Math.ceilDiv(operations, SLICES);
+        // Once through all of them first, as a program that has run for a while has.
+        for (int i = 0; i < count; i++) {
+            population.postAndPoll(i);
+        }
+        for (int slice = 0; slice < SLICES; slice++) {
+            long start = System.nanoTime();
+            for (int i = 0; i < each; i++) {
+                population.postAndPoll(index);
+                index = index + 1 < count ? index + 1 : 0;
+            }
+            times[slice] = micros(start, each);
+        }
+        Arrays.sort(times);
+        return times[SLICES / 2];
+    }
+
+    private static double micros(long start, int count) {
+        return (System.nanoTime() - start) / 1e3 / count;
+    }
+
+    /** The device, or the kernel, allows no further one. */
+    private static final class TooMany extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+        private final int made;
+
+        TooMany(int made, VerbsException cause) {
+            super(cause.getMessage(), cause);
+            this.made = made;
+        }
+    }
+}
