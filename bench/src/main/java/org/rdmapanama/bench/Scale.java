@@ -122,9 +122,9 @@ public final class Scale implements Callable<Integer> {
                 "%d RDMA writes of %d bytes for each number, one at a time, each by the next object; the median of %d"
                         + " parts%n",
                 operations, OneWrite.BYTES, SLICES);
-        boolean all = table("queue pairs", queuePairs, QueuePairPopulation::new)
-                & table("regions", regions, RegionPopulation::new);
-        return all ? 0 : 1;
+        boolean first = table("queue pairs", queuePairs, QueuePairPopulation::new);
+        boolean second = table("regions", regions, RegionPopulation::new);
+        return first && second ? 0 : 1;
     }
 
     private void check(String option, int... values) {

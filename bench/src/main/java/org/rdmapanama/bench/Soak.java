@@ -60,8 +60,10 @@ public final class Soak implements Callable<Integer> {
             description = "By how many MiB the process may grow, its heap included (${DEFAULT-VALUE}).")
     private int growth;
 
-    /** What a test does in between. */
-    private final Runnable disturbance;
+    /** What a test does among what is measured, and what it does in between. */
+    private final Runnable inside;
+
+    private final Runnable between;
 
     private final CommandLine.IExecutionExceptionHandler oneLine = (failure, command, parsed) -> {
         command.getErr().println("soak: " + failure.getMessage());
@@ -77,11 +79,13 @@ public final class Soak implements Callable<Integer> {
 
     /** For picocli. */
     public Soak() {
-        this(null);
+        this(() -> {}, () -> {});
     }
 
-    Soak(Runnable disturbance) {
-        this.disturbance = disturbance;
+    /** With something that is done now and then, for tests: among what is measured, and in between. */
+    Soak(Runnable inside, Runnable between) {
+        this.inside = inside;
+        this.between = between;
     }
 
     /**
@@ -148,10 +152,9 @@ public final class Soak implements Callable<Integer> {
                     (int) Math.clamp(Math.ceilDiv(left, SoakTraffic.OPERATIONS_IN_A_ROUND), 1L, (long) ROUNDS_AT_ONCE);
             long before = OwnMemory.allocated();
             traffic.run(rounds);
-            if (disturbance != null) {
-                disturbance.run();
-            }
+            inside.run();
             allocated += OwnMemory.allocated() - before;
+            between.run();
             if (traffic.operations() >= nextVerification) {
                 traffic.verify();
                 verifications++;

@@ -1,0 +1,76 @@
+package org.rdmapanama.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.foreign.Arena;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.ffm.Program;
+import picocli.CommandLine;
+
+/** A short soak, in a process of its own, and what it must find out about a loop that is not as it should be. */
+@Tag("lab")
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SoakLabTest {
+    /** Enough that a leak of a few bytes for each operation is more than what the process may grow by. */
+    private static final String OPERATIONS = "300000";
+
+    private byte[] garbage;
+
+    /** Runs it here. */
+    private static String fail(Soak soak) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine command = soak.commandLine();
+        command.setOut(new PrintWriter(out));
+        command.setErr(new PrintWriter(err));
+        int status = command.execute("--operations", "20000", "--warmup", "20000", "--interval", "1");
+        assertEquals(1, status, () -> out.toString() + err);
+        assertEquals(1, err.toString().lines().count(), err::toString);
+        return err.toString();
+    }
+
+    @Test
+    void shouldNeitherAllocateNorGrow() throws Exception {
+        try (Program soak = Program.java(List.of(), Soak.class, "--operations", OPERATIONS, "--warmup", "50000")) {
+            soak.assertSucceeds();
+            assertTrue(soak.output().contains(": no byte allocated, "), soak::toString);
+        }
+    }
+
+    @Test
+    void shouldFindOneAllocation() {
+        Soak soak = new Soak(() -> garbage = new byte[16], () -> {});
+        assertTrue(fail(soak).contains("posting and polling allocated "), () -> "of " + garbage.length + " bytes");
+    }
+
+    @Test
+    void shouldFindNativeMemoryThatStays() {
+        try (Arena leak = Arena.ofShared()) {
+            assertTrue(fail(new Soak(() -> {}, () -> leak.allocate(1 << 20, 8).fill((byte) 1)))
+                    .contains("the process has grown by "));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--operations=0, --operations must be at least 1",
+        "--interval=0, --interval must be at least 1",
+        "--warmup=-1, --warmup must be at least 0",
+        "--growth=some, 'some' is not an int"
+    })
+    void shouldSayWhatIsWrong(String option, String message) {
+        StringWriter err = new StringWriter();
+        CommandLine command = new Soak().commandLine();
+        command.setErr(new PrintWriter(err));
+        assertEquals(2, command.execute(option));
+        assertTrue(err.toString().contains(message), err::toString);
+    }
+}
