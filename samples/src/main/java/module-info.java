@@ -8,4 +8,6 @@ module org.rdmapanama.samples {
     // picocli fills in the options by reflection.
     opens org.rdmapanama.samples to
             info.picocli;
+    opens org.rdmapanama.samples.today to
+            info.picocli;
 }

@@ -15,6 +15,9 @@ final class OwnMemory {
     private static final Path STATUS = Path.of("/proc/self/status");
     private static final Pattern RESIDENT = Pattern.compile("^VmRSS:\\s+(\\d+) kB", Pattern.MULTILINE);
 
+    private static final int MOST_COLLECTIONS = 8;
+    private static final int STABLE = 128;
+
     private OwnMemory() {}
 
     /** Bytes of heap that this thread has ever allocated. Asking allocates none. */
@@ -22,12 +25,18 @@ final class OwnMemory {
         return THREADS.getCurrentThreadAllocatedBytes();
     }
 
-    /** Bytes of heap that are in use after a collection. */
+    /** Bytes of heap that are in use after collections, as many as it takes until they find nothing more. */
     static long heap() {
-        // What the first one finds unreachable may have held other memory.
-        System.gc();
-        System.gc();
-        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+        long used = Long.MAX_VALUE;
+        for (int i = 0; i < MOST_COLLECTIONS; i++) {
+            System.gc();
+            long now = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+            if (now > used - STABLE) {
+                return now;
+            }
+            used = now;
+        }
+        return used;
     }
 
     /** Bytes of the whole process that are in main memory, those of native code included. */

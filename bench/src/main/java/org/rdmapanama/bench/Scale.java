@@ -4,9 +4,14 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.ToDoubleFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.rdmapanama.Context;
@@ -32,6 +37,10 @@ import picocli.CommandLine.Spec;
 public final class Scale implements Callable<Integer> {
     private static final int SLICES = 20;
     private static final int WARM_UP = 32;
+
+    /** Fewer than these are less than what comes and goes in the heap meanwhile. */
+    private static final int FEW = 100;
+
     private static final Path LIMITS = Path.of("/proc/self/limits");
     private static final Pattern LOCKED = Pattern.compile("^Max locked memory +(\\S+)", Pattern.MULTILINE);
 
@@ -61,6 +70,13 @@ public final class Scale implements Callable<Integer> {
             description = "How many writes to post and poll for each number (${DEFAULT-VALUE}).")
     private int operations;
 
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            defaultValue = "3",
+            description = "How often to measure each number, in turns; the median counts (${DEFAULT-VALUE}).")
+    private int rounds;
+
     /** For picocli. */
     public Scale() {}
 
@@ -77,20 +93,36 @@ public final class Scale implements Callable<Integer> {
      * @param connect microseconds to connect one; 0 where there is nothing to connect
      * @param close microseconds to close one
      * @param garbage bytes of heap allocated to create and connect one, those that stay included
-     * @param kept bytes of heap that stay for one
+     * @param kept bytes of heap that stay for one; of many only
      * @param operation microseconds to post and poll a write
      */
     record Row(int count, double create, double connect, double close, double garbage, double kept, double operation) {
+        static Row median(List<Row> rows) {
+            return new Row(
+                    rows.getFirst().count,
+                    median(rows, Row::create),
+                    median(rows, Row::connect),
+                    median(rows, Row::close),
+                    median(rows, Row::garbage),
+                    median(rows, Row::kept),
+                    median(rows, Row::operation));
+        }
+
+        private static double median(List<Row> rows, ToDoubleFunction<Row> value) {
+            double[] sorted = rows.stream().mapToDouble(value).sorted().toArray();
+            return sorted[sorted.length / 2];
+        }
+
         String line(double smallest) {
             return String.format(
                     Locale.ROOT,
-                    "%12d %10.1f %11s %9.1f %16.0f %11.0f %14.2f %11.2f",
+                    "%12d %10.1f %11s %9.1f %16.0f %11s %14.2f %11.2f",
                     count,
                     create,
                     connect == 0 ? "-" : String.format(Locale.ROOT, "%.1f", connect),
                     close,
                     garbage,
-                    kept,
+                    count < FEW ? "-" : String.format(Locale.ROOT, "%.0f", kept),
                     operation,
                     operation / smallest);
         }
@@ -110,6 +142,7 @@ public final class Scale implements Callable<Integer> {
         check("--queue-pairs", queuePairs);
         check("--regions", regions);
         check("--operations", operations);
+        check("--rounds", rounds);
         PrintWriter out = spec.commandLine().getOut();
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = Context.open(arena);
@@ -119,9 +152,8 @@ public final class Scale implements Callable<Integer> {
                     context.deviceName(), device.maxQueuePairs(), device.maxMemoryRegions(), lockedMemory());
         }
         out.printf(
-                "%d RDMA writes of %d bytes for each number, one at a time, each by the next object; the median of %d"
-                        + " parts%n",
-                operations, OneWrite.BYTES, SLICES);
+                "%d RDMA writes of %d bytes for each number, one at a time, each by the next object; median of %d rounds%n",
+                operations, OneWrite.BYTES, rounds);
         boolean first = table("queue pairs", queuePairs, QueuePairPopulation::new);
         boolean second = table("regions", regions, RegionPopulation::new);
         return first && second ? 0 : 1;
@@ -151,20 +183,31 @@ public final class Scale implements Callable<Integer> {
         // Until the code is there.
         measure(maker, WARM_UP);
         measure(maker, WARM_UP);
-        double smallest = 0;
-        for (int count : counts) {
-            try {
-                Row row = measure(maker, count);
-                smallest = smallest == 0 ? row.operation : smallest;
-                out.println(row.line(smallest));
-                out.flush();
-            } catch (TooMany end) {
-                out.printf("%12d   not possible: after %d, %s%n", count, end.made, end.getMessage());
-                out.flush();
-                return false;
+        Map<Integer, List<Row>> measured = new LinkedHashMap<>();
+        TooMany end = null;
+        for (int round = 0; round < rounds && end == null; round++) {
+            for (int count : counts) {
+                try {
+                    measured.computeIfAbsent(count, c -> new ArrayList<>()).add(measure(maker, count));
+                } catch (TooMany e) {
+                    end = e;
+                    break;
+                }
             }
         }
-        return true;
+        double smallest = 0;
+        for (List<Row> rows : measured.values()) {
+            if (!rows.isEmpty()) {
+                Row row = Row.median(rows);
+                smallest = smallest == 0 ? row.operation : smallest;
+                out.println(row.line(smallest));
+            }
+        }
+        if (end != null) {
+            out.println("it ends there: " + end.made + " were possible, and then " + end.getMessage());
+        }
+        out.flush();
+        return end == null;
     }
 
     private Row measure(Maker maker, int count) throws InterruptedException {

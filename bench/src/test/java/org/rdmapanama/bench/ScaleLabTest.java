@@ -9,8 +9,6 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 /** The table of what many objects cost, for few of them. */
@@ -29,32 +27,19 @@ class ScaleLabTest {
 
     @Test
     void shouldMeasureBothKinds() {
-        int status = run("--queue-pairs", "1,20", "--regions", "1,50", "--operations", "200");
+        int status = run("--queue-pairs", "1,100", "--regions", "1,50", "--operations", "200", "--rounds", "1");
         assertEquals(0, status, () -> out.toString() + err);
         List<String[]> rows = out.toString()
                 .lines()
                 .map(line -> line.strip().split(" +", -1))
                 .filter(words -> words.length == 8 && words[0].matches("\\d+"))
                 .toList();
-        assertEquals(List.of("1", "20", "1", "50"), rows.stream().map(w -> w[0]).toList(), out::toString);
+        assertEquals(
+                List.of("1", "100", "1", "50"), rows.stream().map(w -> w[0]).toList(), out::toString);
         for (String[] words : rows) {
             assertTrue(Double.parseDouble(words[1]) > 0, out::toString);
             assertTrue(Double.parseDouble(words[4]) > 0 && Double.parseDouble(words[6]) > 0, out::toString);
         }
         assertEquals("1.00", rows.getFirst()[7]);
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "--queue-pairs=0   | --queue-pairs must be at least 1",
-                "--regions=1,-5    | --regions must be at least 1",
-                "--operations=0    | --operations must be at least 1",
-                "--operations=many | 'many' is not an int"
-            })
-    void shouldSayWhatIsWrong(String option, String message) {
-        assertEquals(2, run(option));
-        assertTrue(err.toString().contains(message), err::toString);
     }
 }

@@ -10,8 +10,6 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.ffm.Program;
 import picocli.CommandLine;
 
@@ -57,20 +55,5 @@ class SoakLabTest {
             assertTrue(fail(new Soak(() -> {}, () -> leak.allocate(1 << 20, 8).fill((byte) 1)))
                     .contains("the process has grown by "));
         }
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "--operations=0, --operations must be at least 1",
-        "--interval=0, --interval must be at least 1",
-        "--warmup=-1, --warmup must be at least 0",
-        "--growth=some, 'some' is not an int"
-    })
-    void shouldSayWhatIsWrong(String option, String message) {
-        StringWriter err = new StringWriter();
-        CommandLine command = new Soak().commandLine();
-        command.setErr(new PrintWriter(err));
-        assertEquals(2, command.execute(option));
-        assertTrue(err.toString().contains(message), err::toString);
     }
 }

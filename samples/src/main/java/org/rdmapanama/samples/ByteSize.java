@@ -11,11 +11,18 @@ import picocli.CommandLine.TypeConversionException;
  *
  * @param bytes how many, not negative
  */
-record ByteSize(long bytes) {
+public record ByteSize(long bytes) {
     private static final Pattern TEXT = Pattern.compile("(\\d+)\\s*([kmg]?)(i?b)?", Pattern.CASE_INSENSITIVE);
     private static final String PREFIXES = "KMG";
 
-    static ByteSize parse(String text) {
+    /**
+     * Reads a size.
+     *
+     * @param text a number with a unit, or without
+     * @return the size
+     * @throws TypeConversionException when it is none
+     */
+    public static ByteSize parse(String text) {
         Matcher matcher = TEXT.matcher(text.strip());
         if (!matcher.matches()) {
             throw new TypeConversionException("'" + text + "' is no size; write 4096, 64KiB, 100MiB or 1GiB");
@@ -29,8 +36,13 @@ record ByteSize(long bytes) {
         }
     }
 
-    /** A number of bytes in the largest unit that keeps it above one: {@code 64 KiB}, {@code 1.5 MiB}. */
-    static String format(long bytes) {
+    /**
+     * A number of bytes in the largest unit that keeps it above one: {@code 64 KiB}, {@code 1.5 MiB}.
+     *
+     * @param bytes how many
+     * @return the text
+     */
+    public static String format(long bytes) {
         double value = (double) bytes;
         int unit = 0;
         while (value >= 1024 && unit < PREFIXES.length()) {

@@ -5,14 +5,20 @@ import java.lang.foreign.MemorySegment;
 import java.util.zip.CRC32C;
 
 /** CRC32C of memory of any size, in pieces, so that a long computation shows signs of life. */
-final class Checksum {
+public final class Checksum {
     private static final long PIECE = 4 << 20;
 
     private Checksum() {}
 
     /** What is done between two pieces. */
     @FunctionalInterface
-    interface Pause {
+    public interface Pause {
+        /**
+         * Looks after other things.
+         *
+         * @throws IOException when the peer is gone
+         * @throws InterruptedException when the thread is interrupted
+         */
         void take() throws IOException, InterruptedException;
     }
 

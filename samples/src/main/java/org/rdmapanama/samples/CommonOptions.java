@@ -3,7 +3,7 @@ package org.rdmapanama.samples;
 import picocli.CommandLine.Option;
 
 /** What every command understands. */
-final class CommonOptions {
+public final class CommonOptions {
     @Option(
             names = {"-h", "--help"},
             usageHelp = true,
@@ -13,4 +13,7 @@ final class CommonOptions {
     // Read by Failures, through the parse result.
     @Option(names = "--stacktrace", description = "When it fails, show where.")
     boolean stacktrace;
+
+    /** For picocli. */
+    public CommonOptions() {}
 }

@@ -1,14 +1,25 @@
 package org.rdmapanama.samples;
 
 /** Something that went wrong in a way that the user can act on: the message says all there is to say. */
-final class Failure extends RuntimeException {
+public final class Failure extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    Failure(String message) {
+    /**
+     * Nothing else is known about it.
+     *
+     * @param message what went wrong, and what helps
+     */
+    public Failure(String message) {
         super(message);
     }
 
-    Failure(String message, Throwable cause) {
+    /**
+     * It comes of something else.
+     *
+     * @param message what went wrong, and what helps
+     * @param cause what it comes of
+     */
+    public Failure(String message, Throwable cause) {
         super(message, cause);
     }
 }

@@ -1,5 +1,6 @@
 package org.rdmapanama.samples;
 
+import org.rdmapanama.samples.today.TodayComparison;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -21,6 +22,7 @@ import picocli.CommandLine.Spec;
             TransferCommand.class,
             RsocketCopyCommand.class,
             HelloCommand.class,
+            TodayComparison.class,
         },
         footerHeading = "%nExit status:%n",
         footer = {

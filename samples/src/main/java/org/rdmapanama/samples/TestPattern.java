@@ -5,13 +5,23 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /** Data to transfer: different everywhere, so that anything that goes to a wrong place shows. */
-final class TestPattern {
+public final class TestPattern {
     private static final int WORDS_PER_PIECE = 1 << 19;
     private static final long GOLDEN_RATIO = 0x9e37_79b9_7f4a_7c15L;
 
     private TestPattern() {}
 
-    static void fill(MemorySegment memory, long seed, Checksum.Pause pause) throws IOException, InterruptedException {
+    /**
+     * Fills memory.
+     *
+     * @param memory what to fill
+     * @param seed another one gives other data
+     * @param pause taken after each few milliseconds of work
+     * @throws IOException as the pause
+     * @throws InterruptedException as the pause
+     */
+    public static void fill(MemorySegment memory, long seed, Checksum.Pause pause)
+            throws IOException, InterruptedException {
         long words = memory.byteSize() / Long.BYTES;
         for (long first = 0; first < words; first += WORDS_PER_PIECE) {
             fill(memory, first, Math.min(words, first + WORDS_PER_PIECE), seed);

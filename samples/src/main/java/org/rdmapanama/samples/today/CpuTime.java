@@ -1,0 +1,53 @@
+package org.rdmapanama.samples.today;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** How much processor time was used so far, in nanoseconds. */
+final class CpuTime {
+    private static final Path MACHINE = Path.of("/proc/stat");
+
+    /** Of a tick, of which Linux tells programs a hundred in a second. */
+    private static final long TICK_NANOS = 10_000_000L;
+
+    // Columns of /proc/stat, behind its first word.
+    private static final List<Integer> BUSY = List.of(1, 2, 3, 6, 7);
+
+    private CpuTime() {}
+
+    /** Of all threads that a process has now, its own code's and the kernel's that it called. */
+    static long ofProcess(long pid) throws IOException {
+        long sum = 0;
+        try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
+            for (Path thread : threads.toList()) {
+                try {
+                    sum += onProcessor(Files.readString(thread.resolve("schedstat")));
+                } catch (NoSuchFileException e) {
+                    // The thread has ended.
+                }
+            }
+        }
+        return sum;
+    }
+
+    static long onProcessor(String schedstat) {
+        return Long.parseLong(schedstat.strip().split(" ", -1)[0]);
+    }
+
+    /** Of all processors: everything that they did, for whomever; in steps of ten milliseconds. */
+    static long ofMachine() throws IOException {
+        return busy(Files.readString(MACHINE));
+    }
+
+    static long busy(String stat) {
+        String[] columns = stat.lines().findFirst().orElseThrow().split(" +", -1);
+        return BUSY.stream()
+                        .mapToLong(column -> Long.parseLong(columns[column]))
+                        .sum()
+                * TICK_NANOS;
+    }
+}

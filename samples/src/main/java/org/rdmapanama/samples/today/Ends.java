@@ -1,0 +1,74 @@
+package org.rdmapanama.samples.today;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmapanama.Context;
+import org.rdmapanama.Device;
+import org.rdmapanama.DeviceList;
+import org.rdmapanama.GidEntry;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.samples.Failure;
+
+/**
+ * The two addresses of this machine between which data moves.
+ *
+ * @param sender where it comes from
+ * @param receiver where it goes
+ */
+record Ends(InetAddress sender, InetAddress receiver) {
+    /** Of two addresses, or of one for both sides. */
+    static Ends of(List<String> addresses) {
+        try {
+            Ends ends =
+                    new Ends(InetAddress.getByName(addresses.getFirst()), InetAddress.getByName(addresses.getLast()));
+            ends.networkDevice();
+            return ends;
+        } catch (UnknownHostException e) {
+            throw new Failure("'" + String.join(",", addresses) + "' are no addresses", e);
+        }
+    }
+
+    /** Of the first two devices that have addresses of version 4, or the first one. */
+    static Ends ofDevices() {
+        List<InetAddress> found = new ArrayList<>();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            for (Device device : DeviceList.query()) {
+                Context.open(arena, device).gidTable().stream()
+                        .map(GidEntry::gid)
+                        .filter(gid -> gid.isIpv4Mapped())
+                        .map(gid -> gid.toInetAddress())
+                        .findFirst()
+                        .ifPresent(found::add);
+            }
+        }
+        if (found.isEmpty()) {
+            throw new Failure("no RDMA device has an IPv4 address: name two addresses of this machine with -I");
+        }
+        return new Ends(found.getFirst(), found.get(Math.min(1, found.size() - 1)));
+    }
+
+    /** The network device of the sender's address. */
+    NetworkInterface networkDevice() {
+        try {
+            NetworkInterface device = NetworkInterface.getByInetAddress(sender);
+            if (device == null) {
+                throw new Failure(sender.getHostAddress() + " is no address of this machine");
+            }
+            return device;
+        } catch (IOException e) {
+            throw new Failure("cannot list the network devices: " + e.getMessage(), e);
+        }
+    }
+
+    /** How many bytes have left through it so far. */
+    long sent() throws IOException {
+        Path counter = Path.of("/sys/class/net", networkDevice().getName(), "statistics", "tx_bytes");
+        return Long.parseLong(Files.readString(counter).strip());
+    }
+}

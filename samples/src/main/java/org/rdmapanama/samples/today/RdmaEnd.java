@@ -1,0 +1,67 @@
+package org.rdmapanama.samples.today;
+
+import java.time.Duration;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.ConnectionException;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.samples.Failure;
+
+/** What both ends of a connection do: sleep until something completes, and hang up. */
+final class RdmaEnd {
+    private static final int BATCH = 16;
+    private static final Duration GOODBYE = Duration.ofSeconds(3);
+
+    final VerbsArena arena;
+    final RdmaConnection connection;
+    private final Duration limit;
+    private final WorkCompletions completions;
+
+    RdmaEnd(VerbsArena arena, RdmaConnection connection, Duration limit) {
+        this.arena = arena;
+        this.connection = connection;
+        this.limit = limit;
+        completions = new WorkCompletions(arena, BATCH);
+    }
+
+    /** The device and its driver. */
+    String words() {
+        Context context = connection.protectionDomain().context();
+        return context.deviceName() + " " + context.driverName();
+    }
+
+    /** Waits until something completes; how much did. */
+    int await(CompletionQueue queue) throws InterruptedException {
+        int count = queue.poll(completions);
+        while (count == 0) {
+            // In this order: what completes after the poll wakes the wait.
+            queue.requestNotification(false);
+            count = queue.poll(completions);
+            if (count == 0) {
+                if (connection.completionChannel().await(limit) == null) {
+                    throw new Failure("nothing completed on " + queue + " in " + limit.toSeconds() + " s");
+                }
+                count = queue.poll(completions);
+            }
+        }
+        for (int i = 0; i < count; i++) {
+            if (!completions.succeeded(i)) {
+                throw new Failure(completions.describe(i));
+            }
+        }
+        return count;
+    }
+
+    void close() {
+        try (arena;
+                RdmaConnection closing = connection) {
+            closing.disconnect(GOODBYE);
+        } catch (ConnectionException e) {
+            // The other side was first.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package org.rdmapanama.samples.today;
+
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.function.IntConsumer;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.cm.RdmaServer;
+import org.rdmapanama.samples.Failure;
+
+/** Lends its memory, and does nothing until the sender says that it is through. */
+final class RdmaReceiving implements Job {
+    private final RdmaEnd end;
+    private final MemoryRegion region;
+
+    /** Waits for the sender, once it has told where. */
+    RdmaReceiving(MemorySegment memory, InetAddress at, Duration limit, IntConsumer tellPort)
+            throws InterruptedException {
+        VerbsArena arena = VerbsArena.ofConfined();
+        try (RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress(at, 0))) {
+            tellPort.accept(server.localAddress().getPort());
+            RdmaConnectionOptions options = new RdmaConnectionOptions()
+                    .receiveWorkRequests(1)
+                    .completionEvents(true)
+                    .prepare(made -> expectLast(arena, made));
+            RdmaConnection connection = server.accept(options, limit)
+                    .orElseThrow(() -> new Failure("no sender came in " + limit.toSeconds() + " s"));
+            end = new RdmaEnd(arena, connection, limit);
+        }
+        region = end.connection.protectionDomain().register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+    }
+
+    /** Takes the immediate data of the last write. */
+    private static void expectLast(VerbsArena arena, RdmaConnection connection) {
+        if (connection.queuePair().postReceive(ReceiveWorkRequest.allocate(arena, 1)) != QueuePair.POSTED) {
+            throw new Failure("the receive queue of " + connection.queuePair() + " is full");
+        }
+    }
+
+    @Override
+    public String words() {
+        return region.address() + " " + region.rkey() + " " + end.words();
+    }
+
+    @Override
+    public void run(String... peer) throws InterruptedException {
+        end.await(end.connection.receiveQueue());
+    }
+
+    @Override
+    public void close() {
+        end.close();
+    }
+}

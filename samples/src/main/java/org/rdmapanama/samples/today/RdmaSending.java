@@ -1,0 +1,103 @@
+package org.rdmapanama.samples.today;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.samples.Failure;
+
+/** Writes a mapped file into the receiver's memory: the device reads the pages of the file where they are. */
+final class RdmaSending implements Job {
+    private static final long CHUNK = 1 << 20;
+    private static final int DEPTH = 16;
+
+    private final Path file;
+    private final RdmaEnd end;
+    private final SendWorkRequest[] requests = new SendWorkRequest[DEPTH];
+    private MemoryRegion region;
+
+    RdmaSending(Way way, Path file, InetAddress from, InetSocketAddress to, Duration limit)
+            throws IOException, InterruptedException {
+        this.file = file;
+        VerbsArena arena = VerbsArena.ofConfined();
+        RdmaConnectionOptions options = new RdmaConnectionOptions()
+                .sendWorkRequests(DEPTH)
+                .completionEvents(true)
+                .localAddress(new InetSocketAddress(from, 0));
+        end = new RdmaEnd(arena, new RdmaClient(arena).connect(to, options, limit), limit);
+        for (int i = 0; i < DEPTH; i++) {
+            requests[i] = SendWorkRequest.allocate(arena, 1).signaled(true);
+        }
+        if (way == Way.RDMA_READY) {
+            register();
+        }
+    }
+
+    /**
+     * Maps the file and registers that. Without access flags the device may only read; but the mapping itself must be
+     * one for writing as well, because Linux before 6.2 pins no others.
+     */
+    private void register() throws IOException {
+        try (FileChannel source = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            region = end.connection
+                    .protectionDomain()
+                    .register(source.map(MapMode.READ_WRITE, 0, source.size(), end.arena));
+        }
+    }
+
+    @Override
+    public String words() {
+        return end.words();
+    }
+
+    @Override
+    public void run(String... peer) throws IOException, InterruptedException {
+        long address = Long.parseLong(peer[0]);
+        int rkey = Integer.parseInt(peer[1]);
+        if (region == null) {
+            register();
+        }
+        for (SendWorkRequest request : requests) {
+            request.clear().add(region, 0, Math.min(CHUNK, region.byteSize())).rdmaWrite(address, rkey);
+        }
+        long size = region.byteSize();
+        long chunks = Math.ceilDiv(size, CHUNK);
+        long posted = 0;
+        long completed = 0;
+        while (completed < chunks) {
+            while (posted < chunks && posted - completed < DEPTH) {
+                SendWorkRequest request = requests[(int) (posted % DEPTH)];
+                long offset = posted * CHUNK;
+                request.set(0, region, offset, Math.min(CHUNK, size - offset));
+                posted++;
+                post(
+                        posted < chunks
+                                ? request.remoteAddress(address + offset)
+                                // The last one wakes the receiver.
+                                : request.rdmaWriteWithImmediate(address + offset, rkey, 0));
+            }
+            completed += end.await(end.connection.sendQueue());
+        }
+    }
+
+    private void post(SendWorkRequest request) {
+        if (end.connection.queuePair().postSend(request) != QueuePair.POSTED) {
+            throw new Failure("the send queue of " + end.connection.queuePair() + " is full");
+        }
+    }
+
+    @Override
+    public void close() {
+        end.close();
+    }
+}

@@ -1,0 +1,88 @@
+package org.rdmapanama.samples.today;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/** Sends memory or a file through a socket, in each of the ways that there are. */
+final class TcpSending implements Job {
+    private static final int BUFFER = 256 << 10;
+
+    private final Way way;
+    private final MemorySegment memory;
+    private final Path file;
+    private final SocketChannel channel = SocketChannel.open();
+
+    TcpSending(Way way, MemorySegment memory, Path file, InetAddress from, InetSocketAddress to) throws IOException {
+        this.way = way;
+        this.memory = memory;
+        this.file = file;
+        channel.bind(new InetSocketAddress(from, 0));
+        channel.connect(to);
+    }
+
+    @Override
+    public String words() {
+        return "";
+    }
+
+    @Override
+    public void run(String... peer) throws IOException {
+        if (way == Way.MEMORY) {
+            write(memory.asByteBuffer());
+        } else {
+            try (FileChannel source = FileChannel.open(file, StandardOpenOption.READ)) {
+                send(source);
+            }
+        }
+        // That all has arrived only the other side can tell.
+        ByteBuffer answer = ByteBuffer.allocate(1);
+        if (channel.read(answer) != 1) {
+            throw new EOFException("the receiver hung up");
+        }
+    }
+
+    private void send(FileChannel source) throws IOException {
+        switch (way) {
+            case READ_WRITE -> {
+                ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER);
+                while (source.read(buffer) >= 0) {
+                    write(buffer.flip());
+                    buffer.clear();
+                }
+            }
+            case MAP_WRITE -> {
+                try (Arena arena = Arena.ofConfined()) {
+                    write(source.map(MapMode.READ_ONLY, 0, source.size(), arena).asByteBuffer());
+                }
+            }
+            case TRANSFER_TO -> {
+                long size = source.size();
+                for (long sent = 0; sent < size; ) {
+                    sent += source.transferTo(sent, size - sent, channel);
+                }
+            }
+            default -> throw new IllegalArgumentException(way + " is not by TCP");
+        }
+    }
+
+    private void write(ByteBuffer bytes) throws IOException {
+        while (bytes.hasRemaining()) {
+            channel.write(bytes);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+    }
+}

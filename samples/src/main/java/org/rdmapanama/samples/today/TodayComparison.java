@@ -1,0 +1,198 @@
+package org.rdmapanama.samples.today;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.rdmapanama.samples.ByteSize;
+import org.rdmapanama.samples.CommonOptions;
+import org.rdmapanama.samples.Failure;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Compares RDMA with what a user of Java has today, between two processes of this machine. */
+@Command(
+        name = "perf-today",
+        description = {
+            "Compare RDMA with what a user of Java has today: move the same data from one process to another one by TCP,"
+                    + " from memory and from a file, and by RDMA WRITE, and show throughput and processor time.",
+            "Both processes run on this machine, and are started by this one.",
+        },
+        sortOptions = false)
+public final class TodayComparison implements Callable<Integer> {
+    private static final long MAX_SIZE = 1L << 30;
+    private static final int MAX_ROUNDS = 1000;
+    private static final int MAX_SECONDS = 100_000;
+
+    @Option(
+            names = {"-s", "--size"},
+            paramLabel = "SIZE",
+            defaultValue = "256MiB",
+            description = "How much to move each time, from 1 byte to 1GiB (${DEFAULT-VALUE}).")
+    private ByteSize size;
+
+    @Option(
+            names = {"-r", "--rounds"},
+            paramLabel = "N",
+            defaultValue = "5",
+            description = "How often to measure each way, in turns, after once to warm up; the median counts"
+                    + " (${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(
+            names = {"-I", "--addresses"},
+            paramLabel = "ADDRESS",
+            split = ",",
+            description = "Addresses of this machine, of the sender and of the receiver (those of the first two RDMA"
+                    + " devices, or of the only one).")
+    private List<String> addresses;
+
+    @Option(
+            names = "--file",
+            paramLabel = "DIR",
+            defaultValue = "${sys:java.io.tmpdir}",
+            description = "Folder for the file to be sent, which is removed at the end (${DEFAULT-VALUE}).")
+    private Path folder;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            defaultValue = "120",
+            description = "Give up when one step takes longer (${DEFAULT-VALUE}).")
+    private long timeoutSeconds;
+
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final Map<Way, List<Sample>> samples = new EnumMap<>(Way.class);
+    private PrintWriter out;
+    private Ends ends;
+    private Worker sender;
+    private Worker receiver;
+
+    /** Device and driver of either side. */
+    private String sendingDevice;
+
+    private String receivingDevice;
+
+    /** For picocli. */
+    public TodayComparison() {}
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        range("--size", size.bytes(), 1, MAX_SIZE);
+        range("--rounds", rounds, 1, MAX_ROUNDS);
+        range("--timeout", timeoutSeconds, 1, MAX_SECONDS);
+        if (addresses != null && addresses.size() > 2) {
+            throw new ParameterException(spec.commandLine(), "--addresses are one or two, not " + addresses.size());
+        }
+        if (!Files.isDirectory(folder)) {
+            throw new Failure("--file: there is no folder '" + folder + "'");
+        }
+        out = spec.commandLine().getOut();
+        ends = addresses == null ? Ends.ofDevices() : Ends.of(addresses);
+        Path file = Files.createTempDirectory(folder, "rdma-today").resolve("data");
+        try {
+            compare(file);
+        } finally {
+            Files.deleteIfExists(file);
+            Files.delete(file.getParent());
+        }
+        new TodayTable(out, size.bytes(), samples).print(ends, sendingDevice, receivingDevice);
+        return 0;
+    }
+
+    private void range(String option, long value, long min, long max) {
+        if (value < min || value > max) {
+            throw new ParameterException(
+                    spec.commandLine(), option + " must be between " + min + " and " + max + ", not " + value);
+        }
+    }
+
+    private void compare(Path file) throws IOException, InterruptedException {
+        Duration limit = Duration.ofSeconds(timeoutSeconds);
+        String bytes = Long.toString(size.bytes());
+        String seconds = Long.toString(timeoutSeconds);
+        String from = ends.sender().getHostAddress();
+        String to = ends.receiver().getHostAddress();
+        out.printf("  %s from %s to %s, %d ways in turns%n", size, from, to, Way.values().length);
+        out.flush();
+        try (Worker first = new Worker("sender", limit, List.of("send", from, bytes, seconds, file.toString()));
+                Worker second = new Worker("receiver", limit, List.of("receive", to, bytes, seconds))) {
+            sender = first;
+            receiver = second;
+            sender.await("ready", receiver);
+            receiver.await("ready", sender);
+            // The first round is for what has to be loaded and compiled.
+            for (int round = 0; round <= rounds; round++) {
+                round(round);
+            }
+        }
+    }
+
+    private void round(int number) throws IOException, InterruptedException {
+        List<String> rates = new ArrayList<>();
+        for (Way way : Way.values()) {
+            Sample sample = measure(way);
+            rates.add(String.format(Locale.ROOT, "%.0f", sample.rate()));
+            if (number > 0) {
+                samples.computeIfAbsent(way, w -> new ArrayList<>()).add(sample);
+            }
+        }
+        out.printf(
+                "  %s: %s MiB/s%n",
+                number == 0 ? "to warm up" : "round " + number + " of " + rounds, String.join(", ", rates));
+        out.flush();
+    }
+
+    private Sample measure(Way way) throws IOException, InterruptedException {
+        receiver.tell("prepare " + way);
+        String port = receiver.await("listening", sender);
+        sender.tell("prepare " + way + " " + port + " " + ends.receiver().getHostAddress());
+        String sending = sender.await("ready", receiver);
+        String receiving = receiver.await("ready", sender);
+        if (way.isRdma()) {
+            sendingDevice = sending;
+            // Behind address and key.
+            receivingDevice = receiving.split(" ", 3)[2];
+        }
+
+        long crossed = ends.sent();
+        long ofMachine = CpuTime.ofMachine();
+        long ofSender = CpuTime.ofProcess(sender.pid());
+        long ofReceiver = CpuTime.ofProcess(receiver.pid());
+        receiver.tell("go");
+        sender.tell("go " + receiving);
+        long nanos = Long.parseLong(sender.await("done", receiver));
+        receiver.await("done", sender);
+        ofReceiver = CpuTime.ofProcess(receiver.pid()) - ofReceiver;
+        ofSender = CpuTime.ofProcess(sender.pid()) - ofSender;
+        ofMachine = CpuTime.ofMachine() - ofMachine;
+        crossed = ends.sent() - crossed;
+
+        // At once: each waits for the other to hang up.
+        sender.tell("check");
+        receiver.tell("check");
+        String sent = sender.await("sum", receiver);
+        String arrived = receiver.await("sum", sender);
+        if (!sent.equals(arrived)) {
+            throw new Failure("the data is not the same on both sides after '" + way.title + "': CRC32C " + sent
+                    + " and " + arrived);
+        }
+        return new Sample(size.bytes(), nanos, ofSender, ofReceiver, ofMachine, crossed);
+    }
+}
