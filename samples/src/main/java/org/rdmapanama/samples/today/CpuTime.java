@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** How much processor time was used so far, in nanoseconds. */
@@ -14,8 +14,11 @@ final class CpuTime {
     /** Of a tick, of which Linux tells programs a hundred in a second. */
     private static final long TICK_NANOS = 10_000_000L;
 
-    // Columns of /proc/stat, behind its first word.
-    private static final List<Integer> BUSY = List.of(1, 2, 3, 6, 7);
+    private static final Pattern PROCESSOR = Pattern.compile("cpu\\d");
+
+    // Columns of its first line, the sum of all.
+    private static final int IDLE = 4;
+    private static final int WAITING = 5;
 
     private CpuTime() {}
 
@@ -38,16 +41,19 @@ final class CpuTime {
         return Long.parseLong(schedstat.strip().split(" ", -1)[0]);
     }
 
-    /** Of all processors: everything that they did, for whomever; in steps of ten milliseconds. */
+    /**
+     * Of all processors: everything that they did, for whomever. It is what they did not idle away, because the kernel
+     * measures only that exactly; in steps of ten milliseconds.
+     */
     static long ofMachine() throws IOException {
-        return busy(Files.readString(MACHINE));
+        return busy(Files.readString(MACHINE), System.nanoTime());
     }
 
-    static long busy(String stat) {
-        String[] columns = stat.lines().findFirst().orElseThrow().split(" +", -1);
-        return BUSY.stream()
-                        .mapToLong(column -> Long.parseLong(columns[column]))
-                        .sum()
-                * TICK_NANOS;
+    /** By the contents of /proc/stat at some time; the difference of two counts. */
+    static long busy(String stat, long nanoTime) {
+        long processors =
+                stat.lines().filter(line -> PROCESSOR.matcher(line).lookingAt()).count();
+        String[] all = stat.lines().findFirst().orElseThrow().split(" +", -1);
+        return processors * nanoTime - (Long.parseLong(all[IDLE]) + Long.parseLong(all[WAITING])) * TICK_NANOS;
     }
 }

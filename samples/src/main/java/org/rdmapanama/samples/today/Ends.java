@@ -66,8 +66,11 @@ record Ends(InetAddress sender, InetAddress receiver) {
         }
     }
 
-    /** How many bytes have left through it so far. */
+    /** How many bytes have left through it so far; none ever leave through the loopback device. */
     long sent() throws IOException {
+        if (networkDevice().isLoopback()) {
+            return 0;
+        }
         Path counter = Path.of("/sys/class/net", networkDevice().getName(), "statistics", "tx_bytes");
         return Long.parseLong(Files.readString(counter).strip());
     }

@@ -65,28 +65,30 @@ final class TodayTable {
         return notes(
                 ends.networkDevice().getName(),
                 Sample.median(samples.get(Way.MEMORY), sample -> (double) sample.crossed()) >= bytes,
-                sending[0] + (sending[0].equals(receiving[0]) ? "" : " and " + receiving[0]),
+                sending[0].equals(receiving[0]) ? sending[0] + " is" : sending[0] + " and " + receiving[0] + " are",
                 SOFTWARE.contains(sending[1]),
                 emulated);
     }
 
     /** What is to be known, in lines of an honest width. */
-    static List<String> notes(String network, boolean crosses, String devices, boolean software, boolean emulated) {
+    static List<String> notes(String network, boolean crosses, String devicesAre, boolean software, boolean emulated) {
         String text = "Every byte was checked, outside of the time. The file was in the page cache: no disk was read. "
                 + (crosses
                         ? "TCP really left through " + network + ". "
                         : "TCP did not leave through " + network
                                 + ": the kernel delivered it inside of this machine, which is faster than any wire. ")
-                + "'machine' is what all processors did meanwhile: it has what the kernel does in interrupts and in"
-                + " threads of its own, which belongs to no process, and whatever else was running.\n"
+                + "'machine' is what all processors did meanwhile. It has what the kernel does in interrupts and in"
+                + " threads of its own, which cannot be told apart by process (some of it is counted with whichever was"
+                + " running), and everything else that ran here.\n"
                 + (software
-                        ? devices + " is software: the kernel builds every packet, copies every byte and computes a"
-                                + " checksum of each packet, on both sides, and mostly on nobody's account. So the rows of"
-                                + " RDMA show what a program itself still has to do, which is next to nothing; their"
-                                + " throughput and the column 'machine' show what the emulation costs, and nothing of a"
-                                + " card, which does all this without the processors.\n"
-                        : devices + " does the work of RDMA without the processors; both ends in one machine share its"
-                                + " memory and its bus.\n")
+                        ? devicesAre + " software: the kernel builds every packet, copies every byte and computes a"
+                                + " checksum of each packet, on both sides, partly in the time of these two processes."
+                                + " So the rows of RDMA show what this emulation costs, and nothing of a card, which moves"
+                                + " the data without the processors: there a program has to post a request for each MiB"
+                                + " and to sleep, and throughput is the wire's. The rows of TCP are what they are.\n"
+                        : devicesAre
+                                + " hardware, which moves the data without the processors; both ends in one machine"
+                                + " share its memory and its bus.\n")
                 + (emulated
                         ? "The processor itself is emulated, by qemu, and JVMs run with one of their two compilers here:"
                                 + " compare the rows with each other, not with other machines.\n"

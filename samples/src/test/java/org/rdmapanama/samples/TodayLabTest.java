@@ -1,0 +1,126 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The comparison with what users have today: its table, and that nothing stays whichever way it ends. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TodayLabTest {
+    private static final String[] ROWS = {
+        "TCP, memory: write",
+        "TCP, file: read and write",
+        "TCP, file: mmap and write",
+        "TCP, file: transferTo (sendfile)",
+        "RDMA WRITE, file: mapped and registered once",
+        "RDMA WRITE, file: mapped and registered each time"
+    };
+
+    @TempDir
+    private Path folder;
+
+    /** Its two processes. */
+    private static List<ProcessHandle> workers() {
+        return ProcessHandle.current()
+                .children()
+                .filter(child -> Stream.of(child.info().arguments().orElse(new String[0]))
+                        .anyMatch(argument -> argument.endsWith("TodayWorker")))
+                .toList();
+    }
+
+    @AfterEach
+    void seeThatNothingIsLeft() throws IOException {
+        assertEquals(List.of(), workers());
+        try (Stream<Path> files = Files.list(folder)) {
+            assertEquals(List.of(), files.toList());
+        }
+    }
+
+    private Run start(String... more) {
+        String[] arguments = {"perf-today", "--file", folder.toString()};
+        return Run.start(Stream.concat(Stream.of(arguments), Stream.of(more)).toArray(String[]::new));
+    }
+
+    private static void assertFailed(Run run, String message) throws InterruptedException {
+        assertEquals(1, run.join(), run::toString);
+        assertEquals(1, run.err().lines().count(), run::toString);
+        assertTrue(run.err().contains(message), run::toString);
+    }
+
+    private static List<ProcessHandle> awaitWorkers() throws InterruptedException {
+        for (int tries = 0; workers().size() < 2; tries++) {
+            assertTrue(tries < 1000, "there are no processes");
+            Thread.sleep(20);
+        }
+        return workers();
+    }
+
+    @Test
+    void shouldCompareAllWays() throws Exception {
+        // Not a multiple of what is written at once.
+        Run run = start("--size", "3000001", "--rounds", "1");
+        assertEquals(0, run.join(), run::toString);
+        for (String row : ROWS) {
+            String line = run.out()
+                    .lines()
+                    .filter(l -> l.startsWith(row + " "))
+                    .findFirst()
+                    .orElseThrow(() -> new AssertionError(row + ": " + run));
+            String[] figures = line.substring(row.length()).strip().split(" +", -1);
+            assertEquals(5, figures.length, line);
+            assertTrue(Double.parseDouble(figures[0]) > 0, line);
+            assertTrue(Double.parseDouble(figures[1]) > 0, line);
+            // Both; each is rounded.
+            assertEquals(
+                    Double.parseDouble(figures[1]) + Double.parseDouble(figures[2]),
+                    Double.parseDouble(figures[3]),
+                    0.002,
+                    line);
+        }
+        assertTrue(run.out().contains("TCP really left through "), run::toString);
+        assertTrue(run.out().contains("software"), run::toString);
+        assertEquals("", run.err());
+    }
+
+    @Test
+    void shouldEndWhenInterrupted() throws Exception {
+        Run run = start("--size", "1MiB", "--rounds", "1000");
+        awaitWorkers();
+        run.interrupt();
+        assertEquals(130, run.join(), run::toString);
+    }
+
+    @Test
+    void shouldSayWhenAProcessIsKilled() throws Exception {
+        Run run = start("--size", "1MiB", "--rounds", "1000");
+        run.await("to warm up");
+        awaitWorkers().getFirst().destroyForcibly();
+        assertEquals(1, run.join(), run::toString);
+        assertEquals(1, run.err().lines().count(), run::toString);
+        assertTrue(run.err().contains("has ended") || run.err().contains("failed"), run::toString);
+    }
+
+    @Test
+    void shouldSayWhatCannotBe() throws Exception {
+        assertFailed(start("-I", "10.77.0.99"), "10.77.0.99 is no address of this machine");
+        assertFailed(start("--file", folder.resolve("nowhere").toString()), "there is no folder");
+    }
+
+    @Test
+    void shouldSayThatTcpStaysInside() throws Exception {
+        Run run = start("-I", "10.77.0.1", "--size", "1", "--rounds", "1");
+        assertEquals(0, run.join(), run::toString);
+        assertTrue(run.out().contains("TCP did not leave through "), run::toString);
+    }
+}

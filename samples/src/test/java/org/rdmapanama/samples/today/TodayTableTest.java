@@ -1,0 +1,79 @@
+package org.rdmapanama.samples.today;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What is made of what was measured. */
+class TodayTableTest {
+    private static final long SECOND = 1_000_000_000L;
+    private static final long MEBIBYTE = 1 << 20;
+
+    @Test
+    void shouldCountForEachGibibyte() {
+        Sample sample = new Sample(256 * MEBIBYTE, SECOND / 2, SECOND / 8, SECOND / 4, SECOND, 0);
+        assertEquals(512, sample.rate(), 1e-9);
+        assertEquals(0.5, sample.senderEach(), 1e-9);
+        assertEquals(1, sample.receiverEach(), 1e-9);
+        assertEquals(1.5, sample.bothEach(), 1e-9);
+        assertEquals(4, sample.machineEach(), 1e-9);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"7, 7", "3;1;2, 2", "1;9, 5", "4;1;100;2, 3"})
+    void shouldTakeTheMedian(String values, double expected) {
+        List<Sample> samples = List.of(values.split(";", -1)).stream()
+                .map(value -> new Sample(1, 1, 0, 0, 0, Long.parseLong(value)))
+                .toList();
+        assertEquals(expected, Sample.median(samples, Sample::crossed), 1e-9);
+    }
+
+    @Test
+    void shouldPrintARow() {
+        List<Sample> one = List.of(new Sample(1024 * MEBIBYTE, 2 * SECOND, SECOND, 2 * SECOND, 4 * SECOND, 0));
+        assertEquals(
+                "TCP 512.0 1.000 2.000 3.000 4.000", TodayTable.row("TCP", one).replaceAll(" +", " "));
+    }
+
+    @Test
+    void shouldSayWhatTheFiguresAreWorth() {
+        List<String> lab = TodayTable.notes("veth0", true, "rxe0 and rxe1 are", true, true);
+        assertTrue(lab.stream().allMatch(line -> line.length() <= 100 && !line.isBlank()), lab::toString);
+        String text = String.join(" ", lab);
+        assertTrue(text.contains("TCP really left through veth0."), text);
+        assertTrue(text.contains("rxe0 and rxe1 are software"), text);
+        assertTrue(text.contains("emulated, by qemu"), text);
+
+        String card = String.join(" ", TodayTable.notes("eth0", false, "mlx5_0 is", false, false));
+        assertTrue(card.contains("TCP did not leave through eth0"), card);
+        assertTrue(card.contains("mlx5_0 is hardware"), card);
+        assertFalse(card.contains("emula"), card);
+    }
+
+    @Test
+    void shouldReadProcessorTime() {
+        assertEquals(123456789, CpuTime.onProcessor("123456789 42 7\n"));
+        String stat = "cpu  10 20 30 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6\ncpu1 1 2 3 4 5 6\nintr 5\n";
+        assertEquals(2 * SECOND - 90_000_000, CpuTime.busy(stat, SECOND));
+    }
+
+    @Test
+    void shouldCountProcessorTimeOfThisProcess() throws Exception {
+        long pid = ProcessHandle.current().pid();
+        long machine = CpuTime.ofMachine();
+        long before = CpuTime.ofProcess(pid);
+        long start = System.nanoTime();
+        long used = 0;
+        while (used < SECOND / 20) {
+            assertTrue(System.nanoTime() - start < 30 * SECOND, "nothing is counted");
+            used = CpuTime.ofProcess(pid) - before;
+        }
+        long ofMachine = CpuTime.ofMachine() - machine;
+        assertTrue(ofMachine > 0, () -> "of all processors " + ofMachine);
+    }
+}
