@@ -3,7 +3,6 @@ package org.rdmapanama.samples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -16,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The comparison with what users have today: its table, and that nothing stays whichever way it ends. */
 @Tag("lab")
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TodayLabTest {
     private static final String[] ROWS = {
         "TCP, memory: write",
@@ -30,6 +29,8 @@ class TodayLabTest {
     @TempDir
     private Path folder;
 
+    private Run run;
+
     /** Its two processes. */
     private static List<ProcessHandle> workers() {
         return ProcessHandle.current()
@@ -40,19 +41,34 @@ class TodayLabTest {
     }
 
     @AfterEach
-    void seeThatNothingIsLeft() throws IOException {
+    void seeThatNothingIsLeft() throws Exception {
+        // Where it has not ended, that is what failed.
+        run.interrupt();
+        run.join();
         assertEquals(List.of(), workers());
         try (Stream<Path> files = Files.list(folder)) {
             assertEquals(List.of(), files.toList());
         }
     }
 
-    private Run start(String... more) {
-        String[] arguments = {"perf-today", "--file", folder.toString()};
-        return Run.start(Stream.concat(Stream.of(arguments), Stream.of(more)).toArray(String[]::new));
+    private void start(String... more) {
+        startWithFileIn(folder, more);
     }
 
-    private static void assertFailed(Run run, String message) throws InterruptedException {
+    private void startWithFileIn(Path where, String... more) {
+        String[] arguments = {"perf-today", "--file", where.toString()};
+        run = Run.start(Stream.concat(Stream.of(arguments), Stream.of(more)).toArray(String[]::new));
+    }
+
+    /** Waits for each step by itself: two further JVMs take their time in an emulated machine with much to do. */
+    private void awaitTable() throws InterruptedException {
+        run.await("to warm up");
+        run.await("round 1 of 1");
+        assertEquals(0, run.join(), run::toString);
+        assertEquals("", run.err());
+    }
+
+    private void assertFails(String message) throws InterruptedException {
         assertEquals(1, run.join(), run::toString);
         assertEquals(1, run.err().lines().count(), run::toString);
         assertTrue(run.err().contains(message), run::toString);
@@ -60,7 +76,7 @@ class TodayLabTest {
 
     private static List<ProcessHandle> awaitWorkers() throws InterruptedException {
         for (int tries = 0; workers().size() < 2; tries++) {
-            assertTrue(tries < 1000, "there are no processes");
+            assertTrue(tries < 3000, "there are no processes");
             Thread.sleep(20);
         }
         return workers();
@@ -69,8 +85,8 @@ class TodayLabTest {
     @Test
     void shouldCompareAllWays() throws Exception {
         // Not a multiple of what is written at once.
-        Run run = start("--size", "3000001", "--rounds", "1");
-        assertEquals(0, run.join(), run::toString);
+        start("--size", "3000001", "--rounds", "1");
+        awaitTable();
         for (String row : ROWS) {
             String line = run.out()
                     .lines()
@@ -90,12 +106,11 @@ class TodayLabTest {
         }
         assertTrue(run.out().contains("TCP really left through "), run::toString);
         assertTrue(run.out().contains("software"), run::toString);
-        assertEquals("", run.err());
     }
 
     @Test
     void shouldEndWhenInterrupted() throws Exception {
-        Run run = start("--size", "1MiB", "--rounds", "1000");
+        start("--size", "1MiB", "--rounds", "1000");
         awaitWorkers();
         run.interrupt();
         assertEquals(130, run.join(), run::toString);
@@ -103,24 +118,23 @@ class TodayLabTest {
 
     @Test
     void shouldSayWhenAProcessIsKilled() throws Exception {
-        Run run = start("--size", "1MiB", "--rounds", "1000");
-        run.await("to warm up");
+        start("--size", "1MiB", "--rounds", "1000");
         awaitWorkers().getFirst().destroyForcibly();
-        assertEquals(1, run.join(), run::toString);
-        assertEquals(1, run.err().lines().count(), run::toString);
-        assertTrue(run.err().contains("has ended") || run.err().contains("failed"), run::toString);
+        assertFails("rdma perf-today: the ");
     }
 
     @Test
     void shouldSayWhatCannotBe() throws Exception {
-        assertFailed(start("-I", "10.77.0.99"), "10.77.0.99 is no address of this machine");
-        assertFailed(start("--file", folder.resolve("nowhere").toString()), "there is no folder");
+        start("-I", "10.77.0.99");
+        assertFails("10.77.0.99 is no address of this machine");
+        startWithFileIn(folder.resolve("nowhere"));
+        assertFails("there is no folder");
     }
 
     @Test
     void shouldSayThatTcpStaysInside() throws Exception {
-        Run run = start("-I", "10.77.0.1", "--size", "1", "--rounds", "1");
-        assertEquals(0, run.join(), run::toString);
+        start("-I", "10.77.0.1", "--size", "1", "--rounds", "1");
+        awaitTable();
         assertTrue(run.out().contains("TCP did not leave through "), run::toString);
     }
 }
