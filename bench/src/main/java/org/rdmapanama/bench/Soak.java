@@ -66,7 +66,7 @@ public final class Soak implements Callable<Integer> {
     private final Runnable between;
 
     private final CommandLine.IExecutionExceptionHandler oneLine = (failure, command, parsed) -> {
-        command.getErr().println("soak: " + failure.getMessage());
+        command.getErr().println("soak: " + (failure.getMessage() == null ? failure : failure.getMessage()));
         command.getErr().flush();
         return 1;
     };

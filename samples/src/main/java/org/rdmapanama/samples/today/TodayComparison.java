@@ -34,6 +34,7 @@ public final class TodayComparison implements Callable<Integer> {
     private static final long MAX_SIZE = 1L << 30;
     private static final int MAX_ROUNDS = 1000;
     private static final int MAX_SECONDS = 100_000;
+    private static final Duration MOMENT = Duration.ofMillis(300);
 
     @Option(
             names = {"-s", "--size"},
@@ -141,6 +142,10 @@ public final class TodayComparison implements Callable<Integer> {
             for (int round = 0; round <= rounds; round++) {
                 round(round);
             }
+        } catch (Failure e) {
+            // Ctrl-C at a terminal ends all three programs at once; then this thread is about to be interrupted, too.
+            Thread.sleep(MOMENT);
+            throw e;
         }
     }
 
