@@ -94,9 +94,18 @@ public final class Scale implements Callable<Integer> {
      * @param close microseconds to close one
      * @param garbage bytes of heap allocated to create and connect one, those that stay included
      * @param kept bytes of heap that stay for one; of many only
-     * @param operation microseconds to post and poll a write
+     * @param operation microseconds to post and poll a write, each by the next one
+     * @param same microseconds to do so with one of them only
      */
-    record Row(int count, double create, double connect, double close, double garbage, double kept, double operation) {
+    record Row(
+            int count,
+            double create,
+            double connect,
+            double close,
+            double garbage,
+            double kept,
+            double operation,
+            double same) {
         static Row median(List<Row> rows) {
             return new Row(
                     rows.getFirst().count,
@@ -105,7 +114,8 @@ public final class Scale implements Callable<Integer> {
                     median(rows, Row::close),
                     median(rows, Row::garbage),
                     median(rows, Row::kept),
-                    median(rows, Row::operation));
+                    median(rows, Row::operation),
+                    median(rows, Row::same));
         }
 
         private static double median(List<Row> rows, ToDoubleFunction<Row> value) {
@@ -116,7 +126,7 @@ public final class Scale implements Callable<Integer> {
         String line(double smallest) {
             return String.format(
                     Locale.ROOT,
-                    "%12d %10.1f %11s %9.1f %16.0f %11s %14.2f %11.2f",
+                    "%12d %10.1f %11s %9.1f %16.0f %11s %14.2f %8.2f %12.2f",
                     count,
                     create,
                     connect == 0 ? "-" : String.format(Locale.ROOT, "%.1f", connect),
@@ -124,7 +134,8 @@ public final class Scale implements Callable<Integer> {
                     garbage,
                     count < FEW ? "-" : String.format(Locale.ROOT, "%.0f", kept),
                     operation,
-                    operation / smallest);
+                    operation / smallest,
+                    same);
         }
     }
 
@@ -177,8 +188,16 @@ public final class Scale implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         out.println();
         out.printf(
-                "%12s %10s %11s %9s %16s %11s %14s %11s%n",
-                title, "create us", "connect us", "close us", "heap allocated", "heap kept", "post+poll us", "ratio");
+                "%12s %10s %11s %9s %16s %11s %14s %8s %12s%n",
+                title,
+                "create us",
+                "connect us",
+                "close us",
+                "heap allocated",
+                "heap kept",
+                "post+poll us",
+                "ratio",
+                "same one us");
         out.flush();
         // Until the code is there.
         measure(maker, WARM_UP);
@@ -225,14 +244,14 @@ public final class Scale implements Callable<Integer> {
             double garbage = (double) (OwnMemory.allocated() - allocated) / count;
             double kept = (double) (OwnMemory.heap() - heap) / count;
 
-            double operation = postAndPoll(population, count);
+            double[] operation = postAndPoll(population, count);
 
             start = System.nanoTime();
             for (int i = 0; i < count; i++) {
                 population.close(i);
             }
             double close = micros(start, count);
-            return new Row(count, create, connect, close, garbage, kept, operation);
+            return new Row(count, create, connect, close, garbage, kept, operation[0], operation[1]);
         }
     }
 
@@ -248,24 +267,32 @@ public final class Scale implements Callable<Integer> {
         return micros(start, count);
     }
 
-    private double postAndPoll(Population population, int count) throws InterruptedException {
-        int index = 0;
-        double[] times = new double[SLICES];
-        int each = Math.ceilDiv(operations, SLICES);
+    /** Microseconds for an operation by the next one each time, and by the same one; both in turns. */
+    private double[] postAndPoll(Population population, int count) throws InterruptedException {
         // Once through all of them first, as a program that has run for a while has.
         for (int i = 0; i < count; i++) {
             population.postAndPoll(i);
         }
+        double[] next = new double[SLICES];
+        double[] same = new double[SLICES];
+        int each = Math.ceilDiv(operations, SLICES);
+        int index = 0;
         for (int slice = 0; slice < SLICES; slice++) {
             long start = System.nanoTime();
             for (int i = 0; i < each; i++) {
                 population.postAndPoll(index);
                 index = index + 1 < count ? index + 1 : 0;
             }
-            times[slice] = micros(start, each);
+            next[slice] = micros(start, each);
+            start = System.nanoTime();
+            for (int i = 0; i < each; i++) {
+                population.postAndPoll(0);
+            }
+            same[slice] = micros(start, each);
         }
-        Arrays.sort(times);
-        return times[SLICES / 2];
+        Arrays.sort(next);
+        Arrays.sort(same);
+        return new double[] {next[SLICES / 2], same[SLICES / 2]};
     }
 
     private static double micros(long start, int count) {

@@ -32,7 +32,7 @@ class ScaleLabTest {
         List<String[]> rows = out.toString()
                 .lines()
                 .map(line -> line.strip().split(" +", -1))
-                .filter(words -> words.length == 8 && words[0].matches("\\d+"))
+                .filter(words -> words.length == 9 && words[0].matches("\\d+"))
                 .toList();
         assertEquals(
                 List.of("1", "100", "1", "50"), rows.stream().map(w -> w[0]).toList(), out::toString);

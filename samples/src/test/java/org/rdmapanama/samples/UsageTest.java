@@ -66,8 +66,8 @@ class UsageTest {
             rsocket-copy file host:many               | 'many' is no port
             rsocket-copy file host:70000              | a port is 1 to 65535, not 70000
             rsocket-copy file host --timeout 0        | --timeout must be between
-            perf-today --size 2GiB                    | --size must be between 1 and 1073741824
-            perf-today --size 0                       | --size must be between 1 and
+            perf-today --size 2GiB                    | --size must be between 1 MiB and 1 GiB, not 2 GiB
+            perf-today --size 1023KiB                 | --size must be between 1 MiB and 1 GiB
             perf-today --rounds 0                     | --rounds must be between 1 and
             perf-today --timeout 0                    | --timeout must be between 1 and
             perf-today -I a,b,c                       | --addresses are one or two, not 3

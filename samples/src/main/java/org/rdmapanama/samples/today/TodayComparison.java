@@ -31,6 +31,9 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false)
 public final class TodayComparison implements Callable<Integer> {
+    /** Of less, what a transfer costs whatever its size would be nearly all. */
+    private static final long MIN_SIZE = 1L << 20;
+
     private static final long MAX_SIZE = 1L << 30;
     private static final int MAX_ROUNDS = 1000;
     private static final int MAX_SECONDS = 100_000;
@@ -40,7 +43,7 @@ public final class TodayComparison implements Callable<Integer> {
             names = {"-s", "--size"},
             paramLabel = "SIZE",
             defaultValue = "256MiB",
-            description = "How much to move each time, from 1 byte to 1GiB (${DEFAULT-VALUE}).")
+            description = "How much to move each time, from 1MiB to 1GiB (${DEFAULT-VALUE}).")
     private ByteSize size;
 
     @Option(
@@ -95,11 +98,13 @@ public final class TodayComparison implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        range("--size", size.bytes(), 1, MAX_SIZE);
+        if (size.bytes() < MIN_SIZE || size.bytes() > MAX_SIZE) {
+            throw wrong("--size must be between 1 MiB and 1 GiB, not " + size);
+        }
         range("--rounds", rounds, 1, MAX_ROUNDS);
         range("--timeout", timeoutSeconds, 1, MAX_SECONDS);
         if (addresses != null && addresses.size() > 2) {
-            throw new ParameterException(spec.commandLine(), "--addresses are one or two, not " + addresses.size());
+            throw wrong("--addresses are one or two, not " + addresses.size());
         }
         if (!Files.isDirectory(folder)) {
             throw new Failure("--file: there is no folder '" + folder + "'");
@@ -119,9 +124,12 @@ public final class TodayComparison implements Callable<Integer> {
 
     private void range(String option, long value, long min, long max) {
         if (value < min || value > max) {
-            throw new ParameterException(
-                    spec.commandLine(), option + " must be between " + min + " and " + max + ", not " + value);
+            throw wrong(option + " must be between " + min + " and " + max + ", not " + value);
         }
+    }
+
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
     }
 
     private void compare(Path file) throws IOException, InterruptedException {
