@@ -189,6 +189,64 @@ class ErrorsLabTest {
         }
     }
 
+    /** Chains are looked at once, and then when something in them has changed. */
+    @Test
+    void shouldLookAtAChainAgainWhenItChanges() {
+        try (ConnectedPair pair =
+                ConnectedPair.of(QueuePairType.RC).inline(32).queues(64, 64).open()) {
+            QueuePair queuePair = pair.a.queuePair;
+            int segments = queuePair.capabilities().maxSendSegments();
+            int inline = queuePair.capabilities().maxInlineData();
+            SendWorkRequest last = SendWorkRequest.allocate(pair.a.arena, segments + 1)
+                    .rdmaWrite(pair.b.region.address(), pair.b.region.rkey());
+            for (int i = 0; i < segments; i++) {
+                last.add(pair.a.region, i, 1);
+            }
+            SendWorkRequest middle = pair.writeToB(2, 0, 8).next(last);
+            SendWorkRequest first = pair.writeToB(1, 0, 8).next(middle);
+            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+
+            last.add(pair.a.region, 0, 1);
+            assertContains(refusedAtPosting(() -> queuePair.postSend(first)), segments + 1 + " segments");
+            last.clear();
+            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+
+            middle.inline(true);
+            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+            middle.set(0, pair.a.region, 0, inline + 1);
+            assertContains(refusedAtPosting(() -> queuePair.postSend(first)), "maxInlineData");
+            middle.inline(false);
+            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+
+            SendWorkRequest large = pair.writeToB(4, 0, inline + 1).inline(true);
+            last.next(large);
+            assertContains(refusedAtPosting(() -> queuePair.postSend(first)), "maxInlineData");
+            last.next(null);
+            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+        }
+    }
+
+    @Test
+    void shouldLookAtAChainOfReceivesAgainWhenItChanges() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            QueuePair queuePair = pair.a.queuePair;
+            int segments = queuePair.capabilities().maxReceiveSegments();
+            ReceiveWorkRequest last = ReceiveWorkRequest.allocate(pair.a.arena, segments + 1);
+            for (int i = 0; i < segments; i++) {
+                last.add(pair.a.region, i, 1);
+            }
+            ReceiveWorkRequest first = ReceiveWorkRequest.allocate(pair.a.arena, 1)
+                    .add(pair.a.region, 0, 8)
+                    .next(last);
+            assertEquals(QueuePair.POSTED, queuePair.postReceive(first));
+            last.add(pair.a.region, 0, 1);
+            assertContains(refusedAtPosting(() -> queuePair.postReceive(first)), segments + 1 + " segments");
+            last.clear();
+            assertEquals(QueuePair.POSTED, queuePair.postReceive(first));
+        }
+    }
+
     @Test
     void shouldRefuseTooMuchInlineData() {
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).inline(32).open()) {

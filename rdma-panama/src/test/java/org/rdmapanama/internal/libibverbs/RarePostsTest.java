@@ -39,7 +39,7 @@ class RarePostsTest {
         return context(arena, postSrqOps, "unknown");
     }
 
-    private static NativeContext context(Arena arena, MemorySegment postSrqOps, String driver) {
+    static NativeContext context(Arena arena, MemorySegment postSrqOps, String driver) {
         long size = verbs_context.sizeof() + Pthread.MUTEX_GROWTH;
         MemorySegment struct = arena.allocate(size, 16);
         struct.set(JAVA_LONG, verbs_context.sz$offset(), size);
