@@ -80,6 +80,15 @@ class TodayLabTest {
         assertTrue(run.err().contains(message), run::toString);
     }
 
+    /** Without the ends of its lines. */
+    private String text() {
+        return run.out().replaceAll("\\s+", " ");
+    }
+
+    private void assertSays(String words) {
+        assertTrue(text().contains(words), run::toString);
+    }
+
     private static List<ProcessHandle> awaitWorkers() throws InterruptedException {
         for (int tries = 0; workers().size() < 2; tries++) {
             assertTrue(tries < 3000, "there are no processes");
@@ -110,8 +119,8 @@ class TodayLabTest {
                     0.002,
                     line);
         }
-        assertTrue(run.out().contains("TCP really left through "), run::toString);
-        assertTrue(run.out().contains("software"), run::toString);
+        assertSays("TCP really left through ");
+        assertSays("software");
     }
 
     @Test
@@ -141,6 +150,6 @@ class TodayLabTest {
     void shouldSayThatTcpStaysInside() throws Exception {
         start("-I", "10.77.0.1", "--size", "1MiB", "--rounds", "1");
         awaitTable();
-        assertTrue(run.out().contains("TCP did not leave through "), run::toString);
+        assertSays("TCP did not leave through ");
     }
 }
