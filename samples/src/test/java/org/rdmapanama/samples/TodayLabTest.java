@@ -152,4 +152,11 @@ class TodayLabTest {
         awaitTable();
         assertSays("TCP did not leave through ");
     }
+
+    @Test
+    void shouldCompareOverIwarp() throws Exception {
+        start("-I", "10.78.0.1,10.78.0.2", "--size", "1MiB", "--rounds", "1");
+        awaitTable();
+        assertSays("siw0 and siw1 are software");
+    }
 }

@@ -3,13 +3,16 @@ package org.rdmapanama.samples.today;
 import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.samples.Failure;
 
-/** What both ends of a connection do: sleep until something completes, and hang up. */
+/** What both ends of a connection do: sleep until something completes, give a sign, and hang up. */
 final class RdmaEnd {
     private static final int BATCH = 16;
     private static final Duration GOODBYE = Duration.ofSeconds(3);
@@ -18,12 +21,32 @@ final class RdmaEnd {
     final RdmaConnection connection;
     private final Duration limit;
     private final WorkCompletions completions;
+    private final SendWorkRequest sign;
 
     RdmaEnd(VerbsArena arena, RdmaConnection connection, Duration limit) {
         this.arena = arena;
         this.connection = connection;
         this.limit = limit;
         completions = new WorkCompletions(arena, BATCH);
+        sign = SendWorkRequest.allocate(arena, 1).send().signaled(true);
+    }
+
+    /** For the one sign that the other end gives. */
+    static void expectSign(VerbsArena arena, RdmaConnection connection) {
+        if (connection.queuePair().postReceive(ReceiveWorkRequest.allocate(arena, 1)) != QueuePair.POSTED) {
+            throw new Failure("the receive queue of " + connection.queuePair() + " is full");
+        }
+    }
+
+    /** Tells the other end, by a message without bytes, that this one is through. */
+    void giveSign() {
+        post(sign);
+    }
+
+    void post(SendWorkRequest request) {
+        if (connection.queuePair().postSend(request) != QueuePair.POSTED) {
+            throw new Failure("the send queue of " + connection.queuePair() + " is full");
+        }
     }
 
     /** The device and its driver. */

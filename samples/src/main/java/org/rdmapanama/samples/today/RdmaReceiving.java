@@ -7,8 +7,6 @@ import java.time.Duration;
 import java.util.function.IntConsumer;
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.QueuePair;
-import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
@@ -27,21 +25,15 @@ final class RdmaReceiving implements Job {
         try (RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress(at, 0))) {
             tellPort.accept(server.localAddress().getPort());
             RdmaConnectionOptions options = new RdmaConnectionOptions()
+                    .sendWorkRequests(1)
                     .receiveWorkRequests(1)
                     .completionEvents(true)
-                    .prepare(made -> expectLast(arena, made));
+                    .prepare(made -> RdmaEnd.expectSign(arena, made));
             RdmaConnection connection = server.accept(options, limit)
                     .orElseThrow(() -> new Failure("no sender came in " + limit.toSeconds() + " s"));
             end = new RdmaEnd(arena, connection, limit);
         }
         region = end.connection.protectionDomain().register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
-    }
-
-    /** Takes the immediate data of the last write. */
-    private static void expectLast(VerbsArena arena, RdmaConnection connection) {
-        if (connection.queuePair().postReceive(ReceiveWorkRequest.allocate(arena, 1)) != QueuePair.POSTED) {
-            throw new Failure("the receive queue of " + connection.queuePair() + " is full");
-        }
     }
 
     @Override
@@ -52,6 +44,8 @@ final class RdmaReceiving implements Job {
     @Override
     public void run(String... peer) throws InterruptedException {
         end.await(end.connection.receiveQueue());
+        end.giveSign();
+        end.await(end.connection.sendQueue());
     }
 
     @Override

@@ -9,12 +9,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnectionOptions;
-import org.rdmapanama.samples.Failure;
 
 /** Writes a mapped file into the receiver's memory: the device reads the pages of the file where they are. */
 final class RdmaSending implements Job {
@@ -31,8 +29,11 @@ final class RdmaSending implements Job {
         this.file = file;
         VerbsArena arena = VerbsArena.ofConfined();
         RdmaConnectionOptions options = new RdmaConnectionOptions()
-                .sendWorkRequests(DEPTH)
+                // The sign at the end, too.
+                .sendWorkRequests(DEPTH + 1)
+                .receiveWorkRequests(1)
                 .completionEvents(true)
+                .prepare(made -> RdmaEnd.expectSign(arena, made))
                 .localAddress(new InetSocketAddress(from, 0));
         end = new RdmaEnd(arena, new RdmaClient(arena).connect(to, options, limit), limit);
         for (int i = 0; i < DEPTH; i++) {
@@ -74,26 +75,23 @@ final class RdmaSending implements Job {
         long chunks = Math.ceilDiv(size, CHUNK);
         long posted = 0;
         long completed = 0;
+        boolean told = false;
         while (completed < chunks) {
             while (posted < chunks && posted - completed < DEPTH) {
-                SendWorkRequest request = requests[(int) (posted % DEPTH)];
                 long offset = posted * CHUNK;
-                request.set(0, region, offset, Math.min(CHUNK, size - offset));
+                end.post(requests[(int) (posted % DEPTH)]
+                        .set(0, region, offset, Math.min(CHUNK, size - offset))
+                        .remoteAddress(address + offset));
                 posted++;
-                post(
-                        posted < chunks
-                                ? request.remoteAddress(address + offset)
-                                // The last one wakes the receiver.
-                                : request.rdmaWriteWithImmediate(address + offset, rkey, 0));
+            }
+            if (posted == chunks && !told) {
+                // Behind all writes: it arrives when they have.
+                end.giveSign();
+                told = true;
             }
             completed += end.await(end.connection.sendQueue());
         }
-    }
-
-    private void post(SendWorkRequest request) {
-        if (end.connection.queuePair().postSend(request) != QueuePair.POSTED) {
-            throw new Failure("the send queue of " + end.connection.queuePair() + " is full");
-        }
+        end.await(end.connection.receiveQueue());
     }
 
     @Override

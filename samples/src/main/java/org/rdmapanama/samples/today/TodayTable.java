@@ -81,8 +81,9 @@ final class TodayTable {
                 + " threads of its own, which cannot be told apart by process (some of it is counted with whichever was"
                 + " running), and everything else that ran here.\n"
                 + (software
-                        ? devicesAre + " software: the kernel builds every packet, copies every byte and computes a"
-                                + " checksum of each packet, on both sides, partly in the time of these two processes."
+                        ? devicesAre
+                                + " software: the kernel builds every packet, copies every byte and, in Soft-RoCE, computes a"
+                                + " checksum of it, on both sides, partly in the time of these two processes."
                                 + " So the rows of RDMA show what this emulation costs, and nothing of a card, which moves"
                                 + " the data without the processors: there a program has to post a request for each MiB"
                                 + " and to sleep, and throughput is the wire's. The rows of TCP are what they are.\n"
