@@ -1,12 +1,17 @@
 /** Commands that show RDMA at work. */
 module org.rdmapanama.samples {
     requires HdrHistogram;
+    requires com.fasterxml.jackson.core;
     requires info.picocli;
+    requires java.management;
+    requires java.xml;
     requires org.rdmapanama;
     requires org.rdmapanama.cm;
 
     // picocli fills in the options by reflection.
     opens org.rdmapanama.samples to
+            info.picocli;
+    opens org.rdmapanama.samples.perf to
             info.picocli;
     opens org.rdmapanama.samples.today to
             info.picocli;

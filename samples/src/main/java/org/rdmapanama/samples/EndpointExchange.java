@@ -1,15 +1,9 @@
 package org.rdmapanama.samples;
 
 import java.io.IOException;
-import java.net.BindException;
-import java.net.ConnectException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
-import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
-import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -36,84 +30,32 @@ final class EndpointExchange implements AutoCloseable {
         this.channel = channel;
         this.timeout = timeout;
         channel.socket().setTcpNoDelay(true);
-        channel.socket().setSoTimeout(millis(timeout));
+        channel.socket().setSoTimeout(Tcp.millis(timeout));
     }
 
     /** Where a server waits for its client. */
     static final class Listener implements AutoCloseable {
-        private final ServerSocketChannel channel;
-        private final int port;
+        private final Tcp.Listener listener;
 
         Listener(int port) throws IOException {
-            this.port = port;
-            channel = ServerSocketChannel.open();
-            try {
-                channel.socket().setReuseAddress(true);
-                channel.bind(new InetSocketAddress(port), 1);
-            } catch (BindException e) {
-                channel.close();
-                throw new Failure(
-                        "cannot listen on TCP port " + port + " (" + e.getMessage() + "): choose another with -p", e);
-            }
+            listener = new Tcp.Listener(port);
         }
 
         /** Waits for a client until the limit; the timeout is for what it then says. */
         EndpointExchange accept(Duration limit, Duration timeout) throws IOException {
-            try {
-                channel.socket().setSoTimeout(millis(limit));
-                return new EndpointExchange(channel.socket().accept().getChannel(), timeout);
-            } catch (SocketTimeoutException e) {
-                throw new Failure(
-                        "no client came to TCP port " + port + " within " + limit.toSeconds()
-                                + " s: start one with this host's name, or wait longer with --timeout",
-                        e);
-            }
+            return new EndpointExchange(listener.accept(limit), timeout);
         }
 
         @Override
         public void close() throws IOException {
-            channel.close();
+            listener.close();
         }
     }
 
     /** Connects to a server; while nobody listens there it tries again, so that both sides may be started at once. */
     static EndpointExchange connect(String host, int port, Duration timeout, Runnable whenRefused)
             throws IOException, InterruptedException {
-        InetAddress[] addresses = addressesOf(host);
-        Patience patience = new Patience(timeout, whenRefused);
-        while (true) {
-            IOException failure = null;
-            for (InetAddress address : addresses) {
-                SocketChannel channel = SocketChannel.open();
-                try {
-                    channel.socket().connect(new InetSocketAddress(address, port), millis(timeout));
-                    return new EndpointExchange(channel, timeout);
-                } catch (ClosedByInterruptException e) {
-                    throw e;
-                } catch (IOException e) {
-                    channel.close();
-                    failure = e;
-                }
-            }
-            if (!(failure instanceof ConnectException) || !patience.goOn()) {
-                throw new Failure(
-                        "cannot connect to " + host + ":" + port + " (" + failure.getMessage()
-                                + "): start the server there first, and check host and port",
-                        failure);
-            }
-        }
-    }
-
-    private static InetAddress[] addressesOf(String host) {
-        try {
-            return InetAddress.getAllByName(host);
-        } catch (UnknownHostException e) {
-            throw new Failure("unknown host '" + host + "'", e);
-        }
-    }
-
-    private static int millis(Duration timeout) {
-        return (int) Math.min(Integer.MAX_VALUE, timeout.toMillis());
+        return new EndpointExchange(Tcp.connect(host, port, timeout, whenRefused), timeout);
     }
 
     void send(Endpoint endpoint) throws IOException {

@@ -51,7 +51,9 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     /** Where it would not fail, when that is for want of a device. */
     private static String elsewhere(CommandLine command, Exception failure) {
         boolean device = failure instanceof VerbsException || failure.getCause() instanceof VerbsException;
-        return device && !hasDevices() ? "; or in the lab: bin/lab run bin/rdma " + command.getCommandName() : "";
+        return device && !hasDevices()
+                ? "; or in the lab: bin/lab run bin/" + command.getCommandSpec().qualifiedName()
+                : "";
     }
 
     private static boolean hasDevices() {

@@ -2,6 +2,7 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import org.rdmapanama.ConnectOptions;
@@ -18,9 +19,9 @@ import picocli.CommandLine.Spec;
 import picocli.CommandLine.Spec.Target;
 
 /** Where a connection goes: the options that pingpong, serve and transfer share, named as those of the C programs. */
-final class LinkOptions {
+public final class LinkOptions {
     /** Far more than a lifetime. */
-    static final Duration FOR_EVER = Duration.ofDays(36_500);
+    public static final Duration FOR_EVER = Duration.ofDays(36_500);
 
     private static final String EVER = "0 waits for ever";
     private static final long MAX_SECONDS = 1_000_000;
@@ -70,8 +71,11 @@ final class LinkOptions {
     @Spec(Target.MIXEE)
     private CommandSpec spec;
 
+    /** For picocli. */
+    public LinkOptions() {}
+
     /** Checks what the types of the options do not. */
-    void check() {
+    public void check() {
         range("--port", port, 1, 65535);
         range("--device-port", devicePort, 1, 255);
         range("--gid-index", gidIndex, -1, 255);
@@ -79,8 +83,16 @@ final class LinkOptions {
         range("--timeout", timeoutSeconds, 0, MAX_SECONDS);
     }
 
-    /** Complains about an option's value outside of a range. */
-    void range(String option, long value, long min, long max) {
+    /**
+     * Complains about an option's value outside of a range.
+     *
+     * @param option its name
+     * @param value what it is
+     * @param min the smallest that is fine
+     * @param max the largest
+     * @throws ParameterException when it is outside
+     */
+    public void range(String option, long value, long min, long max) {
         if (value < min || value > max) {
             throw wrong(option + " must be between " + min + " and " + max + ", not " + value);
         }
@@ -93,20 +105,40 @@ final class LinkOptions {
         }
     }
 
-    ParameterException wrong(String message) {
+    /**
+     * What complains about usage.
+     *
+     * @param message what is wrong
+     * @return the exception, to be thrown
+     */
+    public ParameterException wrong(String message) {
         return new ParameterException(spec.commandLine(), message);
     }
 
-    int port() {
+    /**
+     * Where the two sides meet.
+     *
+     * @return the TCP port
+     */
+    public int port() {
         return port;
     }
 
-    int devicePort() {
+    /**
+     * The port of the device.
+     *
+     * @return from 1
+     */
+    public int devicePort() {
         return devicePort;
     }
 
-    /** How long to wait for a sign of the peer. */
-    Duration timeout() {
+    /**
+     * How long to wait for a sign of the peer.
+     *
+     * @return a time that may be {@link #FOR_EVER}
+     */
+    public Duration timeout() {
         return timeoutSeconds == 0 ? FOR_EVER : Duration.ofSeconds(timeoutSeconds);
     }
 
@@ -116,6 +148,18 @@ final class LinkOptions {
         out.println("  waiting for a client on TCP port " + port);
         out.flush();
         return listener;
+    }
+
+    /**
+     * Reaches a server on the TCP port.
+     *
+     * @param host where it runs
+     * @return the connection
+     * @throws IOException when the system fails
+     * @throws InterruptedException when the thread is interrupted
+     */
+    public SocketChannel connect(String host) throws IOException, InterruptedException {
+        return Tcp.connect(host, port, timeout(), () -> tellRefused(host));
     }
 
     /** Reaches a server on the TCP port. */
@@ -133,8 +177,12 @@ final class LinkOptions {
         note("nobody listens on " + host + ":" + port + " yet, trying on");
     }
 
-    /** Says what is unexpected, and no failure. */
-    void note(String message) {
+    /**
+     * Says what is unexpected, and no failure.
+     *
+     * @param message what to say
+     */
+    public void note(String message) {
         PrintWriter err = spec.commandLine().getErr();
         err.println(spec.qualifiedName() + ": " + message);
         err.flush();
@@ -149,18 +197,33 @@ final class LinkOptions {
         }
     }
 
-    /** The device that was asked for, or else the preferred one. */
-    Device device() {
+    /**
+     * The device that was asked for, or else the preferred one.
+     *
+     * @return the device
+     */
+    public Device device() {
         DeviceList devices = DeviceList.query();
         return deviceName == null ? devices.preferred() : devices.byName(deviceName);
     }
 
-    Context open(VerbsArena arena) {
+    /**
+     * Opens the device.
+     *
+     * @param arena that owns it
+     * @return the open device
+     */
+    public Context open(VerbsArena arena) {
         return Context.open(arena, device());
     }
 
-    /** How to connect, with the path MTU given, or the port's own when that is null. */
-    ConnectOptions connectOptions(Mtu mtu) {
+    /**
+     * How to connect.
+     *
+     * @param mtu the path MTU, or null for the port's own
+     * @return the options of it
+     */
+    public ConnectOptions connectOptions(Mtu mtu) {
         return new ConnectOptions()
                 .port(devicePort)
                 .gidIndex(gidIndex)

@@ -1,6 +1,6 @@
 package org.rdmapanama.samples;
 
-import org.rdmapanama.samples.today.TodayComparison;
+import org.rdmapanama.samples.perf.PerfCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,12 +17,12 @@ import picocli.CommandLine.Spec;
             DevicesCommand.class,
             DeviceInfoCommand.class,
             PingPongCommand.class,
+            PerfCommand.class,
             PingCommand.class,
             ServeCommand.class,
             TransferCommand.class,
             RsocketCopyCommand.class,
             HelloCommand.class,
-            TodayComparison.class,
         },
         footerHeading = "%nExit status:%n",
         footer = {
@@ -64,6 +64,6 @@ public final class Rdma implements Runnable {
     public void run() {
         throw new ParameterException(
                 spec.commandLine(),
-                "which command? devices, device-info, pingpong, ping, serve, transfer, rsocket-copy or hello");
+                "which command? devices, device-info, pingpong, perf, ping, serve, transfer, rsocket-copy or hello");
     }
 }

@@ -8,7 +8,7 @@ import java.time.Duration;
 import picocli.CommandLine;
 
 /** A command that runs in a thread of this JVM, with what it prints. */
-final class Run {
+public final class Run {
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
     // Their buffers are synchronized.
@@ -23,7 +23,7 @@ final class Run {
         thread = Thread.ofPlatform().daemon().name("rdma").unstarted(this::execute);
     }
 
-    static Run start(String... arguments) {
+    public static Run start(String... arguments) {
         Run run = new Run(arguments);
         run.thread.start();
         return run;
@@ -37,12 +37,12 @@ final class Run {
     }
 
     /** What Ctrl-C does to the thread of a command. */
-    void interrupt() {
+    public void interrupt() {
         thread.interrupt();
     }
 
     /** Waits until a text was printed to either output. */
-    void await(String text) throws InterruptedException {
+    public void await(String text) throws InterruptedException {
         long start = System.nanoTime();
         while (!out().contains(text) && !err().contains(text)) {
             assertTrue(thread.isAlive(), () -> "ended without saying '" + text + "': " + this);
@@ -52,17 +52,22 @@ final class Run {
     }
 
     /** Waits until it ends; its status. */
-    int join() throws InterruptedException {
-        thread.join(LIMIT);
+    public int join() throws InterruptedException {
+        return join(LIMIT);
+    }
+
+    /** Waits until it ends, for longer than usual; its status. */
+    public int join(Duration limit) throws InterruptedException {
+        thread.join(limit);
         assertTrue(!thread.isAlive(), () -> "did not end: " + this);
         return status;
     }
 
-    String out() {
+    public String out() {
         return out.toString();
     }
 
-    String err() {
+    public String err() {
         return err.toString();
     }
 

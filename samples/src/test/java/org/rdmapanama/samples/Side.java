@@ -6,9 +6,9 @@ import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsArena;
 
 /** The two ends of a test: both ports of the lab, between which packets cross a wire, or one device for both. */
-final class Side {
-    static final String FIRST = device("rxe0");
-    static final String SECOND = device("rxe1");
+public final class Side {
+    public static final String FIRST = device("rxe0");
+    public static final String SECOND = device("rxe1");
 
     private static final AtomicInteger NEXT_PORT = new AtomicInteger(21_000);
 
@@ -20,12 +20,12 @@ final class Side {
     }
 
     /** A TCP port for one test. */
-    static String port() {
+    public static String port() {
         return Integer.toString(NEXT_PORT.getAndIncrement());
     }
 
     /** The GID index that C programs must be told and ours choose by themselves. */
-    static String gidIndex(String device) {
+    public static String gidIndex(String device) {
         String given = System.getenv("RDMA_GID_INDEX");
         if (given != null && !given.isBlank()) {
             return given;

@@ -59,7 +59,7 @@ class TodayLabTest {
     }
 
     private void startWithFileIn(Path where, String... more) {
-        String[] arguments = {"perf-today", "--file", where.toString()};
+        String[] arguments = {"perf", "today", "--file", where.toString()};
         run = Run.start(Stream.concat(Stream.of(arguments), Stream.of(more)).toArray(String[]::new));
     }
 
@@ -135,7 +135,7 @@ class TodayLabTest {
     void shouldSayWhenAProcessIsKilled() throws Exception {
         start("--size", "1MiB", "--rounds", "1000");
         awaitWorkers().getFirst().destroyForcibly();
-        assertFails("rdma perf-today: the ");
+        assertFails("rdma perf today: the ");
     }
 
     @Test

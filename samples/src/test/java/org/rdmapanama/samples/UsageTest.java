@@ -32,6 +32,51 @@ class UsageTest {
             pingpong -r 0                             | --rx-depth must be between
             pingpong --timeout -1                     | --timeout must be between
             pingpong one two                          | Unmatched argument at index 2: 'two'
+            perf                                      | which test? server, today, send-lat,
+            perf nonsense                             | Unmatched argument at index 1: 'nonsense'
+            perf --compare-perftest --rounds 0        | --rounds must be between 1 and
+            perf --compare-perftest --ops ping        | there is no test 'ping'
+            perf --compare-perftest --sizes many      | 'many' is no size
+            perf --compare-perftest --devices a,b,c   | --devices takes one or two, not 3
+            perf server host                          | Unmatched argument at index 2: 'host'
+            perf server -p 0                          | --port must be between 1 and 65535, not 0
+            perf write-lat                            | give HOST, where 'rdma perf server' runs
+            perf write-lat one two                    | Unmatched argument at index 3: 'two'
+            perf read-lat -c UC h                     | UC has no READ
+            perf read-bw -c UD h                      | UD has no READ
+            perf atomic-lat -c UC h                   | UC has no ATOMIC
+            perf atomic-bw -c UD h                    | UD has no ATOMIC
+            perf write-lat -c UD h                    | UD has no WRITE
+            perf write-bw -c UD h                     | UD has no WRITE: it carries send-lat and send-bw
+            perf send-lat -c XRC h                    | expected one of [RC, UC, UD]
+            perf write-lat -e h                       | which no event tells: leave out --events
+            perf read-lat -I 16 h                     | --inline is for send and write
+            perf atomic-bw -I 16 h                    | --inline is for send and write
+            perf atomic-lat -s 16 h                   | atomics work on 8 bytes: leave out --size and --all
+            perf atomic-bw -a h                       | atomics work on 8 bytes
+            perf write-lat -A FETCH_AND_ADD h         | --atomic is for atomic-lat and atomic-bw
+            perf write-bw -o 4 h                      | --outs is for reads and atomics
+            perf read-bw -o 0 h                       | --outs must be between 1 and 255, not 0
+            perf send-lat -q 2 h                      | --qps is for bandwidth
+            perf send-lat --post-list 2 h             | --post-list is for bandwidth
+            perf send-lat -b h                        | --bidirectional is for bandwidth
+            perf send-lat -t 2 h                      | --tx-depth is for bandwidth
+            perf send-lat -Q 2 h                      | --cq-mod is for bandwidth
+            perf write-bw -n 10 -D 1 h                | --iters and --duration exclude each other
+            perf write-bw -D 0 h                      | --duration must be between 1 and
+            perf write-bw -n 0 h                      | --iters must be between 1 and
+            perf write-bw --rate 0 h                  | --rate must be between 1 and
+            perf write-bw --rate 9 --post-list 2 h    | --rate and --post-list exclude each other
+            perf write-bw --post-list 4 -n 10 h       | --iters must be a multiple of --post-list, and 10 is none of 4
+            perf write-bw --post-list 4 -Q 3 -n 8 h   | --post-list must be a multiple of --cq-mod, and 4 is none of 3
+            perf write-bw --post-list 200 -n 200 h    | --post-list 200 does not fit into --tx-depth 128
+            perf write-bw -Q 200 h                    | --cq-mod 200 does not fit into --tx-depth 128
+            perf write-bw -q 0 h                      | --qps must be between 1 and
+            perf write-bw -q 4096 -s 1MiB h           | 4096 queue pairs and 1 MiB need
+            perf write-bw -s 0 h                      | --size must be between 1 byte and 1 GiB, not 0 B
+            perf write-bw -m 1500 h                   | a path MTU is 256, 512, 1024, 2048 or 4096 bytes, not 1500
+            perf write-bw --plot x.svg h              | --plot draws bandwidth over the size
+            perf write-bw -F xml h                    | expected one of [text, json, csv]
             ping                                      | Missing required argument
             ping -s -c                                | mutually exclusive
             ping -c                                   | a client needs the server's address: -a ADDRESS
@@ -66,12 +111,12 @@ class UsageTest {
             rsocket-copy file host:many               | 'many' is no port
             rsocket-copy file host:70000              | a port is 1 to 65535, not 70000
             rsocket-copy file host --timeout 0        | --timeout must be between
-            perf-today --size 2GiB                    | --size must be between 1 MiB and 1 GiB, not 2 GiB
-            perf-today --size 1023KiB                 | --size must be between 1 MiB and 1 GiB
-            perf-today --rounds 0                     | --rounds must be between 1 and
-            perf-today --timeout 0                    | --timeout must be between 1 and
-            perf-today -I a,b,c                       | --addresses are one or two, not 3
-            perf-today host                           | Unmatched argument at index 1: 'host'
+            perf today --size 2GiB                    | --size must be between 1 MiB and 1 GiB, not 2 GiB
+            perf today --size 1023KiB                 | --size must be between 1 MiB and 1 GiB
+            perf today --rounds 0                     | --rounds must be between 1 and
+            perf today --timeout 0                    | --timeout must be between 1 and
+            perf today -I a,b,c                       | --addresses are one or two, not 3
+            perf today host                           | Unmatched argument at index 2: 'host'
             """)
     void shouldSayWhatIsWrong(String arguments, String message) throws Exception {
         Run run = Run.start(words(arguments));
@@ -90,12 +135,16 @@ class UsageTest {
                 "devices --help",
                 "device-info -h",
                 "pingpong --help",
+                "perf --help",
+                "perf server -h",
+                "perf send-lat --help",
+                "perf atomic-bw -h",
                 "ping --help",
                 "serve --help",
                 "transfer -h",
                 "rsocket-copy -h",
                 "hello -h",
-                "perf-today --help",
+                "perf today --help",
                 "--version"
             })
     void shouldHelp(String arguments) throws Exception {

@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
 
 /** Compares RDMA with what a user of Java has today, between two processes of this machine. */
 @Command(
-        name = "perf-today",
+        name = "today",
         description = {
             "Compare RDMA with what a user of Java has today: move the same data from one process to another one by TCP,"
                     + " from memory and from a file, and by RDMA WRITE, and show throughput and processor time.",

@@ -1,0 +1,279 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import java.util.Arrays;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.WorkCompletions;
+
+/**
+ * As many messages as go, as the bandwidth programs of perftest measure it: every queue pair is kept full, and one of so
+ * many messages asks for a completion.
+ */
+final class Bandwidth {
+    /** Up to so many messages the times of all are kept, to find the peak among them; perftest does the same. */
+    private static final int MAX_FOR_PEAK = 20_000;
+
+    /** When the peer has finished, what is still under way comes within this time. */
+    private static final long QUIET_NANOS = 200_000_000L;
+
+    private static final int COVERED_SHIFT = 32;
+    private static final double NANOS = 1e9;
+
+    private final TestSide side;
+    private final TestSettings settings;
+    private final Watch watch;
+    private final PerfLink link;
+    private final boolean source;
+    private final boolean sink;
+    private final LatencyRecord latencies;
+    private final int count;
+    private final int list;
+
+    // For each queue pair. With lists, the silent one is the list's first, and those of it that are to be signaled are.
+    private final SendWorkRequest[] silent;
+    private final SendWorkRequest[] signaled;
+    private final long[] sent;
+    private final long[] completed;
+    private final long[] limit;
+    private final int[] sinceSignal;
+
+    private final long[] postedAt;
+    private final long[] completedAt;
+
+    private long allSent;
+    private long allCompleted;
+    private long received;
+    private long lastReceived;
+    private long start;
+    private long end;
+    private long duration;
+    private double interval;
+
+    Bandwidth(TestSide side, Watch watch, PerfLink link, long size, boolean client, LatencyRecord latencies) {
+        this.side = side;
+        this.watch = watch;
+        this.link = link;
+        this.latencies = latencies;
+        settings = side.settings;
+        source = settings.isSource(client);
+        sink = settings.isSink(client);
+        count = settings.queuePairs();
+        list = settings.postList();
+        silent = new SendWorkRequest[count];
+        signaled = new SendWorkRequest[count];
+        sent = new long[count];
+        completed = new long[count];
+        limit = new long[count];
+        sinceSignal = new int[count];
+        long all = settings.iterations() * count;
+        boolean peak = source && settings.seconds() == 0 && all <= MAX_FOR_PEAK;
+        postedAt = peak ? new long[(int) all] : null;
+        completedAt = peak ? new long[(int) all] : null;
+        for (int i = 0; source && i < count; i++) {
+            if (list == 1) {
+                silent[i] = side.request(i, size);
+                signaled[i] = side.request(i, size).signaled(true);
+            } else {
+                silent[i] = list(i, size);
+            }
+        }
+    }
+
+    /** A list of work requests, the last of which is signaled. */
+    private SendWorkRequest list(int queuePair, long size) {
+        SendWorkRequest following = null;
+        for (int i = list; i > 0; i--) {
+            SendWorkRequest each = side.request(queuePair, size)
+                    .signaled(i % settings.moderation() == 0)
+                    .id(id(queuePair, settings.moderation()));
+            following = following == null ? each : each.next(following);
+        }
+        return following;
+    }
+
+    /** Of a completion that stands for so many messages. */
+    private static long id(int queuePair, int covered) {
+        return (long) covered << COVERED_SHIFT | queuePair;
+    }
+
+    /** Sends, receives, or both; what was sent, or null. Tells the peer when all is sent. */
+    Outcome run(int warmUp) throws IOException, InterruptedException {
+        watch.begin();
+        long before = (warmUp + list - 1L) / list * list;
+        long expected = settings.seconds() > 0 ? Long.MAX_VALUE : (before + settings.iterations()) * count;
+        Outcome outcome = null;
+        if (source) {
+            if (before > 0) {
+                drive(before, Long.MAX_VALUE, 0);
+            }
+            if (settings.seconds() > 0) {
+                drive(Long.MAX_VALUE, settings.seconds() * 1_000_000_000L, settings.rate());
+            } else {
+                drive(settings.iterations(), Long.MAX_VALUE, settings.rate());
+            }
+            outcome = new Outcome(before * count + allSent, allSent, end - start, peak());
+            link.send(PerfLink.Type.RESULT, outcome.toBytes());
+        }
+        if (sink) {
+            lastReceived = System.nanoTime();
+            while (received < expected && !isOver()) {
+                rest(receive());
+            }
+        }
+        return outcome;
+    }
+
+    long received() {
+        return received;
+    }
+
+    private boolean isOver() {
+        return watch.isPeerDone() && System.nanoTime() - lastReceived > QUIET_NANOS;
+    }
+
+    /** Sends so many messages on each queue pair, or for so long, and waits until they have completed. */
+    private void drive(long each, long nanos, int perSecond) throws IOException, InterruptedException {
+        Arrays.fill(sent, 0);
+        Arrays.fill(completed, 0);
+        Arrays.fill(sinceSignal, 0);
+        Arrays.fill(limit, each);
+        allSent = 0;
+        allCompleted = 0;
+        latencies.clear();
+        interval = perSecond > 0 ? NANOS / perSecond : 0;
+        if (completedAt != null) {
+            Arrays.fill(completedAt, 0);
+        }
+        start = System.nanoTime();
+        end = start;
+        duration = nanos;
+        while (!isDone()) {
+            for (int i = 0; i < count; i++) {
+                fill(i);
+            }
+            boolean moved = allCompleted < allSent && complete();
+            if (sink) {
+                moved |= receive();
+            }
+            rest(moved);
+        }
+    }
+
+    private void rest(boolean moved) throws IOException, InterruptedException {
+        if (moved) {
+            watch.moved();
+        } else if (side.events != null && interval == 0) {
+            watch.sleep(side.events, side.sendQueue, side.receiveQueue);
+        } else {
+            watch.idle();
+        }
+    }
+
+    private boolean isDone() {
+        if (allCompleted < allSent) {
+            return false;
+        }
+        for (int i = 0; i < count; i++) {
+            if (sent[i] < limit[i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Posts as much as the queue takes and the rate allows. */
+    private void fill(int index) {
+        while (sent[index] < limit[index] && sent[index] + list - completed[index] <= settings.txDepth()) {
+            long now = System.nanoTime();
+            if (now - start >= duration) {
+                // The last one is signaled, so that it is known when all are through.
+                limit[index] = sinceSignal[index] == 0 ? sent[index] : sent[index] + 1;
+                if (sent[index] == limit[index]) {
+                    return;
+                }
+            } else if (interval > 0 && now < due(index, sent[index])) {
+                return;
+            }
+            if (postedAt != null && allSent < postedAt.length) {
+                postedAt[(int) allSent] = now;
+            }
+            side.post(index, next(index));
+            sent[index] += list;
+            allSent += list;
+        }
+    }
+
+    private SendWorkRequest next(int index) {
+        if (list > 1) {
+            return silent[index];
+        }
+        int covered = ++sinceSignal[index];
+        if (covered < settings.moderation() && sent[index] + 1 < limit[index]) {
+            return silent[index];
+        }
+        sinceSignal[index] = 0;
+        return signaled[index].id(id(index, covered));
+    }
+
+    /** When the message of a queue pair was to be sent: the rate is that of all queue pairs together. */
+    private long due(int index, long message) {
+        return start + (long) ((message * count + index) * interval);
+    }
+
+    private boolean complete() {
+        WorkCompletions completions = side.completions;
+        int ready = side.sendQueue.poll(completions);
+        if (ready == 0) {
+            return false;
+        }
+        side.check(ready);
+        long now = System.nanoTime();
+        end = now;
+        for (int i = 0; i < ready; i++) {
+            long id = completions.id(i);
+            int index = (int) id;
+            long covered = id >>> COVERED_SHIFT;
+            completed[index] += covered;
+            allCompleted += covered;
+            if (completedAt != null && allCompleted <= completedAt.length) {
+                completedAt[(int) allCompleted - 1] = now;
+            }
+            if (interval > 0) {
+                latencies.record(now - due(index, completed[index] - 1));
+            }
+        }
+        return true;
+    }
+
+    private boolean receive() {
+        WorkCompletions completions = side.completions;
+        int ready = side.receiveQueue.poll(completions);
+        if (ready == 0) {
+            return false;
+        }
+        side.check(ready);
+        for (int i = 0; i < ready; i++) {
+            side.postReceive((int) completions.id(i));
+        }
+        received += ready;
+        lastReceived = System.nanoTime();
+        return true;
+    }
+
+    private double peak() {
+        return postedAt == null ? 0 : peak(postedAt, completedAt, list);
+    }
+
+    /** The shortest time for a message, over all stretches between a post and a completion; 0 of completions is none. */
+    static double peak(long[] postedAt, long[] completedAt, int list) {
+        double best = Double.MAX_VALUE;
+        for (int from = 0; from < postedAt.length; from += list) {
+            for (int to = from; to < completedAt.length; to++) {
+                if (completedAt[to] != 0) {
+                    best = Math.min(best, (double) (completedAt[to] - postedAt[from]) / (to - from + 1));
+                }
+            }
+        }
+        return best;
+    }
+}

@@ -1,0 +1,161 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.Rdma;
+
+/** Processes that run for a comparison. Closing this ends those that still do, also on Ctrl-C. */
+final class Children implements AutoCloseable {
+    private static final long RETRY_MILLIS = 20;
+
+    /** A socket that listens, in /proc/net/tcp. */
+    private static final String LISTENING = "0A";
+
+    private static final int LOCAL_ADDRESS = 1;
+    private static final int STATE = 3;
+
+    private final long start = System.nanoTime();
+    private final Duration limit;
+    private final List<Child> children = new ArrayList<>();
+
+    private record Child(List<String> command, Process process, Path output) {
+        String text() throws IOException {
+            return Files.readString(output);
+        }
+
+        String name() {
+            return Path.of(command.getFirst()).getFileName().toString();
+        }
+    }
+
+    /** All together may take this long. */
+    Children(Duration limit) {
+        this.limit = limit;
+    }
+
+    /** Whether a program is on the path. */
+    static boolean isInstalled(String program) {
+        return Stream.of(System.getenv().getOrDefault("PATH", "").split(":", -1))
+                .anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
+    }
+
+    /** The command of a JVM like this one, up to our own program; arguments may be added. */
+    static List<String> java(List<String> more) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .filter(option -> option.startsWith("-XX:") && !option.startsWith("-XX:ErrorFile"))
+                .forEach(command::add);
+        command.addAll(more);
+        String modules = System.getProperty("jdk.module.path");
+        if (modules != null && Rdma.class.getModule().isNamed()) {
+            command.addAll(List.of(
+                    "--enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm",
+                    "--module-path",
+                    modules,
+                    "-m",
+                    Rdma.class.getModule().getName() + "/" + Rdma.class.getName()));
+        } else {
+            command.addAll(List.of(
+                    "--enable-native-access=ALL-UNNAMED",
+                    "-cp",
+                    System.getProperty("java.class.path"),
+                    Rdma.class.getName()));
+        }
+        return command;
+    }
+
+    /** Starts a program. */
+    void start(List<String> command) throws IOException {
+        Path output = Files.createTempFile("rdma-perf", ".txt");
+        try {
+            children.add(new Child(
+                    command,
+                    new ProcessBuilder(command)
+                            .redirectErrorStream(true)
+                            .redirectOutput(output.toFile())
+                            .start(),
+                    output));
+        } catch (IOException e) {
+            Files.delete(output);
+            throw new Failure("cannot start " + command.getFirst() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Starts a program, and waits until it and all others have ended, which they must do well; what it printed. */
+    String run(List<String> command) throws IOException, InterruptedException {
+        start(command);
+        for (Child child : children.reversed()) {
+            if (!child.process().waitFor(left(), TimeUnit.NANOSECONDS)) {
+                throw new Failure(
+                        child.name() + " did not end within " + limit.toSeconds() + " s; it printed: " + child.text());
+            }
+            if (child.process().exitValue() != 0) {
+                throw failed(child);
+            }
+        }
+        return children.getLast().text();
+    }
+
+    /** Waits until a program that was started listens on a TCP port. */
+    void awaitListening(int port) throws IOException, InterruptedException {
+        while (!isListening(port)) {
+            for (Child child : children) {
+                if (!child.process().isAlive()) {
+                    throw failed(child);
+                }
+            }
+            if (left() == 0) {
+                throw new Failure("nobody listens on TCP port " + port);
+            }
+            Thread.sleep(RETRY_MILLIS);
+        }
+    }
+
+    private static Failure failed(Child child) throws IOException {
+        return new Failure(
+                child.name() + " ended with status " + child.process().exitValue() + "; it printed: " + child.text());
+    }
+
+    private long left() {
+        return Math.max(0, limit.toNanos() - (System.nanoTime() - start));
+    }
+
+    /** Looks it up, because connecting would take the place of the client. */
+    private static boolean isListening(int port) throws IOException {
+        String ending = String.format(Locale.ROOT, ":%04X", port);
+        for (String table : List.of("/proc/net/tcp", "/proc/net/tcp6")) {
+            Path file = Path.of(table);
+            if (!Files.exists(file)) {
+                continue;
+            }
+            for (String line : Files.readAllLines(file)) {
+                String[] words = line.strip().split("\\s+", -1);
+                if (words.length > STATE && words[LOCAL_ADDRESS].endsWith(ending) && words[STATE].equals(LISTENING)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (Child child : children) {
+            child.process().destroyForcibly();
+        }
+        for (Child child : children) {
+            child.process().onExit().join();
+            Files.deleteIfExists(child.output());
+        }
+    }
+}

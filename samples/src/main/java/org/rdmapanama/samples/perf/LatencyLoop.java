@@ -1,0 +1,93 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+
+/** One message at a time, as the latency programs of perftest measure it: from one post to the next. */
+abstract class LatencyLoop {
+    private static final double NANOS = 1e9;
+
+    final TestSide side;
+    final Watch watch;
+    private final TestSettings settings;
+
+    LatencyLoop(TestSide side, Watch watch) {
+        this.side = side;
+        this.watch = watch;
+        settings = side.settings;
+    }
+
+    static LatencyLoop of(TestSide side, Watch watch, long size) {
+        return switch (side.settings.kind().operation) {
+            case SEND -> new SendLatency(side, watch, size);
+            case WRITE -> new WriteLatency(side, watch, size);
+            case READ, ATOMIC -> new RoundTripLatency(side, watch, size);
+        };
+    }
+
+    /** Sends, and waits for the answer. */
+    abstract void ping(long turn) throws IOException, InterruptedException;
+
+    /** Waits for a message, and answers; false when the peer has finished instead. */
+    abstract boolean pong(long turn) throws IOException, InterruptedException;
+
+    /** The client's side; how many there were, and how long they took. */
+    Outcome measure(int warmUp, LatencyRecord latencies) throws IOException, InterruptedException {
+        long turns = settings.seconds() > 0 ? Long.MAX_VALUE : warmUp + settings.iterations();
+        long limit = settings.seconds() > 0 ? settings.seconds() * 1_000_000_000L : Long.MAX_VALUE;
+        double interval = settings.rate() > 0 ? NANOS / settings.rate() : 0;
+        int ways = settings.kind().isPingPong() ? 2 : 1;
+
+        watch.begin();
+        long begin = System.nanoTime();
+        long start = begin;
+        long turn = 0;
+        while (turn < turns) {
+            long delay = 0;
+            if (interval > 0) {
+                long due = start + (long) (Math.max(0, turn - warmUp) * interval);
+                begin = turn < warmUp ? System.nanoTime() : until(due);
+                delay = turn < warmUp ? 0 : begin - due;
+            }
+            ping(turn);
+            long end = System.nanoTime();
+            turn++;
+            if (turn > warmUp) {
+                // Waiting for its turn counts in full, the way there and back by half.
+                latencies.record(end - begin + delay * ways);
+                if (end - start > limit) {
+                    begin = end;
+                    break;
+                }
+            } else {
+                start = end;
+            }
+            begin = end;
+        }
+        return new Outcome(turn, turn - warmUp, begin - start, 0);
+    }
+
+    private long until(long due) throws IOException, InterruptedException {
+        while (true) {
+            long now = System.nanoTime();
+            if (now >= due) {
+                return now;
+            }
+            watch.moved(); // waiting for the own turn is no silence of the peer
+            Thread.onSpinWait();
+        }
+    }
+
+    /** The server's side. */
+    final void reflect(int warmUp) throws IOException, InterruptedException {
+        long turns = settings.seconds() > 0 ? Long.MAX_VALUE : warmUp + settings.iterations();
+        watch.begin();
+        for (long turn = 0; turn < turns && pong(turn); turn++) {
+            // all is said
+        }
+    }
+
+    /** Whether the number of turns is not known before, so that the peer says when it is over. */
+    final boolean isTimed() {
+        return settings.seconds() > 0;
+    }
+}

@@ -1,0 +1,65 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.rdmapanama.Context;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.LinkOptions;
+
+/** The side that chooses the test and measures it. */
+final class PerfClient {
+    /** Before each size but the first: by then the JVM has compiled what counts. */
+    static final int LATER_WARM_UP = 2;
+
+    private final LinkOptions options;
+    private final String host;
+
+    PerfClient(LinkOptions options, String host) {
+        this.options = options;
+        this.host = host;
+    }
+
+    /** Runs a test; each result goes to the consumer as soon as it is there. */
+    List<Result> run(VerbsArena arena, Context context, TestSettings settings, Consumer<Result> each)
+            throws IOException, InterruptedException {
+        try (PerfLink link = new PerfLink(options.connect(host), options.timeout())) {
+            try {
+                return run(link, arena, context, settings, each);
+            } catch (Failure | VerbsException | IllegalArgumentException e) {
+                link.sendFailure(e.getMessage());
+                throw e;
+            }
+        }
+    }
+
+    private List<Result> run(
+            PerfLink link, VerbsArena arena, Context context, TestSettings settings, Consumer<Result> each)
+            throws IOException, InterruptedException {
+        link.send(PerfLink.Type.SETTINGS, settings.toBytes());
+        TestSide side;
+        try {
+            side = new TestSide(arena, context, settings, options.connectOptions(null));
+        } catch (OutOfMemoryError e) {
+            throw new Failure("no memory for this test: " + e.getMessage(), e);
+        }
+        link.send(PerfLink.Type.PLACE, side.place());
+        side.connect(link.receive(PerfLink.Type.PLACE));
+
+        TestRun run = new TestRun(side, link, options.timeout(), true);
+        List<Result> results = new ArrayList<>();
+        int warmUp = settings.warmUp();
+        for (long size : settings.sizes()) {
+            Result result = run.measure(size, warmUp);
+            warmUp = Math.min(warmUp, LATER_WARM_UP);
+            results.add(result);
+            each.accept(result);
+        }
+        link.send(PerfLink.Type.DONE);
+        link.receive(PerfLink.Type.DONE);
+        return results;
+    }
+}

@@ -1,0 +1,218 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.rdmapanama.samples.ByteSize;
+import org.rdmapanama.samples.CommonOptions;
+import org.rdmapanama.samples.LinkOptions;
+import org.rdmapanama.samples.today.TodayComparison;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Measures latency and bandwidth. */
+@Command(
+        name = "perf",
+        description = {
+            "Measure latency and bandwidth, as the programs of perftest do.",
+            "One side is 'rdma perf server', which serves every test; the other one says what to measure.",
+        },
+        subcommands = {PerfServerCommand.class, TodayComparison.class},
+        sortOptions = false,
+        footerHeading = "%nExample:%n",
+        footer = {
+            "  rdma perf server                          on the host named left",
+            "  rdma perf write-lat left                  on another",
+            "  rdma perf read-bw left --all --plot read.svg",
+            "  rdma perf --compare-perftest              beside C, on one machine",
+            "  rdma perf today                           beside TCP, on one machine",
+        })
+public final class PerfCommand implements Callable<Integer> {
+    private static final int MAX_ROUNDS = 1000;
+    private static final int MAX_ITERATIONS = 1_000_000;
+    private static final int MAX_PORT = 60_000;
+    private static final Duration RUN_LIMIT = Duration.ofSeconds(120);
+
+    @Option(
+            names = "--compare-perftest",
+            description =
+                    "Run the C programs of perftest and ours alternately, both sides on this machine, and compare.")
+    private boolean comparePerftest;
+
+    @Option(
+            names = "--ops",
+            split = ",",
+            paramLabel = "TEST",
+            description = "Compare: which tests, as write-lat,read-bw (all eight).")
+    private List<String> tests = List.of();
+
+    @Option(
+            names = "--sizes",
+            split = ",",
+            paramLabel = "SIZE",
+            defaultValue = "8,4KiB,64KiB",
+            description = "Compare: which sizes (${DEFAULT-VALUE}).")
+    private List<ByteSize> sizes;
+
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            defaultValue = "5",
+            description = "Compare: how often each program runs (${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(
+            names = "--iters",
+            paramLabel = "N",
+            defaultValue = "1000",
+            description = "Compare: iterations of each run (${DEFAULT-VALUE}).")
+    private int iterations;
+
+    @Option(
+            names = "--devices",
+            split = ",",
+            paramLabel = "NAME",
+            description =
+                    "Compare: the server's device and the client's (the first two that are no iWARP, or the one).")
+    private List<String> devices = List.of();
+
+    @Option(
+            names = "--first-port",
+            paramLabel = "PORT",
+            defaultValue = "19000",
+            description = "Compare: the first of the TCP ports to meet at (${DEFAULT-VALUE}).")
+    private int port;
+
+    @Option(
+            names = "--java-option",
+            paramLabel = "OPTION",
+            description = "Compare: one more option for the JVMs of our side; may be repeated.")
+    private List<String> javaOptions = List.of();
+
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    /** For picocli. */
+    public PerfCommand() {}
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        if (comparePerftest) {
+            compareWithPerftest();
+            return 0;
+        }
+        throw new ParameterException(
+                spec.commandLine(),
+                "which test? server, today, send-lat, write-lat, read-lat, atomic-lat, send-bw, write-bw, read-bw or atomic-bw");
+    }
+
+    private void compareWithPerftest() throws IOException, InterruptedException {
+        range("--rounds", rounds, 1, MAX_ROUNDS);
+        range("--iters", iterations, 2, MAX_ITERATIONS);
+        range("--first-port", port, 1, MAX_PORT);
+        if (devices.size() > 2) {
+            throw wrong("--devices takes one or two, not " + devices.size());
+        }
+        ComparePerftest.Plan plan =
+                new ComparePerftest.Plan(kinds(), sizes, rounds, iterations, port, RUN_LIMIT, devices, javaOptions);
+        new ComparePerftest(plan, spec.commandLine().getOut(), this::say).run();
+    }
+
+    private List<TestKind> kinds() {
+        if (tests.isEmpty()) {
+            return List.of(TestKind.values());
+        }
+        return tests.stream().map(this::kind).toList();
+    }
+
+    private TestKind kind(String label) {
+        for (TestKind kind : TestKind.values()) {
+            if (kind.label().equals(label)) {
+                return kind;
+            }
+        }
+        throw wrong("--ops: there is no test '" + label + "'");
+    }
+
+    private void range(String option, int value, int min, int max) {
+        if (value < min || value > max) {
+            throw wrong(option + " must be between " + min + " and " + max + ", not " + value);
+        }
+    }
+
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
+    }
+
+    private void say(String line) {
+        PrintWriter err = spec.commandLine().getErr();
+        err.println(line);
+        err.flush();
+    }
+
+    @Command(
+            name = "send-lat",
+            sortOptions = false,
+            description = "Latency of SEND: half of the time that a message there and one back take.")
+    int sendLatency(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
+            throws IOException, InterruptedException {
+        return test.run(TestKind.SEND_LAT, link);
+    }
+
+    @Command(
+            name = "write-lat",
+            sortOptions = false,
+            description = {
+                "Latency of RDMA WRITE: half of the time that a message there and one back take.",
+                "Each side watches the last byte of its memory; no completion tells that a message came.",
+            })
+    int writeLatency(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
+            throws IOException, InterruptedException {
+        return test.run(TestKind.WRITE_LAT, link);
+    }
+
+    @Command(name = "read-lat", sortOptions = false, description = "Latency of RDMA READ: the whole round trip.")
+    int readLatency(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
+            throws IOException, InterruptedException {
+        return test.run(TestKind.READ_LAT, link);
+    }
+
+    @Command(name = "atomic-lat", sortOptions = false, description = "Latency of atomics: the whole round trip.")
+    int atomicLatency(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
+            throws IOException, InterruptedException {
+        return test.run(TestKind.ATOMIC_LAT, link);
+    }
+
+    @Command(name = "send-bw", sortOptions = false, description = "Bandwidth of SEND.")
+    int sendBandwidth(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
+            throws IOException, InterruptedException {
+        return test.run(TestKind.SEND_BW, link);
+    }
+
+    @Command(name = "write-bw", sortOptions = false, description = "Bandwidth of RDMA WRITE.")
+    int writeBandwidth(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
+            throws IOException, InterruptedException {
+        return test.run(TestKind.WRITE_BW, link);
+    }
+
+    @Command(name = "read-bw", sortOptions = false, description = "Bandwidth of RDMA READ.")
+    int readBandwidth(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
+            throws IOException, InterruptedException {
+        return test.run(TestKind.READ_BW, link);
+    }
+
+    @Command(name = "atomic-bw", sortOptions = false, description = "Bandwidth and rate of atomics.")
+    int atomicBandwidth(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
+            throws IOException, InterruptedException {
+        return test.run(TestKind.ATOMIC_BW, link);
+    }
+}

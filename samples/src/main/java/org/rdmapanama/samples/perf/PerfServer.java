@@ -1,0 +1,81 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.channels.SocketChannel;
+import org.rdmapanama.Context;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.LinkOptions;
+
+/** The side that serves any test: its client says which. */
+final class PerfServer {
+    private final LinkOptions options;
+    private final PrintWriter out;
+
+    PerfServer(LinkOptions options, PrintWriter out) {
+        this.options = options;
+        this.out = out;
+    }
+
+    /** Serves one client that has come. */
+    void serve(SocketChannel channel) throws IOException, InterruptedException {
+        try (PerfLink link = new PerfLink(channel, options.timeout())) {
+            TestSettings settings = settings(link);
+            say(PerfText.title(settings));
+            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                run(link, side(arena, settings, link), settings);
+            } catch (Failure | VerbsException | IllegalArgumentException e) {
+                // Before the arena's objects go, or after: the client only learns why.
+                link.sendFailure(e.getMessage());
+                throw e;
+            }
+            say("done");
+        }
+    }
+
+    private static TestSettings settings(PerfLink link) throws IOException, InterruptedException {
+        try {
+            TestSettings settings =
+                    TestSettings.of(link.receive(PerfLink.Type.SETTINGS).array());
+            if (settings.problem() != null) {
+                throw new Failure("cannot serve this client: " + settings.problem());
+            }
+            return settings;
+        } catch (Failure e) {
+            link.sendFailure(e.getMessage());
+            throw e;
+        }
+    }
+
+    private TestSide side(VerbsArena arena, TestSettings settings, PerfLink link)
+            throws IOException, InterruptedException {
+        Context context = options.open(arena);
+        TestSide side;
+        try {
+            side = new TestSide(arena, context, settings, options.connectOptions(null));
+        } catch (OutOfMemoryError e) {
+            throw new Failure("no memory for this test: " + e.getMessage(), e);
+        }
+        link.send(PerfLink.Type.PLACE, side.place());
+        side.connect(link.receive(PerfLink.Type.PLACE));
+        return side;
+    }
+
+    private void run(PerfLink link, TestSide side, TestSettings settings) throws IOException, InterruptedException {
+        TestRun run = new TestRun(side, link, options.timeout(), false);
+        int warmUp = settings.warmUp();
+        for (long size : settings.sizes()) {
+            run.measure(size, warmUp);
+            warmUp = Math.min(warmUp, PerfClient.LATER_WARM_UP);
+        }
+        link.send(PerfLink.Type.DONE);
+        link.receive(PerfLink.Type.DONE);
+    }
+
+    private void say(String line) {
+        out.println("  " + line);
+        out.flush();
+    }
+}

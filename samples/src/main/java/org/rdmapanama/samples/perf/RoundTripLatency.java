@@ -1,0 +1,26 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import org.rdmapanama.SendWorkRequest;
+
+/** A READ or an atomic, which the other side's device answers. */
+final class RoundTripLatency extends LatencyLoop {
+    private final SendWorkRequest request;
+
+    RoundTripLatency(TestSide side, Watch watch, long size) {
+        super(side, watch);
+        request = side.request(0, size).signaled(true);
+    }
+
+    @Override
+    void ping(long turn) throws IOException, InterruptedException {
+        side.post(0, request);
+        side.await(side.sendQueue, watch, false);
+    }
+
+    /** Nothing is to do on the other side. */
+    @Override
+    boolean pong(long turn) {
+        return false;
+    }
+}

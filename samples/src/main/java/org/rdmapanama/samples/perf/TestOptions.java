@@ -1,0 +1,300 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import org.rdmapanama.Context;
+import org.rdmapanama.Mtu;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.samples.ByteSize;
+import org.rdmapanama.samples.LinkOptions;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.Spec.Target;
+
+/** What is measured and how: the options of all tests, with perftest's letters. */
+final class TestOptions {
+    private static final long BANDWIDTH_SIZE = 64 << 10;
+    private static final long LATENCY_SIZE = 2;
+    private static final int ITERATIONS = 1000;
+    private static final int WRITE_BANDWIDTH_ITERATIONS = 5000;
+    private static final int BANDWIDTH_DEPTH = 128;
+    private static final int MODERATION = 100;
+
+    /** Above this size perftest has every message completed. */
+    private static final long MAX_MODERATED = 8192;
+
+    private static final int INLINE_WRITE = 220;
+    private static final int INLINE_SEND = 236;
+    private static final int INLINE_DATAGRAM = 188;
+
+    @Parameters(arity = "0..1", paramLabel = "HOST", description = "Where 'rdma perf server' runs.")
+    private String host;
+
+    @Option(
+            names = {"-c", "--connection"},
+            paramLabel = "RC|UC|UD",
+            defaultValue = "RC",
+            description = "Reliable or unreliable connection, or unreliable datagrams (${DEFAULT-VALUE}).")
+    private Connection connection;
+
+    @Option(
+            names = {"-s", "--size"},
+            paramLabel = "SIZE",
+            description =
+                    "Size of a message, as 4096 or 64KiB (latency: 2; bandwidth: 64KiB, UD: the MTU; atomics: 8).")
+    private ByteSize size;
+
+    @Option(
+            names = {"-a", "--all"},
+            description =
+                    "All sizes from 2 bytes to 8 MiB, doubling; UD up to the MTU; up to --size where that is given.")
+    private boolean all;
+
+    @Option(
+            names = {"-n", "--iters"},
+            paramLabel = "N",
+            description = "How many to measure, of each size and queue pair (1000; write-bw: 5000).")
+    private Long iterations;
+
+    @Option(
+            names = {"-D", "--duration"},
+            paramLabel = "SECONDS",
+            description = "Measure for a time instead of a number.")
+    private Integer seconds;
+
+    @Option(
+            names = "--warmup",
+            paramLabel = "N",
+            description = "How many to do before (1000 for the first size, but no more than are measured).")
+    private Integer warmUp;
+
+    @Option(
+            names = {"-t", "--tx-depth"},
+            paramLabel = "N",
+            description = "How many may be under way on a queue pair (bandwidth: 128).")
+    private Integer txDepth;
+
+    @Option(
+            names = {"-r", "--rx-depth"},
+            paramLabel = "N",
+            defaultValue = "512",
+            description = "Receives posted on a queue pair (${DEFAULT-VALUE}).")
+    private int rxDepth;
+
+    @Option(
+            names = {"-q", "--qps"},
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Queue pairs, all on one completion queue; for bandwidth (${DEFAULT-VALUE}).")
+    private int queuePairs;
+
+    @Option(
+            names = "--post-list",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "How many to post at once; for bandwidth (${DEFAULT-VALUE}).")
+    private int postList;
+
+    @Option(
+            names = {"-Q", "--cq-mod", "--signaled-every"},
+            paramLabel = "N",
+            description = "One of N asks for a completion; for bandwidth (100; the length of a post list; 1 above 8 KiB"
+                    + " and with --rate).")
+    private Integer moderation;
+
+    @Option(
+            names = {"-I", "--inline"},
+            paramLabel = "BYTES",
+            description = "Copy messages up to this size when they are posted (write-lat: 220, send-lat: 236, UD: 188;"
+                    + " bandwidth: 0).")
+    private Integer inline;
+
+    @Option(
+            names = {"-e", "--events"},
+            description = "Sleep until something completes, instead of polling.")
+    private boolean events;
+
+    @Option(
+            names = {"-b", "--bidirectional", "--duplex"},
+            description = "Both sides send, and the sum counts; for bandwidth.")
+    private boolean bidirectional;
+
+    @Option(
+            names = {"-o", "--outs"},
+            paramLabel = "N",
+            description = "Reads and atomics in flight on a queue pair (as many as the device can).")
+    private Integer outstanding;
+
+    @Option(
+            names = {"-m", "--mtu"},
+            paramLabel = "BYTES",
+            description = "Path MTU: 256, 512, 1024, 2048 or 4096 (the port's own).")
+    private Integer mtu;
+
+    @Option(
+            names = {"-A", "--atomic"},
+            paramLabel = "KIND",
+            description = "Atomics: FETCH_AND_ADD or CMP_AND_SWAP (FETCH_AND_ADD).")
+    private AtomicKind atomic;
+
+    @Option(
+            names = "--rate",
+            paramLabel = "N",
+            description =
+                    "So many operations per second, of all queue pairs together. Latencies then count from the time"
+                            + " at which each was due, so that none hides behind a late one before.")
+    private Integer rate;
+
+    @Option(
+            names = {"-F", "--format"},
+            paramLabel = "text|json|csv",
+            defaultValue = "text",
+            description = "How to print the results (${DEFAULT-VALUE}).")
+    private Format format;
+
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg",
+            description = "Draw them, too: the distribution of latencies, or with --all the curve over the size.")
+    private Path plot;
+
+    @Spec(Target.MIXEE)
+    private CommandSpec spec;
+
+    /** Runs a test against a server and prints what came out. */
+    int run(TestKind kind, LinkOptions link) throws IOException, InterruptedException {
+        link.check();
+        checkGiven(kind, link);
+        // What can be known without the device; sizes may still be missing.
+        complain(settings(kind, TestSettings.MAX_OF_ALL, 1), link);
+        if (host == null) {
+            throw link.wrong("give HOST, where 'rdma perf server' runs");
+        }
+        Plot.check(plot);
+        PrintWriter out = spec.commandLine().getOut();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = link.open(arena);
+            int portMtu = Math.min(
+                    mtu == null ? Integer.MAX_VALUE : mtu,
+                    context.queryPort(link.devicePort()).activeMtu().bytes());
+            TestSettings settings =
+                    settings(kind, connection == Connection.UD ? portMtu : TestSettings.MAX_OF_ALL, portMtu);
+            complain(settings, link);
+            long largest = connection == Connection.UD
+                    ? portMtu
+                    : context.queryPort(link.devicePort()).maxMessageSize();
+            if (settings.size() > largest) {
+                throw link.wrong("--size must be between 1 byte and " + ByteSize.format(largest) + ", "
+                        + (connection == Connection.UD ? "the MTU" : "the port's largest message") + ", not "
+                        + ByteSize.format(settings.size()));
+            }
+            Report report = Report.of(format, out);
+            report.begin(settings, link.device().name());
+            List<Result> results = new PerfClient(link, host).run(arena, context, settings, report::add);
+            report.end();
+            if (plot != null) {
+                Plot.draw(plot, settings, results);
+            }
+        }
+        return 0;
+    }
+
+    private static void complain(TestSettings settings, LinkOptions link) {
+        String problem = settings.problem();
+        if (problem != null) {
+            throw link.wrong(problem);
+        }
+    }
+
+    /** Options that say something which the test does not ask, or that exclude each other. */
+    private void checkGiven(TestKind kind, LinkOptions link) {
+        Operation operation = kind.operation;
+        if (iterations != null && seconds != null) {
+            throw link.wrong("--iters and --duration exclude each other");
+        }
+        if (seconds != null) {
+            link.range("--duration", seconds, 1, TestSettings.MAX_SECONDS);
+        }
+        if (rate != null) {
+            link.range("--rate", rate, 1, TestSettings.MAX_RATE);
+        }
+        if (atomic != null && operation != Operation.ATOMIC) {
+            throw link.wrong("--atomic is for atomic-lat and atomic-bw");
+        }
+        if (outstanding != null) {
+            link.range("--outs", outstanding, 1, 255);
+            if (!operation.answers()) {
+                throw link.wrong("--outs is for reads and atomics");
+            }
+        }
+        if (mtu != null) {
+            try {
+                Mtu.ofBytes(mtu);
+            } catch (IllegalArgumentException e) {
+                throw link.wrong(e.getMessage());
+            }
+        }
+        if (plot != null && !kind.latency && !all && rate == null) {
+            throw link.wrong("--plot draws bandwidth over the size, for which --all is needed,"
+                    + " or the latencies of a bandwidth test with --rate");
+        }
+    }
+
+    /** With the defaults that depend on others. */
+    private TestSettings settings(TestKind kind, long maxOfAll, int portMtu) {
+        boolean latency = kind.latency;
+        long bytes = size != null
+                ? size.bytes()
+                : kind.operation == Operation.ATOMIC
+                        ? TestSettings.ATOMIC_SIZE
+                        : all
+                                ? maxOfAll
+                                : latency ? LATENCY_SIZE : connection == Connection.UD ? portMtu : BANDWIDTH_SIZE;
+        long count =
+                iterations != null ? iterations : kind == TestKind.WRITE_BW ? WRITE_BANDWIDTH_ITERATIONS : ITERATIONS;
+        if (iterations == null && postList > 1) {
+            count = Math.max(1, count / postList) * postList;
+        }
+        int depth = txDepth != null ? txDepth : latency ? 1 : BANDWIDTH_DEPTH;
+        return new TestSettings(
+                kind,
+                connection,
+                bytes,
+                all,
+                count,
+                seconds == null ? 0 : seconds,
+                warmUp != null ? warmUp : Math.clamp(count, 0, ITERATIONS),
+                depth,
+                rxDepth,
+                queuePairs,
+                postList,
+                moderation != null ? moderation : latency ? 1 : moderation(bytes, depth),
+                inline != null ? inline : latency ? inlineOf(kind.operation) : 0,
+                events,
+                bidirectional,
+                outstanding == null ? 0 : outstanding,
+                mtu == null ? 0 : mtu,
+                atomic == null ? AtomicKind.FETCH_AND_ADD : atomic,
+                rate == null ? 0 : rate);
+    }
+
+    private int moderation(long bytes, int depth) {
+        boolean large = bytes > MAX_MODERATED && connection != Connection.UD && !all && !events;
+        if (rate != null || (large && postList == 1)) {
+            return 1;
+        }
+        return postList > 1 ? postList : Math.clamp(depth, 1, MODERATION);
+    }
+
+    private int inlineOf(Operation operation) {
+        return switch (operation) {
+            case WRITE -> INLINE_WRITE;
+            case SEND -> connection == Connection.UD ? INLINE_DATAGRAM : INLINE_SEND;
+            case READ, ATOMIC -> 0;
+        };
+    }
+}

@@ -1,0 +1,127 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import org.rdmapanama.samples.Failure;
+
+/** One side of a test, once both are connected. */
+final class TestRun {
+    /** What is still under way over UC when all is sent arrives within this time. */
+    private static final long UNDER_WAY_MILLIS = 200;
+
+    private final TestSide side;
+    private final TestSettings settings;
+    private final PerfLink link;
+    private final Watch watch;
+    private final boolean client;
+
+    TestRun(TestSide side, PerfLink link, Duration timeout, boolean client) {
+        this.side = side;
+        this.link = link;
+        this.client = client;
+        settings = side.settings;
+        watch = new Watch(link, timeout);
+    }
+
+    /** Measures one size, as the other side does at the same time; what came out, or null on a side that only serves. */
+    Result measure(long size, int warmUp) throws IOException, InterruptedException {
+        LatencyRecord latencies = new LatencyRecord(settings.kind().isPingPong() ? 2 : 1);
+        side.fill(size, client);
+        return settings.kind().latency ? latency(size, warmUp, latencies) : bandwidth(size, warmUp, latencies);
+    }
+
+    private void bothReady() throws IOException, InterruptedException {
+        link.send(PerfLink.Type.READY);
+        link.receive(PerfLink.Type.READY);
+    }
+
+    private Result latency(long size, int warmUp, LatencyRecord latencies) throws IOException, InterruptedException {
+        LatencyLoop loop = LatencyLoop.of(side, watch, size);
+        if (settings.kind() == TestKind.WRITE_LAT) {
+            side.incoming(0, size).set(ValueLayout.JAVA_BYTE, size - 1, (byte) 0);
+        }
+        bothReady();
+        Outcome done;
+        if (client) {
+            done = loop.measure(warmUp, latencies);
+            link.send(PerfLink.Type.RESULT, done.toBytes());
+        } else {
+            loop.reflect(warmUp);
+            done = Outcome.of(link.receive(PerfLink.Type.RESULT));
+        }
+        verify(verdict(done.posted(), client ? -1 : wrongWord(size, done.posted()), client && checksRead(), size));
+        return client ? Result.latency(size, latencies) : null;
+    }
+
+    private Result bandwidth(long size, int warmUp, LatencyRecord latencies) throws IOException, InterruptedException {
+        Bandwidth loop = new Bandwidth(side, watch, link, size, client, latencies);
+        bothReady();
+        Outcome own = loop.run(warmUp);
+        Outcome other = settings.isSource(!client) ? Outcome.of(link.receive(PerfLink.Type.RESULT)) : null;
+
+        long wrong = -1;
+        if (other != null) {
+            wrong = switch (settings.kind().operation) {
+                case SEND -> loop.received() == other.posted() ? side.firstWrong(size, client) : -1;
+                case WRITE -> {
+                    if (settings.connection() == Connection.UC) {
+                        Thread.sleep(UNDER_WAY_MILLIS);
+                    }
+                    yield side.firstWrong(size, client);
+                }
+                case ATOMIC -> wrongWord(size, other.posted());
+                case READ -> -1;
+            };
+        }
+        long lost = verify(verdict(loop.received(), wrong, own != null && checksRead(), size));
+        if (own == null) {
+            return null;
+        }
+        boolean received = settings.isSink(!client);
+        return Result.bandwidth(
+                size, own, other, settings.rate() > 0 ? latencies : null, received ? own.posted() - lost : 0);
+    }
+
+    private boolean checksRead() {
+        return settings.kind().operation == Operation.READ;
+    }
+
+    /** After so many additions of one. */
+    private long wrongWord(long size, long additions) {
+        if (settings.kind().operation != Operation.ATOMIC || settings.atomic() != AtomicKind.FETCH_AND_ADD) {
+            return -1;
+        }
+        for (int i = 0; i < settings.queuePairs(); i++) {
+            if (side.incoming(i, size).get(ValueLayout.JAVA_LONG, 0) != additions / settings.queuePairs()) {
+                return 0;
+            }
+        }
+        return -1;
+    }
+
+    private ByteBuffer verdict(long received, long wrong, boolean checkRead, long size)
+            throws IOException, InterruptedException {
+        long first = checkRead ? side.firstWrong(size, client) : wrong;
+        return ByteBuffer.allocate(2 * Long.BYTES)
+                .putLong(received)
+                .putLong(first)
+                .flip();
+    }
+
+    /** Tells the other side what was found here, and hears what it found; how many messages it received. */
+    private long verify(ByteBuffer own) throws IOException, InterruptedException {
+        link.send(PerfLink.Type.VERIFIED, own.array());
+        ByteBuffer other = link.receive(PerfLink.Type.VERIFIED);
+        complain("here", own.getLong(Long.BYTES));
+        complain("on the other side", other.getLong(Long.BYTES));
+        return other.getLong(0);
+    }
+
+    private static void complain(String where, long wrong) {
+        if (wrong >= 0) {
+            throw new Failure("what arrived " + where + " is wrong from byte " + wrong + " on");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+package org.rdmapanama.samples.perf;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Context;
+import org.rdmapanama.Endpoint;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.Mtu;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.TestPattern;
+
+/**
+ * What one side of a test has of verbs: for each queue pair two pieces of one region, what it sends and what it receives,
+ * and work requests for them. A SEND goes from one side's first piece to the other's second, as does a WRITE; a READ from
+ * the other's first to the own second; an atomic works on the other's second.
+ */
+final class TestSide {
+    static final int QKEY = 0x1111_1111;
+
+    private static final int PAGE = 4096;
+    private static final int BATCH = 16;
+    private static final int ENDPOINT_BYTES = 52;
+
+    final TestSettings settings;
+    final VerbsArena arena;
+    final CompletionChannel events;
+    final CompletionQueue sendQueue;
+    final CompletionQueue receiveQueue;
+    final QueuePair[] queuePairs;
+    final WorkCompletions completions;
+
+    private final ConnectOptions how;
+    private final ProtectionDomain protectionDomain;
+    private final MemoryRegion region;
+    private final ReceiveWorkRequest[] receives;
+    private final AddressHandle[] ways;
+    private Endpoint[] peers;
+    private long remoteAddress;
+    private int remoteKey;
+
+    /** Makes everything but the connections. */
+    TestSide(VerbsArena arena, Context context, TestSettings settings, ConnectOptions how) {
+        this.arena = arena;
+        this.settings = settings;
+        this.how = how.maxReadAtomic(settings.outstanding() == 0 ? 255 : settings.outstanding())
+                .qkey(QKEY)
+                .pathMtu(settings.mtu() == 0 ? null : Mtu.ofBytes(settings.mtu()));
+        int count = settings.queuePairs();
+        protectionDomain = context.allocateProtectionDomain();
+        events = settings.events() ? context.createCompletionChannel() : null;
+        sendQueue = context.createCompletionQueue(Math.multiplyExact(settings.txDepth(), count), events, 0);
+        boolean receiving = settings.kind().operation == Operation.SEND;
+        receiveQueue =
+                context.createCompletionQueue(receiving ? Math.multiplyExact(settings.rxDepth(), count) : 1, events, 0);
+        queuePairs = new QueuePair[count];
+        receives = new ReceiveWorkRequest[count];
+        ways = new AddressHandle[count];
+        for (int i = 0; i < count; i++) {
+            queuePairs[i] = protectionDomain.createQueuePair(
+                    new QueuePairOptions(settings.connection().type, sendQueue, receiveQueue)
+                            .maxSendWorkRequests(settings.txDepth())
+                            .maxReceiveWorkRequests(receiving ? settings.rxDepth() : 1)
+                            .maxInlineData(settings.inline()));
+        }
+        region = protectionDomain.register(
+                arena.allocate(settings.memory(), PAGE),
+                AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_READ,
+                AccessFlag.REMOTE_ATOMIC);
+        completions = new WorkCompletions(arena, BATCH);
+    }
+
+    /** Where this side is, for the other one. */
+    byte[] place() {
+        ByteBuffer place = ByteBuffer.allocate(Long.BYTES + Integer.BYTES + queuePairs.length * ENDPOINT_BYTES)
+                .putLong(region.address())
+                .putInt(region.rkey());
+        for (QueuePair queuePair : queuePairs) {
+            byte[] line = queuePair.localEndpoint(how).toString().getBytes(StandardCharsets.US_ASCII);
+            place.put(line).position(place.position() + ENDPOINT_BYTES - line.length);
+        }
+        return place.array();
+    }
+
+    /** Connects to the other side. */
+    void connect(ByteBuffer place) {
+        if (place.remaining() != Long.BYTES + Integer.BYTES + queuePairs.length * ENDPOINT_BYTES) {
+            throw new Failure("the peer has another number of queue pairs: both sides must be of one version");
+        }
+        remoteAddress = place.getLong();
+        remoteKey = place.getInt();
+        peers = new Endpoint[queuePairs.length];
+        byte[] line = new byte[ENDPOINT_BYTES];
+        for (int i = 0; i < queuePairs.length; i++) {
+            place.get(line);
+            peers[i] = endpoint(new String(line, StandardCharsets.US_ASCII).trim());
+            if (settings.connection() == Connection.UD) {
+                queuePairs[i].activate();
+                ways[i] = protectionDomain.createAddressHandle(queuePairs[i].pathTo(peers[i]));
+            } else {
+                queuePairs[i].connect(peers[i]);
+            }
+        }
+        if (settings.kind().operation == Operation.SEND) {
+            postReceives();
+        }
+        if (events != null) {
+            sendQueue.requestNotification(false);
+            receiveQueue.requestNotification(false);
+        }
+    }
+
+    private static Endpoint endpoint(String line) {
+        try {
+            return Endpoint.parse(line);
+        } catch (IllegalArgumentException e) {
+            throw new Failure("the peer's addresses make no sense: " + e.getMessage(), e);
+        }
+    }
+
+    /** What a queue pair sends, or lets others read. */
+    MemorySegment outgoing(int queuePair, long size) {
+        return region.memory().asSlice(offset(queuePair), size);
+    }
+
+    /** What a queue pair receives, or lets others write. */
+    MemorySegment incoming(int queuePair, long size) {
+        return region.memory().asSlice(incomingOffset(queuePair) + headers(), size);
+    }
+
+    private long offset(int queuePair) {
+        return 2 * settings.stride() * queuePair;
+    }
+
+    private long incomingOffset(int queuePair) {
+        return offset(queuePair) + settings.stride();
+    }
+
+    private long headers() {
+        return settings.connection() == Connection.UD ? AddressHandle.GRH_BYTES : 0;
+    }
+
+    /** Fills what goes out with a pattern, and what comes in with zeros. */
+    void fill(long size, boolean client) throws IOException, InterruptedException {
+        for (int i = 0; i < queuePairs.length; i++) {
+            TestPattern.fill(outgoing(i, size), seed(size, i, client), () -> {});
+            incoming(i, size).fill((byte) 0);
+        }
+    }
+
+    /** Where what came in differs from what the other side has sent, or this side was to read; -1 when nowhere. */
+    long firstWrong(long size, boolean client) throws IOException, InterruptedException {
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment expected = temporary.allocate(size);
+            for (int i = 0; i < queuePairs.length; i++) {
+                TestPattern.fill(expected, seed(size, i, !client), () -> {});
+                long wrong = expected.mismatch(incoming(i, size));
+                if (wrong >= 0) {
+                    return wrong;
+                }
+            }
+        }
+        return -1;
+    }
+
+    private static long seed(long size, int queuePair, boolean client) {
+        return size * 31 + queuePair * 2L + (client ? 1 : 0);
+    }
+
+    /** A work request of this test for one queue pair, not signaled. */
+    SendWorkRequest request(int queuePair, long size) {
+        SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
+        long address = remoteAddress + offset(queuePair);
+        long second = address + settings.stride();
+        boolean inline = false;
+        switch (settings.kind().operation) {
+            case SEND -> inline = inline(request.send(), queuePair, size);
+            case WRITE -> inline = inline(request.rdmaWrite(second, remoteKey), queuePair, size);
+            case READ -> request.rdmaRead(address, remoteKey).add(region, incomingOffset(queuePair), size);
+            case ATOMIC ->
+                (settings.atomic() == AtomicKind.FETCH_AND_ADD
+                                ? request.fetchAndAdd(second, remoteKey, 1)
+                                : request.compareAndSwap(second, remoteKey, 0, 0))
+                        .add(region, offset(queuePair), size);
+        }
+        if (settings.connection() == Connection.UD) {
+            request.to(ways[queuePair], peers[queuePair].queuePairNumber(), QKEY);
+        }
+        return request.inline(inline).id(queuePair);
+    }
+
+    private boolean inline(SendWorkRequest request, int queuePair, long size) {
+        request.add(region, offset(queuePair), size);
+        return size
+                <= Math.min(
+                        settings.inline(), queuePairs[queuePair].capabilities().maxInlineData());
+    }
+
+    /** Posts all receives, for messages of any size of the test. */
+    private void postReceives() {
+        for (int i = 0; i < queuePairs.length; i++) {
+            receives[i] = ReceiveWorkRequest.allocate(arena, 1)
+                    .id(i)
+                    .add(region, incomingOffset(i), headers() + settings.size());
+            for (int posted = 0; posted < settings.rxDepth(); posted++) {
+                postReceive(i);
+            }
+        }
+    }
+
+    /** Posts a receive in place of one that completed. */
+    void postReceive(int queuePair) {
+        if (queuePairs[queuePair].postReceive(receives[queuePair]) != QueuePair.POSTED) {
+            throw new Failure("the receive queue of " + queuePairs[queuePair] + " is full");
+        }
+    }
+
+    /** Waits until something has completed; returns 0 when the peer has finished, if that is to end the wait. */
+    int await(CompletionQueue queue, Watch watch, boolean untilPeerIsDone) throws IOException, InterruptedException {
+        while (true) {
+            int count = queue.poll(completions);
+            if (count > 0) {
+                check(count);
+                watch.moved();
+                return count;
+            }
+            if (untilPeerIsDone && watch.isPeerDone()) {
+                return 0;
+            }
+            if (events == null) {
+                watch.idle();
+            } else {
+                watch.sleep(events, sendQueue, receiveQueue);
+            }
+        }
+    }
+
+    /** Posts a work request, or a list of them. */
+    void post(int queuePair, SendWorkRequest request) {
+        if (queuePairs[queuePair].postSend(request) != QueuePair.POSTED) {
+            throw new Failure("the send queue of " + queuePairs[queuePair] + " is full");
+        }
+    }
+
+    /** Complains when one of the completions tells a failure. */
+    void check(int count) {
+        for (int i = 0; i < count; i++) {
+            if (!completions.succeeded(i)) {
+                throw new Failure(
+                        completions.describe(i)
+                                + ": the peer is gone, or its device is not reachable from here, or refuses what was asked for");
+            }
+        }
+    }
+}

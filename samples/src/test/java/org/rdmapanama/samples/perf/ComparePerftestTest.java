@@ -1,0 +1,58 @@
+package org.rdmapanama.samples.perf;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.rdmapanama.samples.Failure;
+
+/** What is read from the output of the programs. */
+class ComparePerftestTest {
+    @Test
+    void shouldReadTheOutputOfPerftest() {
+        String latency = """
+                ---------------------------------------------------------------------------------------
+                                    RDMA_Write Latency Test
+                 Dual-port       : OFF\t\tDevice         : rxe1
+                 local address: LID 0000 QPN 0x0011 PSN 0xcad93b RKey 0x000a3b VAddr 0x0056
+                 #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]
+                 8       50          26.43          357335.56      6931.27  \t       19038.77     \t9640.84\t\t1.5 \t\t2.5
+                ---------------------------------------------------------------------------------------
+                """;
+        assertEquals(6931.27, ComparePerftest.theirResult(TestKind.WRITE_LAT, latency));
+        String bandwidth = """
+                 #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
+                 4096       1000             28.34              27.97\t\t   0.007161
+                ------
+                """;
+        assertEquals(27.97, ComparePerftest.theirResult(TestKind.READ_BW, bandwidth));
+        assertThrows(Failure.class, () -> ComparePerftest.theirResult(TestKind.READ_BW, "nothing of it"));
+    }
+
+    @Test
+    void shouldReadOurOutput() {
+        assertEquals(
+                5.25,
+                ComparePerftest.ourResult(
+                        TestKind.SEND_LAT, "test,connection,bytes\nsend-lat,RC,8,100,1.0,9.0,5.25,5.5,0.1,8.0,9.0\n"));
+        assertEquals(
+                31.5,
+                ComparePerftest.ourResult(TestKind.SEND_BW, "test,connection\nsend-bw,RC,8,100,33.0,31.5,0.1,0\n"));
+    }
+
+    @Test
+    void shouldFindTheMedian() {
+        assertEquals(2, ComparePerftest.median(new double[] {9, 1, 2}));
+        assertEquals(2.5, ComparePerftest.median(new double[] {9, 1, 2, 3}));
+    }
+
+    @Test
+    void shouldKnowTheGoals() {
+        assertTrue(new ComparePerftest.Row(TestKind.READ_LAT, 8, 100, 105).isGoalMet());
+        assertFalse(new ComparePerftest.Row(TestKind.READ_LAT, 8, 100, 106).isGoalMet());
+        assertTrue(new ComparePerftest.Row(TestKind.READ_BW, 8, 100, 97).isGoalMet());
+        assertFalse(new ComparePerftest.Row(TestKind.READ_BW, 8, 100, 96).isGoalMet());
+    }
+}

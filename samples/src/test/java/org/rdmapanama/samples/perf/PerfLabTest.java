@@ -1,0 +1,269 @@
+package org.rdmapanama.samples.perf;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.ffm.Program;
+import org.rdmapanama.samples.Rdma;
+import org.rdmapanama.samples.Run;
+import org.rdmapanama.samples.Side;
+
+/** Every test of {@code rdma perf} over every transport, from the second device to a server on the first. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class PerfLabTest {
+    private static final String HOST = "127.0.0.1";
+
+    private static Run server;
+    private static String port;
+
+    @TempDir
+    Path folder;
+
+    /** One server for all, which is what it is there for. */
+    @BeforeAll
+    static void startServer() throws InterruptedException {
+        port = Side.port();
+        server = Run.start("perf", "server", "-d", Side.FIRST, "-p", port, "--timeout", "10");
+        server.await("waiting for a client");
+    }
+
+    @AfterAll
+    static void stopServer() throws InterruptedException {
+        server.interrupt();
+        assertEquals(130, server.join(), server::toString);
+        assertTrue(server.err().contains("rdma perf server: interrupted; everything is closed"), server::toString);
+    }
+
+    private static Run start(String test, String at, String... options) {
+        List<String> arguments =
+                new ArrayList<>(List.of("perf", test, "-d", Side.SECOND, "-p", at, "--timeout", "10", "--warmup", "5"));
+        arguments.addAll(Arrays.asList(options));
+        arguments.add(HOST);
+        return Run.start(arguments.toArray(String[]::new));
+    }
+
+    private static String[] words(String text) {
+        return text.isEmpty() ? new String[0] : text.split(" +", -1);
+    }
+
+    /** What it printed; it must succeed without a word of complaint. */
+    private static String succeed(String test, String... options) throws InterruptedException {
+        Run run = start(test, port, options);
+        assertEquals(0, run.join(), () -> run + server.err());
+        assertEquals("", run.err());
+        return run.out();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+            send-lat   | ""
+            send-lat   | -c UC -s 100
+            send-lat   | -c UD -s 600
+            send-lat   | -e -s 5000
+            send-lat   | -c UD -e
+            write-lat  | ""
+            write-lat  | -s 10000
+            write-lat  | -c UC
+            read-lat   | -s 5000
+            read-lat   | -e -o 1
+            atomic-lat | ""
+            atomic-lat | -A CMP_AND_SWAP
+            send-bw    | -s 5000
+            send-bw    | -c UC -s 64 -t 8
+            send-bw    | -c UD -t 8
+            send-bw    | -e -q 4 -s 64
+            send-bw    | -b -q 2 -s 100
+            send-bw    | -r 2 -s 64
+            write-bw   | -s 5000
+            write-bw   | -c UC -s 64
+            write-bw   | --post-list 4 -s 64
+            write-bw   | --post-list 6 -Q 2 -q 2 -s 64
+            write-bw   | -Q 7 -s 64 -t 16 -I 64 -m 512
+            write-bw   | -b -q 4 -s 2000 -e
+            read-bw    | -s 5000 -o 2
+            read-bw    | -b -s 64 -Q 3
+            atomic-bw  | -q 2
+            atomic-bw  | -A CMP_AND_SWAP --post-list 4
+            """)
+    void shouldMeasure(String test, String options) throws Exception {
+        List<String> all = new ArrayList<>(List.of("-n", "60", "-F", "json"));
+        all.addAll(Arrays.asList(words(options)));
+        Map<String, String> values = ReportTest.parse(succeed(test, all.toArray(String[]::new)));
+        assertEquals(test, values.get("test"));
+        boolean latency = test.endsWith("lat");
+        long queuePairs = Long.parseLong(values.get("queue_pairs"));
+        assertEquals(60 * queuePairs, Long.parseLong(values.get("iterations")), values::toString);
+        if (latency) {
+            assertTrue(Double.parseDouble(values.get("t_min_usec")) > 0, values::toString);
+            assertTrue(
+                    Double.parseDouble(values.get("t_min_usec")) <= Double.parseDouble(values.get("t_max_usec")),
+                    values::toString);
+        } else {
+            double average = Double.parseDouble(values.get("bw_average_mib_per_sec"));
+            assertTrue(average > 0, values::toString);
+            assertTrue(Double.parseDouble(values.get("bw_peak_mib_per_sec")) >= average * 0.99, values::toString);
+        }
+    }
+
+    @Test
+    void shouldTryAllSizes() throws Exception {
+        Path plot = folder.resolve("sizes.svg");
+        List<String> lines = succeed("write-bw", "-a", "-s", "8192", "-n", "20", "-F", "csv", "--plot", plot.toString())
+                .lines()
+                .toList();
+        assertEquals(1 + 13, lines.size(), lines::toString);
+        assertTrue(lines.get(1).startsWith("write-bw,RC,2,20,"), lines::toString);
+        assertTrue(lines.getLast().startsWith("write-bw,RC,8192,20,"), lines::toString);
+        assertTrue(PlotTest.texts(plot).stream().anyMatch(text -> text.contains("bandwidth in MiB/s")));
+        // Up to the MTU, which is 1024 in the lab.
+        lines = succeed("send-lat", "-c", "UD", "-a", "-n", "5", "-F", "csv")
+                .lines()
+                .toList();
+        assertTrue(lines.size() > 8, lines::toString);
+    }
+
+    @Test
+    void shouldMeasureForATime() throws Exception {
+        for (String test : List.of("send-lat", "write-lat", "send-bw", "write-bw")) {
+            long start = System.nanoTime();
+            Map<String, String> values = ReportTest.parse(succeed(test, "-D", "1", "-s", "64", "-F", "json"));
+            assertTrue(System.nanoTime() - start >= 1_000_000_000L);
+            assertTrue(Long.parseLong(values.get("iterations")) > 1, values::toString);
+        }
+    }
+
+    @Test
+    void shouldKeepARate() throws Exception {
+        Path plot = folder.resolve("rate.svg");
+        String[] options = {"-n", "100", "--rate", "100", "-s", "64", "-F", "json", "--plot", plot.toString()};
+        for (String test : List.of("write-bw", "send-lat")) {
+            long start = System.nanoTime();
+            Map<String, String> values = ReportTest.parse(succeed(test, options));
+            // The first at once, the last 0.99 seconds later.
+            assertTrue(System.nanoTime() - start >= 990_000_000L, values::toString);
+            assertEquals("100", values.get("rate_per_sec"));
+            assertTrue(Double.parseDouble(values.get("t_min_usec")) > 0, values::toString);
+            assertTrue(PlotTest.texts(plot).stream().anyMatch(text -> text.contains("100 per second")));
+        }
+    }
+
+    @Test
+    void shouldPrintForPeople() throws Exception {
+        String text = succeed("read-lat", "-n", "30", "-s", "16");
+        assertTrue(text.contains("read-lat RC, 16 B, 30 iterations, on " + Side.SECOND), text);
+        assertTrue(text.contains("t_typical[usec]"), text);
+        assertTrue(server.out().contains("  read-lat RC, 16 B, 30 iterations"), server::toString);
+    }
+
+    @Test
+    void shouldTellWhatTheDeviceCannot() throws Exception {
+        Run run = start("send-lat", port, "-c", "UD", "-s", "64KiB");
+        assertEquals(2, run.join(), run::toString);
+        assertTrue(
+                run.err().contains("--size must be between 1 byte and")
+                        && run.err().contains("the MTU"),
+                run::toString);
+
+        Run nobody = Run.start("perf", "write-lat", "-d", Side.SECOND, "-p", Side.port(), "--timeout", "1", HOST);
+        assertEquals(1, nobody.join(), nobody::toString);
+        assertTrue(nobody.err().contains("start the server there first"), nobody::toString);
+
+        Run lonely = Run.start("perf", "server", "--once", "-d", Side.FIRST, "-p", Side.port(), "--timeout", "1");
+        assertEquals(1, lonely.join(), lonely::toString);
+        assertTrue(lonely.err().contains("no client came"), lonely::toString);
+    }
+
+    @Test
+    void shouldNotMindStrangers() throws Exception {
+        try (Socket stranger = new Socket(InetAddress.getByName(HOST), Integer.parseInt(port))) {
+            stranger.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+            InputStream answer = stranger.getInputStream();
+            stranger.setSoTimeout(20_000);
+            // It is told why, and hung up on.
+            assertTrue(new String(answer.readAllBytes(), StandardCharsets.UTF_8).contains("another protocol"));
+        }
+        succeed("write-lat", "-n", "5");
+        assertTrue(server.err().contains("the peer is no 'rdma perf'"), server::toString);
+    }
+
+    @Test
+    void shouldSayWhenTheClientIsInterrupted() throws Exception {
+        for (String test : List.of("send-lat", "write-bw")) {
+            String at = Side.port();
+            Run once = Run.start("perf", "server", "--once", "-d", Side.FIRST, "-p", at, "--timeout", "10");
+            once.await("waiting for a client");
+            Run client = start(test, at, "-D", "100", "-s", "64");
+            once.await(test);
+            Thread.sleep(500);
+            client.interrupt();
+            assertEquals(130, client.join(), client::toString);
+            assertEquals(1, once.join(), once::toString);
+            assertTrue(once.err().contains("the peer ended early"), once::toString);
+            assertEquals(1, once.err().lines().count(), once::toString);
+        }
+    }
+
+    @Test
+    void shouldSayWhenTheServerIsKilled() throws Exception {
+        String at = Side.port();
+        try (Program killed =
+                Program.java(List.of(), Rdma.class, "perf", "server", "--once", "-d", Side.FIRST, "-p", at)) {
+            killed.await("waiting for a client");
+            Run client = start("write-bw", at, "-D", "100", "-s", "64");
+            killed.await("write-bw");
+            Thread.sleep(500);
+            killed.kill();
+            assertEquals(1, client.join(), client::toString);
+            assertTrue(client.err().contains("the peer ended early"), client::toString);
+        }
+    }
+
+    /** Four JVMs start, and two programs of perftest. */
+    @Test
+    @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void shouldCompareWithPerftest() throws Exception {
+        Run run = Run.start(
+                "perf",
+                "--compare-perftest",
+                "--ops",
+                "write-lat,read-bw",
+                "--sizes",
+                "8",
+                "--rounds",
+                "1",
+                "--iters",
+                "20",
+                "--first-port",
+                "23000",
+                "--devices",
+                Side.FIRST + "," + Side.SECOND);
+        assertEquals(0, run.join(Duration.ofSeconds(280)), run::toString);
+        assertTrue(
+                run.out().matches("(?s).*write-lat +8 B +[\\d.]+ usec +[\\d.]+ usec +[\\d.]+ +(met|missed).*"),
+                run::toString);
+        assertTrue(run.out().matches("(?s).*read-bw +8 B +[\\d.]+ MB/sec +[\\d.]+ MB/sec.*"), run::toString);
+        assertTrue(run.out().contains("goal for latency"), run::toString);
+        assertTrue(run.err().contains("read-bw 8 B, round 1 of 1: C "), run::toString);
+        assertFalse(run.err().contains("rdma perf:"), run::toString);
+    }
+}
