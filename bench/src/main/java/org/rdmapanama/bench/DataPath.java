@@ -155,7 +155,8 @@ public final class DataPath implements Callable<Integer> {
 
     private List<String> table(int turns) {
         List<String> lines = new ArrayList<>();
-        lines.add(machine() + "; " + turns + (turns == 1 ? " round" : " rounds") + ".");
+        lines.add("`" + String.join(" ", command()) + "` (" + turns + (turns == 1 ? " round" : " rounds") + ") on "
+                + machine() + ":");
         lines.add("");
         StringBuilder head = new StringBuilder("| Nanoseconds (times C) ");
         StringBuilder rule = new StringBuilder("|---");
@@ -192,6 +193,12 @@ public final class DataPath implements Callable<Integer> {
         return line.append(String.format(
                         Locale.ROOT, "| %.1f |", samples.get(Way.CONFINED).bytes()))
                 .toString();
+    }
+
+    private List<String> command() {
+        List<String> words = new ArrayList<>(List.of("bin/bench"));
+        words.addAll(spec.commandLine().getParseResult().originalArgs());
+        return words;
     }
 
     private static String machine() {
