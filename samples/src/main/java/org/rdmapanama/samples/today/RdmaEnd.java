@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.today;
 
 import java.time.Duration;
+import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.QueuePair;
@@ -15,6 +16,10 @@ import org.rdmapanama.samples.Failure;
 /** What both ends of a connection do: sleep until something completes, give a sign, and hang up. */
 final class RdmaEnd {
     private static final int BATCH = 16;
+
+    /** Not none, for which siw takes no receive. */
+    private static final int SIGN_BYTES = 1;
+
     private static final Duration GOODBYE = Duration.ofSeconds(3);
 
     final VerbsArena arena;
@@ -28,17 +33,22 @@ final class RdmaEnd {
         this.connection = connection;
         this.limit = limit;
         completions = new WorkCompletions(arena, BATCH);
-        sign = SendWorkRequest.allocate(arena, 1).send().signaled(true);
+        sign = SendWorkRequest.allocate(arena, 1)
+                .send()
+                .add(connection.register(SIGN_BYTES), 0, SIGN_BYTES)
+                .signaled(true);
     }
 
     /** For the one sign that the other end gives. */
     static void expectSign(VerbsArena arena, RdmaConnection connection) {
-        if (connection.queuePair().postReceive(ReceiveWorkRequest.allocate(arena, 1)) != QueuePair.POSTED) {
+        ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 1)
+                .add(connection.register(SIGN_BYTES, AccessFlag.LOCAL_WRITE), 0, SIGN_BYTES);
+        if (connection.queuePair().postReceive(receive) != QueuePair.POSTED) {
             throw new Failure("the receive queue of " + connection.queuePair() + " is full");
         }
     }
 
-    /** Tells the other end, by a message without bytes, that this one is through. */
+    /** Tells the other end, by a message, that this one is through. */
     void giveSign() {
         post(sign);
     }
