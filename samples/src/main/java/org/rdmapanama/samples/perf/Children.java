@@ -55,6 +55,8 @@ final class Children implements AutoCloseable {
         ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
                 .filter(option -> option.startsWith("-XX:") && !option.startsWith("-XX:ErrorFile"))
                 .forEach(command::add);
+        // What is compiled while others spin comes late; so it is compiled before it runs on.
+        command.add("-XX:-BackgroundCompilation");
         command.addAll(more);
         String modules = System.getProperty("jdk.module.path");
         if (modules != null && Rdma.class.getModule().isNamed()) {

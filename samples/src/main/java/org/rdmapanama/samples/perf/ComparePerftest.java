@@ -113,7 +113,8 @@ final class ComparePerftest {
         }
         out.printf(
                 "  %s to %s, medians of %d rounds of %d iterations; C is perftest. Both sides of a run are processes of"
-                        + " their own, started for it; ours are warmed up by as many iterations first, for the JIT.%n",
+                        + " their own, started for it.%n  Ours are warmed up by as many iterations first, and compile in"
+                        + " the foreground (-XX:-BackgroundCompilation).%n",
                 devices.getLast(), devices.getFirst(), plan.rounds(), plan.iterations());
         out.printf(Locale.ROOT, LINE, "test", "size", "C", "ours", "ratio", "goal");
         out.flush();

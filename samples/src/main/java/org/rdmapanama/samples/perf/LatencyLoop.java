@@ -73,7 +73,6 @@ abstract class LatencyLoop {
                 return now;
             }
             watch.moved(); // waiting for the own turn is no silence of the peer
-            Thread.onSpinWait();
         }
     }
 

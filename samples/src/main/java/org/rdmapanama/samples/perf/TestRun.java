@@ -46,6 +46,7 @@ final class TestRun {
         Outcome done;
         if (client) {
             done = loop.measure(warmUp, latencies);
+            latencies.complete();
             link.send(PerfLink.Type.RESULT, done.toBytes());
         } else {
             loop.reflect(warmUp);
@@ -79,6 +80,7 @@ final class TestRun {
         if (own == null) {
             return null;
         }
+        latencies.complete();
         boolean received = settings.isSink(!client);
         return Result.bandwidth(
                 size, own, other, settings.rate() > 0 ? latencies : null, received ? own.posted() - lost : 0);

@@ -44,9 +44,11 @@ final class Watch {
         turn();
     }
 
-    /** Nothing happened. */
+    /**
+     * Nothing happened. Without {@link Thread#onSpinWait}: perftest does not pause either, and in an emulated machine
+     * the instruction for it hands the processor over, which takes milliseconds when the host is busy.
+     */
     void idle() throws IOException, InterruptedException {
-        Thread.onSpinWait();
         turn();
     }
 

@@ -21,6 +21,7 @@ class ReportTest {
         for (int micros = 1; micros <= 1000; micros++) {
             times.record(micros * 1000L);
         }
+        times.complete();
         return times;
     }
 

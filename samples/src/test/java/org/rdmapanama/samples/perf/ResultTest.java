@@ -17,6 +17,8 @@ class ResultTest {
             oneWay.record(micros * 1000L);
             roundTrip.record(micros * 1000L);
         }
+        oneWay.complete();
+        roundTrip.complete();
         assertEquals(250, oneWay.at(50), 0.5);
         assertEquals(500, roundTrip.at(50), 1);
         assertEquals(990, roundTrip.at(99), 2);
@@ -34,8 +36,21 @@ class ResultTest {
         LatencyRecord times = new LatencyRecord(1);
         times.record(Long.MAX_VALUE);
         times.record(-1);
+        times.complete();
         assertEquals(0, times.min());
         assertEquals(1e8, times.max(), 1e6);
+    }
+
+    @Test
+    void shouldCountMoreThanItKeeps() {
+        LatencyRecord times = new LatencyRecord(1);
+        for (int i = 0; i < 100_000; i++) {
+            times.record(i < 50_000 ? 1000 : 3000);
+        }
+        times.complete();
+        assertEquals(100_000, times.count());
+        assertEquals(1, times.at(49.9), 0.01);
+        assertEquals(3, times.at(50.1), 0.01);
     }
 
     @Test
