@@ -10,8 +10,8 @@ import org.rdmapanama.WorkCompletions;
  * many messages asks for a completion.
  */
 final class Bandwidth {
-    /** Up to so many messages the times of all are kept, to find the peak among them; perftest does the same. */
-    private static final int MAX_FOR_PEAK = 20_000;
+    /** Up to so many messages the times of all are kept, to find the peak among all stretches, as perftest does. */
+    private static final int MAX_FOR_PEAK = 10_000;
 
     /** When the peer has finished, what is still under way comes within this time. */
     private static final long QUIET_NANOS = 200_000_000L;

@@ -41,7 +41,7 @@ final class PerfServerCommand implements Callable<Integer> {
         link.check();
         PrintWriter out = spec.commandLine().getOut();
         // Before a client comes that would have to learn of it.
-        link.device();
+        TestSide.check(link.device());
         try (Tcp.Listener listener = new Tcp.Listener(link.port())) {
             out.println("  waiting for a client on TCP port " + link.port());
             out.flush();

@@ -175,6 +175,7 @@ final class TestOptions {
             throw link.wrong("give HOST, where 'rdma perf server' runs");
         }
         Plot.check(plot);
+        TestSide.check(link.device());
         PrintWriter out = spec.commandLine().getOut();
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = link.open(arena);

@@ -11,6 +11,7 @@ import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
+import org.rdmapanama.Device;
 import org.rdmapanama.Endpoint;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.Mtu;
@@ -19,6 +20,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.samples.Failure;
@@ -84,6 +86,15 @@ final class TestSide {
                 AccessFlag.REMOTE_READ,
                 AccessFlag.REMOTE_ATOMIC);
         completions = new WorkCompletions(arena, BATCH);
+    }
+
+    /** Complains about a device that nobody can connect this way. */
+    static void check(Device device) {
+        if (device.transportType() == TransportType.IWARP) {
+            throw new Failure(device.name()
+                    + " is iWARP, which only the connection manager connects, and rdma perf does not: choose another"
+                    + " device with -d");
+        }
     }
 
     /** Where this side is, for the other one. */

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.DeviceList;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.Run;
@@ -32,6 +33,7 @@ import org.rdmapanama.samples.Side;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PerfLabTest {
     private static final String HOST = "127.0.0.1";
+    private static final String IWARP = "siw0";
 
     private static Run server;
     private static String port;
@@ -187,6 +189,13 @@ class PerfLabTest {
         Run nobody = Run.start("perf", "write-lat", "-d", Side.SECOND, "-p", Side.port(), "--timeout", "1", HOST);
         assertEquals(1, nobody.join(), nobody::toString);
         assertTrue(nobody.err().contains("start the server there first"), nobody::toString);
+
+        // In the lab.
+        if (DeviceList.query().stream().anyMatch(device -> device.name().equals(IWARP))) {
+            Run other = Run.start("perf", "server", "-d", IWARP, "-p", Side.port());
+            assertEquals(1, other.join(), other::toString);
+            assertTrue(other.err().contains(IWARP + " is iWARP"), other::toString);
+        }
 
         Run lonely = Run.start("perf", "server", "--once", "-d", Side.FIRST, "-p", Side.port(), "--timeout", "1");
         assertEquals(1, lonely.join(), lonely::toString);
