@@ -43,7 +43,8 @@ struct key {
 
 struct queue {
     pthread_spinlock_t lock;
-    uint32_t mask;             /* of the entries */
+    uint32_t entries;
+    uint32_t mask;             /* of the arrays, which are larger */
     uint32_t unit_mask;        /* of the ring */
     uint32_t head;             /* next entry to post */
     uint32_t tail;             /* next entry to complete */
@@ -103,6 +104,7 @@ static int queue_init(struct queue *q, uint32_t entries) {
     while (size < entries)
         size <<= 1;
     pthread_spin_init(&q->lock, PTHREAD_PROCESS_PRIVATE);
+    q->entries = entries;
     q->mask = size - 1;
     q->unit_mask = MAX_UNITS - 1;
     q->ring = aligned_alloc(4096, (size_t)MAX_UNITS * UNIT);
@@ -131,7 +133,8 @@ static inline int covered(const struct ibv_sge *sge) {
     if (index >= MAX_KEYS || !keys[index].used || keys[index].mr.lkey != sge->lkey)
         return 0;
     uint64_t start = (uint64_t)(uintptr_t)keys[index].mr.addr;
-    return sge->addr >= start && sge->addr + sge->length <= start + keys[index].mr.length;
+    uint64_t offset = sge->addr - start;
+    return offset <= keys[index].mr.length && sge->length <= keys[index].mr.length - offset;
 }
 
 static inline int completion_opcode(enum ibv_wr_opcode opcode) {
@@ -169,7 +172,7 @@ static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
     int opcode = completion_opcode(wr->opcode);
     if (opcode < 0 || wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge || (wr->send_flags & ~0x1f))
         return EINVAL;
-    if (q->head - q->tail > q->mask)
+    if (q->head - q->tail >= q->entries)
         return ENOMEM;
 
     uint32_t slot = q->head & q->mask, position = 2, bytes = 0;
@@ -184,10 +187,12 @@ static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
         memcpy(segment(q, &position), operands, 16);
     }
     if (wr->send_flags & IBV_SEND_INLINE) {
+        uint64_t total = 0;
         for (int i = 0; i < wr->num_sge; i++)
-            bytes += wr->sg_list[i].length;
-        if (bytes > qp->max_inline || opcode > IBV_WC_RDMA_WRITE)
+            total += wr->sg_list[i].length;
+        if (total > qp->max_inline || opcode > IBV_WC_RDMA_WRITE)
             return EINVAL;
+        bytes = (uint32_t)total;
         uint8_t copy[MAX_INLINE + 16];
         uint32_t length = 4;
         memcpy(copy, &bytes, 4);
@@ -234,7 +239,7 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
     int result = 0;
     pthread_spin_lock(&q->lock);
     uint32_t before = q->head, last = q->unit;
-    if (ibqp->state < IBV_QPS_RTS) {
+    if (ibqp->state != IBV_QPS_RTS) {
         *bad = wr;
         result = EINVAL;
     } else {
@@ -260,9 +265,9 @@ static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
     pthread_spin_lock(&q->lock);
     uint32_t before = q->head;
     for (; wr; wr = wr->next) {
-        if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_recv_sge)
+        if (ibqp->state == IBV_QPS_RESET || wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_recv_sge)
             result = EINVAL;
-        else if (q->head - q->tail > q->mask)
+        else if (q->head - q->tail >= q->entries)
             result = ENOMEM;
         if (result) {
             *bad = wr;
@@ -419,7 +424,7 @@ static int wr_complete(struct ibv_qp_ex *qp) {
     struct null_qp *null = of(qp);
     struct queue *q = &null->send;
     wr_flush_one(null);
-    int result = null->failed;
+    int result = null->failed ? null->failed : null->base.qp.state == IBV_QPS_RTS ? 0 : EINVAL;
     if (result) {
         q->head = null->first;
         q->unit = null->first_unit;
@@ -489,7 +494,10 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
     if (!qp)
         return NULL;
     memset(qp, 0, sizeof *qp);
-    if (queue_init(&qp->send, attr->cap.max_send_wr + 1) || queue_init(&qp->receive, attr->cap.max_recv_wr + 1)) {
+    if (queue_init(&qp->send, attr->cap.max_send_wr) || queue_init(&qp->receive, attr->cap.max_recv_wr)) {
+        queue_free(&qp->send);
+        queue_free(&qp->receive);
+        free(qp);
         errno = ENOMEM;
         return NULL;
     }

@@ -96,7 +96,8 @@ public final class ExtendedQueuePair extends QueuePair {
     }
 
     /**
-     * Starts a batch of work requests; see ibv_wr_start(3). Allocates nothing.
+     * Starts a batch of work requests; see ibv_wr_start(3). Allocates nothing. Complete it before polling: the driver efa
+     * holds a lock until then that polling waits for.
      *
      * @return the builder of this queue pair, the same one each time
      * @throws IllegalStateException when this is closed, or a batch is open

@@ -42,7 +42,10 @@ public final class ReceiveWorkRequest {
     /** How many segments a queue took that took all behind this, or 0, and after which change that was. */
     private int fits;
 
-    private int fitsSince;
+    private long fitsSince;
+
+    /** How many segments this had when it was last looked at. */
+    private int segmentsSeen;
 
     private ReceiveWorkRequest(VerbsArena arena, int maxSegments) {
         this.arena = arena;
@@ -82,21 +85,32 @@ public final class ReceiveWorkRequest {
 
     /**
      * Checks this and all that is chained behind against the size of a queue. What is behind is not looked at again as long
-     * as nothing there changes.
+     * as no chain of the arena changes.
      *
      * @param option where to say, or see, how many a queue takes
      */
     void checkFits(int maxSegments, String option) {
-        segments.checkFits(maxSegments, option);
-        int changes = arena.chainChanges();
+        checkAlone(maxSegments, option);
+        long changes = arena.chainChanges();
         if (next == null || (fits != 0 && fits <= maxSegments && fitsSince == changes)) {
             return;
         }
         for (ReceiveWorkRequest request = next; request != null; request = request.next) {
-            request.segments.checkFits(maxSegments, option);
+            request.checkAlone(maxSegments, option);
         }
         fits = maxSegments;
         fitsSince = changes;
+    }
+
+    private void checkAlone(int maxSegments, String option) {
+        segments.checkFits(maxSegments, option);
+        segmentsSeen = segments.count();
+    }
+
+    private void grown() {
+        if (segments.count() > segmentsSeen) {
+            changed();
+        }
     }
 
     /** A queue that took this may not take it any more. */
@@ -163,7 +177,7 @@ public final class ReceiveWorkRequest {
      */
     public ReceiveWorkRequest add(MemoryRegion region, long offset, long length) {
         segments.add(arena, region, offset, length);
-        changed();
+        grown();
         return this;
     }
 
@@ -181,7 +195,7 @@ public final class ReceiveWorkRequest {
      */
     public ReceiveWorkRequest add(MemoryRegion region, MemorySegment slice) {
         segments.add(arena, region, slice);
-        changed();
+        grown();
         return this;
     }
 
@@ -213,7 +227,7 @@ public final class ReceiveWorkRequest {
      */
     public ReceiveWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
         segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
-        changed();
+        grown();
         return this;
     }
 

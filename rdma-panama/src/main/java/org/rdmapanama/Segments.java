@@ -152,6 +152,10 @@ final class Segments {
         workRequest.set(JAVA_INT, countField, 0);
     }
 
+    int count() {
+        return count;
+    }
+
     /** Size of all segments in bytes. */
     long totalLength() {
         return totalLength;

@@ -91,7 +91,12 @@ public final class SendWorkRequest {
     /** The queue pair that took all that is behind this when it was last looked at, and which change that was after. */
     private QueuePairCapabilities fits;
 
-    private int fitsSince;
+    private long fitsSince;
+
+    /** How many segments, and how much inline, this had when it was last looked at. */
+    private int segmentsSeen;
+
+    private long inlineSeen;
 
     /** Its address shares the bytes of a remote address: null as soon as one of those is written. */
     private AddressHandle addressHandle;
@@ -420,7 +425,18 @@ public final class SendWorkRequest {
         return this;
     }
 
-    /** A queue that took this may not take it any more. What makes less of it, or other data, is no such change. */
+    /** Other data, and no more of it, is no change that matters. */
+    private void grown() {
+        if (segments.count() > segmentsSeen || inlineLength() > inlineSeen) {
+            changed();
+        }
+    }
+
+    private long inlineLength() {
+        return inline ? segments.totalLength() : 0;
+    }
+
+    /** A queue that took this may not take it any more. */
     private void changed() {
         if (chained) {
             arena.chainChanged();
@@ -430,7 +446,7 @@ public final class SendWorkRequest {
     /**
      * Checks this and all that is chained behind against the sizes of a queue pair. Drivers are not careful here: some
      * report too many segments as a full queue, and some copy inline data of any length. What is behind is not looked at
-     * again as long as nothing there changes.
+     * again as long as no chain of the arena changes and this goes to the same queue pair.
      *
      * @param sizes of the queue pair, always the same object
      * @return whether one binds a memory window
@@ -439,7 +455,7 @@ public final class SendWorkRequest {
     boolean checkFits(QueuePairCapabilities sizes, int maxTsoHeader) {
         checkAlone(sizes, maxTsoHeader);
         boolean binding = window != null;
-        int changes = arena.chainChanges();
+        long changes = arena.chainChanges();
         if (next == null || (fits == sizes && fitsSince == changes)) {
             return binding;
         }
@@ -457,7 +473,9 @@ public final class SendWorkRequest {
 
     private void checkAlone(QueuePairCapabilities sizes, int maxTsoHeader) {
         segments.checkFits(sizes.maxSendSegments());
-        if (inline && segments.totalLength() > sizes.maxInlineData()) {
+        segmentsSeen = segments.count();
+        inlineSeen = inlineLength();
+        if (inlineSeen > sizes.maxInlineData()) {
             throw new IllegalArgumentException(this + " has " + segments.totalLength()
                     + " bytes inline, and the queue pair takes " + sizes.maxInlineData()
                     + ": see QueuePairOptions.maxInlineData");
@@ -542,7 +560,7 @@ public final class SendWorkRequest {
     public SendWorkRequest inline(boolean on) {
         segments.inline(on);
         inline = on;
-        changed();
+        grown();
         return flag(INLINE, on);
     }
 
@@ -577,7 +595,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest add(MemoryRegion region, long offset, long length) {
         segments.add(arena, region, offset, length);
-        changed();
+        grown();
         return this;
     }
 
@@ -595,7 +613,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest add(MemoryRegion region, MemorySegment slice) {
         segments.add(arena, region, slice);
-        changed();
+        grown();
         return this;
     }
 
@@ -627,7 +645,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
         segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
-        changed();
+        grown();
         return this;
     }
 
@@ -646,9 +664,7 @@ public final class SendWorkRequest {
      */
     public SendWorkRequest set(int index, MemoryRegion region, long offset, long length) {
         segments.set(arena, index, region, offset, length);
-        if (inline) {
-            changed();
-        }
+        grown();
         return this;
     }
 

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -61,7 +61,7 @@ public final class VerbsArena implements Arena {
     private final Thread owner;
 
     /** How often chained work requests were changed so that a queue may not take them any more. */
-    private final AtomicInteger chainChanges = new AtomicInteger();
+    private final AtomicLong chainChanges = new AtomicLong();
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Set<Context> contexts = new LinkedHashSet<>();
@@ -202,7 +202,7 @@ public final class VerbsArena implements Arena {
     }
 
     /** Another number after each change. */
-    int chainChanges() {
+    long chainChanges() {
         return chainChanges.get();
     }
 

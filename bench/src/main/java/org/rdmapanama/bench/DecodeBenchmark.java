@@ -7,7 +7,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -72,7 +71,7 @@ public class DecodeBenchmark {
             ibv_wc.wr_id(completion, i);
             ibv_wc.byte_len(completion, NullNic.BYTES);
         }
-        completions = nic.rawCompletions.asByteBuffer().order(ByteOrder.nativeOrder());
+        completions = nic.rawBuffer;
     }
 
     /** Closes the device. */

@@ -10,6 +10,8 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
@@ -45,6 +47,9 @@ final class NullNic implements AutoCloseable {
     /** The same as {@link #completions}, for C and JNI. */
     final MemorySegment rawCompletions;
 
+    /** The same memory as bindings by JNI have it: no arena looks after it. */
+    final ByteBuffer rawBuffer;
+
     private NullNic(VerbsArena arena, boolean extended, int batch) {
         this.arena = arena;
         Context context = Context.open(arena);
@@ -63,7 +68,8 @@ final class NullNic implements AutoCloseable {
 
         queuePair.connect(queuePair.localEndpoint());
         completions = new WorkCompletions(arena, batch);
-        rawCompletions = arena.allocate(ibv_wc.layout().byteSize() * batch, 64);
+        rawBuffer = ByteBuffer.allocateDirect((int) ibv_wc.sizeof() * batch).order(ByteOrder.nativeOrder());
+        rawCompletions = MemorySegment.ofBuffer(rawBuffer);
     }
 
     /** For the calling thread, or with any thread allowed. */

@@ -3,7 +3,6 @@ package org.rdmapanama.bench;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -65,7 +64,7 @@ public class PostReceiveBenchmark {
         queuePair = nic.queuePair.nativeAddress();
         completionQueue = nic.receives.nativeAddress();
         bad = nic.arena.allocate(Long.BYTES, Long.BYTES).address();
-        completions = nic.rawCompletions.asByteBuffer().order(ByteOrder.nativeOrder());
+        completions = nic.rawBuffer;
     }
 
     /** Closes the device. */

@@ -36,6 +36,11 @@ final class Samples {
         return median(nanos);
     }
 
+    /** The shortest time of an operation. */
+    double leastNanos() {
+        return Collections.min(nanos);
+    }
+
     /** The median of what an operation allocates on the heap. */
     double bytes() {
         if (bytes.isEmpty()) {

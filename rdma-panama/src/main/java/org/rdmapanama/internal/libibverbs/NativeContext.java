@@ -27,6 +27,9 @@ import org.rdmapanama.internal.provider.SendVerbs;
 
 /** The verbs of one device that libibverbs opened. */
 final class NativeContext extends ProviderContext {
+    /** A driver of which not even the name can be told. */
+    private static final String UNKNOWN = "unknown";
+
     /**
      * Drivers whose post and poll functions only touch memory and doorbells, as their sources from version 44 to 64
      * show: they may run as critical calls, which skip the thread's state transition and hold off safepoints. All
@@ -37,11 +40,16 @@ final class NativeContext extends ProviderContext {
     private static final Set<String> POSTS_WITHOUT_KERNEL = Stream.concat(
                     Stream.of("efa", "erdma", "mlx4", "mlx5"),
                     Stream.of(System.getProperty("org.rdmapanama.driversWithoutKernel", "")
-                            .split(",")))
+                                    .split(","))
+                            .map(String::strip)
+                            .filter(name -> !name.equals(UNKNOWN)))
             .collect(Collectors.toUnmodifiableSet());
 
     /** The software drivers poll a queue that they share with the kernel: memory only. */
     private static final Set<String> ALSO_POLLS_WITHOUT_KERNEL = Set.of("rxe", "siw");
+
+    /** Polling takes no lock that a batch of sends may hold. */
+    private static final Set<String> POLLS_BESIDE_BATCHES = Set.of("erdma", "mlx4", "mlx5", "rxe", "siw");
 
     private static final int DATA_IN_ORDER_FLAGS_SINCE = 46;
 
@@ -70,7 +78,9 @@ final class NativeContext extends ProviderContext {
     /** Seen by all threads before one can open a batch. */
     private volatile boolean criticalPost;
 
-    private final boolean criticalPoll;
+    /** Seen by all threads before one can start a batch. */
+    private volatile boolean criticalPoll;
+
     private final int asyncFd;
     private final SendVerbs sendVerbs;
 
@@ -104,7 +114,7 @@ final class NativeContext extends ProviderContext {
     private static String driverOf(MemorySegment function) {
         Path file = NativeLibrary.fileOf(function);
         if (file == null) {
-            return "unknown";
+            return UNKNOWN;
         }
         String name = file.getFileName().toString();
         Matcher matcher = DRIVER_FILE.matcher(name);
@@ -113,7 +123,7 @@ final class NativeContext extends ProviderContext {
         }
         // mlx4, mlx5, efa, hns and mana also have a public library: libmlx5.so.1.24.44.0.
         Matcher library = Pattern.compile("^lib(\\w+)\\.so\\.").matcher(name);
-        return library.find() ? library.group(1) : "unknown";
+        return library.find() ? library.group(1) : UNKNOWN;
     }
 
     /** The version of rdma-core; the oldest supported one when it cannot be told. */
@@ -133,6 +143,11 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public SendVerbs sendVerbs() {
+        // From the start of a batch to its end efa holds a lock that polling takes as well; of drivers that only a user
+        // knows, nobody knows it. See completionVerbs().
+        if (!POLLS_BESIDE_BATCHES.contains(driver)) {
+            criticalPoll = false;
+        }
         return sendVerbs;
     }
 

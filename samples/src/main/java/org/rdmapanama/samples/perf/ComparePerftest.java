@@ -223,7 +223,13 @@ final class ComparePerftest {
         if (kind.operation != Operation.ATOMIC) {
             command.addAll(List.of("-s", Long.toString(bytes)));
         }
+        command.addAll(notInline(kind));
         return command;
+    }
+
+    /** How much goes inline unless it is told, perftest makes depend on the device, and has no such data on some. */
+    private static List<String> notInline(TestKind kind) {
+        return kind.operation == Operation.SEND || kind.operation == Operation.WRITE ? List.of("-I", "0") : List.of();
     }
 
     private double ours(TestKind kind, long bytes) throws IOException, InterruptedException {
@@ -241,6 +247,7 @@ final class ComparePerftest {
             if (kind.operation != Operation.ATOMIC) {
                 client.addAll(List.of("-s", Long.toString(bytes)));
             }
+            client.addAll(notInline(kind));
             client.add(HOST);
             return ourResult(kind, children.run(client));
         }

@@ -6,8 +6,6 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.VerbsException;
-import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.LinkOptions;
 
 /** The side that chooses the test and measures it. */
@@ -29,8 +27,8 @@ final class PerfClient {
         try (PerfLink link = new PerfLink(options.connect(host), options.timeout())) {
             try {
                 return run(link, arena, context, settings, each);
-            } catch (Failure | VerbsException | IllegalArgumentException e) {
-                link.sendFailure(e.getMessage());
+            } catch (RuntimeException e) {
+                link.sendFailure(PerfText.reason(e));
                 throw e;
             }
         }
@@ -44,7 +42,7 @@ final class PerfClient {
         try {
             side = new TestSide(arena, context, settings, options.connectOptions(null));
         } catch (OutOfMemoryError e) {
-            throw new Failure("no memory for this test: " + e.getMessage(), e);
+            throw PerfServer.noMemory(e);
         }
         link.send(PerfLink.Type.PLACE, side.place());
         side.connect(link.receive(PerfLink.Type.PLACE));

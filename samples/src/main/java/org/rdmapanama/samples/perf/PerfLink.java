@@ -88,9 +88,14 @@ final class PerfLink implements AutoCloseable {
 
     private void write(ByteBuffer bytes) throws IOException, InterruptedException {
         try {
+            long start = System.nanoTime();
             while (bytes.hasRemaining()) {
                 if (channel.write(bytes) == 0) {
-                    pause(); // its buffer is full; messages are small
+                    if (System.nanoTime() - start > timeout.toNanos()) {
+                        throw new Failure("the peer took nothing for " + timeout.toSeconds() + " s");
+                    }
+                    fill(); // it may have to get rid of something itself
+                    pause();
                 }
             }
         } catch (ClosedByInterruptException e) {

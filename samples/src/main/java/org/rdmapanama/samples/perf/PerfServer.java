@@ -5,7 +5,6 @@ import java.io.PrintWriter;
 import java.nio.channels.SocketChannel;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.VerbsException;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.LinkOptions;
 
@@ -26,13 +25,21 @@ final class PerfServer {
             say(PerfText.title(settings));
             try (VerbsArena arena = VerbsArena.ofConfined()) {
                 run(link, side(arena, settings, link), settings);
-            } catch (Failure | VerbsException | IllegalArgumentException e) {
+            } catch (RuntimeException e) {
                 // Before the arena's objects go, or after: the client only learns why.
-                link.sendFailure(e.getMessage());
+                link.sendFailure(PerfText.reason(e));
                 throw e;
+            } catch (OutOfMemoryError e) {
+                Failure failure = noMemory(e);
+                link.sendFailure(failure.getMessage());
+                throw failure;
             }
             say("done");
         }
+    }
+
+    static Failure noMemory(OutOfMemoryError e) {
+        return new Failure("no memory for this test: " + e.getMessage(), e);
     }
 
     private static TestSettings settings(PerfLink link) throws IOException, InterruptedException {
@@ -56,7 +63,7 @@ final class PerfServer {
         try {
             side = new TestSide(arena, context, settings, options.connectOptions(null));
         } catch (OutOfMemoryError e) {
-            throw new Failure("no memory for this test: " + e.getMessage(), e);
+            throw noMemory(e);
         }
         link.send(PerfLink.Type.PLACE, side.place());
         side.connect(link.receive(PerfLink.Type.PLACE));

@@ -2,11 +2,10 @@ package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.Callable;
-import org.rdmapanama.VerbsException;
 import org.rdmapanama.samples.CommonOptions;
-import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.LinkOptions;
 import org.rdmapanama.samples.Tcp;
 import picocli.CommandLine.Command;
@@ -58,11 +57,13 @@ final class PerfServerCommand implements Callable<Integer> {
     private void serve(PerfServer server, SocketChannel channel) throws IOException, InterruptedException {
         try {
             server.serve(channel);
-        } catch (Failure | VerbsException | IllegalArgumentException e) {
+        } catch (ClosedByInterruptException interrupted) {
+            throw interrupted;
+        } catch (RuntimeException | IOException e) {
             if (once) {
                 throw e;
             }
-            link.note(e.getMessage());
+            link.note(PerfText.reason(e));
         }
     }
 }

@@ -47,4 +47,9 @@ final class PerfText {
         }
         return text.toString();
     }
+
+    /** Why something failed, for people, in one line. */
+    static String reason(Throwable failure) {
+        return failure.getMessage() == null ? failure.toString() : failure.getMessage();
+    }
 }

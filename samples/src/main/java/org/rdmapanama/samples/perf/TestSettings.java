@@ -150,6 +150,9 @@ record TestSettings(
         if (postList > 1 && rate > 0) {
             return "--rate and --post-list exclude each other: what is posted at once has no times of its own";
         }
+        if (moderation > 1 && rate > 0) {
+            return "--rate and --cq-mod exclude each other: a completion for several tells the time of the last one only";
+        }
         if (postList > txDepth) {
             return "--post-list " + postList + " does not fit into --tx-depth " + txDepth;
         }

@@ -48,6 +48,8 @@ final class Worker implements AutoCloseable {
         Stream.of(ProcessHandle.current().info().arguments().orElse(new String[0]))
                 .filter(argument -> argument.startsWith("-XX:") || argument.startsWith("-Xshare"))
                 .forEach(command::add);
+        // The processor time of a thread that ends is not counted.
+        command.add("-XX:-UseDynamicNumberOfCompilerThreads");
         Module module = TodayWorker.class.getModule();
         if (module.isNamed()) {
             command.addAll(List.of(
