@@ -67,6 +67,8 @@ class UsageTest {
             perf write-bw -n 0 h                      | --iters must be between 1 and
             perf write-bw --rate 0 h                  | --rate must be between 1 and
             perf write-bw --rate 9 --post-list 2 h    | --rate and --post-list exclude each other
+            perf write-bw --rate 9 --cq-mod 2 h       | --rate and --cq-mod exclude each other
+            perf write-bw --rate 9 --events h         | --rate and --events exclude each other
             perf write-bw --post-list 4 -n 10 h       | --iters must be a multiple of --post-list, and 10 is none of 4
             perf write-bw --post-list 4 -Q 3 -n 8 h   | --post-list must be a multiple of --cq-mod, and 4 is none of 3
             perf write-bw --post-list 200 -n 200 h    | --post-list 200 does not fit into --tx-depth 128

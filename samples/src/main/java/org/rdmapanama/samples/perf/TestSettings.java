@@ -150,6 +150,9 @@ record TestSettings(
         if (postList > 1 && rate > 0) {
             return "--rate and --post-list exclude each other: what is posted at once has no times of its own";
         }
+        if (events && rate > 0) {
+            return "--rate and --events exclude each other: who waits for the next time to send, polls";
+        }
         if (moderation > 1 && rate > 0) {
             return "--rate and --cq-mod exclude each other: a completion for several tells the time of the last one only";
         }
