@@ -1123,12 +1123,18 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     final VerbsException refused(String verb, int result) {
         QueuePairState state = QueuePairState.of(ibv_qp.state(struct));
         return new VerbsException(
-                verb, -result, this + " in state " + state, cureOfPost(context().transportType(), state, -result));
+                verb,
+                -result,
+                this + " in state " + state,
+                cureOfPost(verb, context().transportType(), state, -result));
     }
 
-    private static String cureOfPost(TransportType transport, QueuePairState state, int errno) {
+    private static String cureOfPost(String verb, TransportType transport, QueuePairState state, int errno) {
         if (errno != Errno.EINVAL.number) {
             return null;
+        }
+        if (transport == TransportType.IWARP && verb.equals("ibv_post_recv")) {
+            return "software iWARP takes no receive without a segment";
         }
         if (transport == TransportType.IWARP) {
             // The kernel moves it: its state is not known here.
