@@ -106,16 +106,7 @@ public class BuilderBenchmark {
             if (builder.complete() != QueuePair.POSTED) {
                 throw new IllegalStateException("not posted");
             }
-            for (int seen = 0; seen < batch; ) {
-                int count = cq.poll(wc);
-                for (int i = 0; i < count; i++) {
-                    if (!wc.succeeded(i)) {
-                        throw new IllegalStateException(wc.describe(i));
-                    }
-                    sum += wc.id(i);
-                }
-                seen += count;
-            }
+            sum += Completions.take(cq, wc, batch);
         }
         return sum;
     }

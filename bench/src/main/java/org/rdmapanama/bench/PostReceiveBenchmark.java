@@ -18,7 +18,6 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.WorkCompletions;
-import org.rdmapanama.ffm.verbs.ibv_wc;
 
 /** Posts a chain of receives, and polls until all have completed. */
 @State(Scope.Thread)
@@ -27,9 +26,6 @@ import org.rdmapanama.ffm.verbs.ibv_wc;
 public class PostReceiveBenchmark {
     private static final int ROUNDS = 1000;
     private static final MethodHandle LOOP = NullNic.loop("bench_post_recv", NullNic.LONGS_4_INTS_2);
-    private static final int STATUS = (int) ibv_wc.status$offset();
-    private static final int ID = (int) ibv_wc.wr_id$offset();
-    private static final int SIZE = (int) ibv_wc.sizeof();
 
     /** Work requests in a chain. */
     @Param("1")
@@ -92,19 +88,7 @@ public class PostReceiveBenchmark {
             if (JniVerbs.postRecv(queuePair, request, bad) != 0) {
                 throw new IllegalStateException("not posted");
             }
-            for (int seen = 0; seen < batch; ) {
-                int count = JniVerbs.pollCq(completionQueue, batch, wc);
-                if (count < 0) {
-                    throw new IllegalStateException("not polled");
-                }
-                for (int i = 0; i < count; i++) {
-                    if (completions.getInt(i * SIZE + STATUS) != 0) {
-                        throw new IllegalStateException("failed");
-                    }
-                    sum += completions.getLong(i * SIZE + ID);
-                }
-                seen += count;
-            }
+            sum += Completions.takeByJni(completionQueue, wc, completions, batch);
         }
         return sum;
     }
@@ -121,16 +105,7 @@ public class PostReceiveBenchmark {
             if (qp.postReceive(first) != QueuePair.POSTED) {
                 throw new IllegalStateException("not posted");
             }
-            for (int seen = 0; seen < batch; ) {
-                int count = cq.poll(wc);
-                for (int i = 0; i < count; i++) {
-                    if (!wc.succeeded(i)) {
-                        throw new IllegalStateException(wc.describe(i));
-                    }
-                    sum += wc.id(i);
-                }
-                seen += count;
-            }
+            sum += Completions.take(cq, wc, batch);
         }
         return sum;
     }

@@ -1,7 +1,6 @@
 package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -11,6 +10,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.OwnJvm;
 import org.rdmapanama.samples.Rdma;
 
 /** Processes that run for a comparison. Closing this ends those that still do, also on Ctrl-C. */
@@ -50,30 +50,10 @@ final class Children implements AutoCloseable {
 
     /** The command of a JVM like this one, up to our own program; arguments may be added. */
     static List<String> java(List<String> more) {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
-                .filter(option -> option.startsWith("-XX:") && !option.startsWith("-XX:ErrorFile"))
-                .forEach(command::add);
         // What is compiled while others spin comes late; so it is compiled before it runs on.
-        command.add("-XX:-BackgroundCompilation");
-        command.addAll(more);
-        String modules = System.getProperty("jdk.module.path");
-        if (modules != null && Rdma.class.getModule().isNamed()) {
-            command.addAll(List.of(
-                    "--enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm",
-                    "--module-path",
-                    modules,
-                    "-m",
-                    Rdma.class.getModule().getName() + "/" + Rdma.class.getName()));
-        } else {
-            command.addAll(List.of(
-                    "--enable-native-access=ALL-UNNAMED",
-                    "-cp",
-                    System.getProperty("java.class.path"),
-                    Rdma.class.getName()));
-        }
-        return command;
+        List<String> options = new ArrayList<>(List.of("-XX:-BackgroundCompilation"));
+        options.addAll(more);
+        return OwnJvm.command(Rdma.class, options);
     }
 
     /** Starts a program. */

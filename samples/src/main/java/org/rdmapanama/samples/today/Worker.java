@@ -6,15 +6,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.OwnJvm;
 
 /** A {@link TodayWorker} in a process of its own; closing this ends it. Threads: one. */
 final class Worker implements AutoCloseable {
@@ -32,40 +30,13 @@ final class Worker implements AutoCloseable {
     Worker(String name, Duration limit, List<String> arguments) throws IOException {
         this.name = name;
         this.limit = limit;
-        List<String> command = virtualMachine();
+        // The processor time of a thread that ends is not counted.
+        List<String> command = OwnJvm.command(TodayWorker.class, List.of("-XX:-UseDynamicNumberOfCompilerThreads"));
         command.addAll(arguments);
         process = new ProcessBuilder(command).redirectError(Redirect.INHERIT).start();
         in = process.outputWriter(StandardCharsets.US_ASCII);
         // Reading cannot be interrupted; waiting for what was read can.
         Thread.ofPlatform().daemon().name(name).start(this::listen);
-    }
-
-    /** The command that runs {@link TodayWorker} as this program itself was started: from modules, or a class path. */
-    private static List<String> virtualMachine() {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        // Such as which compilers and which collector to use.
-        Stream.of(ProcessHandle.current().info().arguments().orElse(new String[0]))
-                .filter(argument -> argument.startsWith("-XX:") || argument.startsWith("-Xshare"))
-                .forEach(command::add);
-        // The processor time of a thread that ends is not counted.
-        command.add("-XX:-UseDynamicNumberOfCompilerThreads");
-        Module module = TodayWorker.class.getModule();
-        if (module.isNamed()) {
-            command.addAll(List.of(
-                    "--enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm",
-                    "--module-path",
-                    System.getProperty("jdk.module.path"),
-                    "-m",
-                    module.getName() + "/" + TodayWorker.class.getName()));
-        } else {
-            command.addAll(List.of(
-                    "--enable-native-access=ALL-UNNAMED",
-                    "-cp",
-                    System.getProperty("java.class.path"),
-                    TodayWorker.class.getName()));
-        }
-        return command;
     }
 
     private void listen() {
