@@ -66,6 +66,11 @@ final class Worker implements AutoCloseable {
      * @return the rest of the line
      */
     String await(String word, Worker other) throws InterruptedException {
+        return await(word, other, limit);
+    }
+
+    /** {@link #await(String, Worker)} for a time of its own. */
+    String await(String word, Worker other, Duration limit) throws InterruptedException {
         long start = System.nanoTime();
         String line = null;
         while (line == null) {
