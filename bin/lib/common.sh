@@ -122,10 +122,14 @@ maven() {
 # In the emulated lab only the first of the two compilers is used: replacing its code by that of the second means
 # overwriting instructions that another processor is about to run, at which qemu's emulation now and then executes half
 # of the old instruction and half of the new one (seen with qemu 7.2: the JVM dies at the entry of a pure Java method).
+# A short program that measures itself, $1 = measuring, takes only the second one, which starts late and replaces little.
 jvm_options() {
     echo -XX:+UseSerialGC -Xshare:auto
     if grep -q 'QEMU TCG' /proc/cpuinfo 2>/dev/null; then
-        echo -XX:TieredStopAtLevel=1
+        case ${1:-} in
+            measuring) echo -XX:-TieredCompilation ;;
+            *) echo -XX:TieredStopAtLevel=1 ;;
+        esac
     fi
 }
 

@@ -55,7 +55,9 @@ public final class Rdma implements Runnable {
                 .setExecutionExceptionHandler(failures)
                 .setParameterExceptionHandler(failures)
                 .setUsageHelpAutoWidth(true)
-                .setAbbreviatedOptionsAllowed(true);
+                .setAbbreviatedOptionsAllowed(true)
+                // Such as that of --ops.
+                .setAllowSubcommandsAsOptionParameters(true);
         commandLine.registerConverter(ByteSize.class, ByteSize::parse);
         return commandLine;
     }

@@ -36,6 +36,7 @@ class UsageTest {
             perf nonsense                             | Unmatched argument at index 1: 'nonsense'
             perf --compare-perftest --rounds 0        | --rounds must be between 1 and
             perf --compare-perftest --ops ping        | there is no test 'ping'
+            perf --compare-perftest --ops send-lat --devices a,b,c | --devices takes one or two, not 3
             perf --compare-perftest --sizes many      | 'many' is no size
             perf --compare-perftest --devices a,b,c   | --devices takes one or two, not 3
             perf server host                          | Unmatched argument at index 2: 'host'

@@ -49,12 +49,19 @@ final class Bandwidth {
     private long duration;
     private double interval;
 
-    Bandwidth(TestSide side, Watch watch, PerfLink link, long size, boolean client, LatencyRecord latencies) {
+    Bandwidth(
+            TestSide side,
+            TestSettings settings,
+            Watch watch,
+            PerfLink link,
+            long size,
+            boolean client,
+            LatencyRecord latencies) {
         this.side = side;
         this.watch = watch;
         this.link = link;
         this.latencies = latencies;
-        settings = side.settings;
+        this.settings = settings;
         source = settings.isSource(client);
         sink = settings.isSink(client);
         count = settings.queuePairs();
@@ -97,9 +104,9 @@ final class Bandwidth {
     }
 
     /** Sends, receives, or both; what was sent, or null. Tells the peer when all is sent. */
-    Outcome run(int warmUp) throws IOException, InterruptedException {
+    Outcome run() throws IOException, InterruptedException {
         watch.begin();
-        long before = (warmUp + list - 1L) / list * list;
+        long before = (TestRun.UNMEASURED + list - 1L) / list * list;
         long expected = settings.seconds() > 0 ? Long.MAX_VALUE : (before + settings.iterations()) * count;
         Outcome outcome = null;
         if (source) {

@@ -10,8 +10,6 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.rdmapanama.samples.Failure;
-import org.rdmapanama.samples.OwnJvm;
-import org.rdmapanama.samples.Rdma;
 
 /** Processes that run for a comparison. Closing this ends those that still do, also on Ctrl-C. */
 final class Children implements AutoCloseable {
@@ -48,14 +46,6 @@ final class Children implements AutoCloseable {
                 .anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
     }
 
-    /** The command of a JVM like this one, up to our own program; arguments may be added. */
-    static List<String> java(List<String> more) {
-        // What is compiled while others spin comes late; so it is compiled before it runs on.
-        List<String> options = new ArrayList<>(List.of("-XX:-BackgroundCompilation"));
-        options.addAll(more);
-        return OwnJvm.command(Rdma.class, options);
-    }
-
     /** Starts a program. */
     void start(List<String> command) throws IOException {
         Path output = Files.createTempFile("rdma-perf", ".txt");
@@ -88,14 +78,19 @@ final class Children implements AutoCloseable {
         return children.getLast().text();
     }
 
+    /** Complains when one of the programs has ended. */
+    void checkRunning() throws IOException {
+        for (Child child : children) {
+            if (!child.process().isAlive()) {
+                throw failed(child);
+            }
+        }
+    }
+
     /** Waits until a program that was started listens on a TCP port. */
     void awaitListening(int port) throws IOException, InterruptedException {
         while (!isListening(port)) {
-            for (Child child : children) {
-                if (!child.process().isAlive()) {
-                    throw failed(child);
-                }
-            }
+            checkRunning();
             if (left() == 0) {
                 throw new Failure("nobody listens on TCP port " + port);
             }
@@ -112,8 +107,8 @@ final class Children implements AutoCloseable {
         return Math.max(0, limit.toNanos() - (System.nanoTime() - start));
     }
 
-    /** Looks it up, because connecting would take the place of the client. */
-    private static boolean isListening(int port) throws IOException {
+    /** Whether somebody does. Looks it up, because connecting would take the place of the client. */
+    static boolean isListening(int port) throws IOException {
         String ending = String.format(Locale.ROOT, ":%04X", port);
         for (String table : List.of("/proc/net/tcp", "/proc/net/tcp6")) {
             Path file = Path.of(table);

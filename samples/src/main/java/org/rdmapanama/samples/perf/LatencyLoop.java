@@ -10,17 +10,17 @@ abstract class LatencyLoop {
     final Watch watch;
     private final TestSettings settings;
 
-    LatencyLoop(TestSide side, Watch watch) {
+    LatencyLoop(TestSide side, TestSettings settings, Watch watch) {
         this.side = side;
+        this.settings = settings;
         this.watch = watch;
-        settings = side.settings;
     }
 
-    static LatencyLoop of(TestSide side, Watch watch, long size) {
-        return switch (side.settings.kind().operation) {
-            case SEND -> new SendLatency(side, watch, size);
-            case WRITE -> new WriteLatency(side, watch, size);
-            case READ, ATOMIC -> new RoundTripLatency(side, watch, size);
+    static LatencyLoop of(TestSide side, TestSettings settings, Watch watch, long size) {
+        return switch (settings.kind().operation) {
+            case SEND -> new SendLatency(side, settings, watch, size);
+            case WRITE -> new WriteLatency(side, settings, watch, size);
+            case READ, ATOMIC -> new RoundTripLatency(side, settings, watch, size);
         };
     }
 
@@ -30,9 +30,12 @@ abstract class LatencyLoop {
     /** Waits for a message, and answers; false when the peer has finished instead. */
     abstract boolean pong(long turn) throws IOException, InterruptedException;
 
+    /** Does what was put off. */
+    void end() {}
+
     /** The client's side; how many there were, and how long they took. */
-    Outcome measure(int warmUp, LatencyRecord latencies) throws IOException, InterruptedException {
-        long turns = settings.seconds() > 0 ? Long.MAX_VALUE : warmUp + settings.iterations();
+    Outcome measure(LatencyRecord latencies) throws IOException, InterruptedException {
+        long turns = settings.seconds() > 0 ? Long.MAX_VALUE : TestRun.UNMEASURED + settings.iterations();
         long limit = settings.seconds() > 0 ? settings.seconds() * 1_000_000_000L : Long.MAX_VALUE;
         double interval = settings.rate() > 0 ? NANOS / settings.rate() : 0;
         int ways = settings.kind().isPingPong() ? 2 : 1;
@@ -44,14 +47,14 @@ abstract class LatencyLoop {
         while (turn < turns) {
             long delay = 0;
             if (interval > 0) {
-                long due = start + (long) (Math.max(0, turn - warmUp) * interval);
-                begin = turn < warmUp ? System.nanoTime() : until(due);
-                delay = turn < warmUp ? 0 : begin - due;
+                long due = start + (long) (Math.max(0, turn - TestRun.UNMEASURED) * interval);
+                begin = turn < TestRun.UNMEASURED ? System.nanoTime() : until(due);
+                delay = turn < TestRun.UNMEASURED ? 0 : begin - due;
             }
             ping(turn);
             long end = System.nanoTime();
             turn++;
-            if (turn > warmUp) {
+            if (turn > TestRun.UNMEASURED) {
                 // Waiting for its turn counts in full, the way there and back by half.
                 latencies.record(end - begin + delay * ways);
                 if (end - start > limit) {
@@ -63,7 +66,8 @@ abstract class LatencyLoop {
             }
             begin = end;
         }
-        return new Outcome(turn, turn - warmUp, begin - start, 0);
+        end();
+        return new Outcome(turn, turn - TestRun.UNMEASURED, begin - start, 0);
     }
 
     private long until(long due) throws IOException, InterruptedException {
@@ -77,12 +81,13 @@ abstract class LatencyLoop {
     }
 
     /** The server's side. */
-    final void reflect(int warmUp) throws IOException, InterruptedException {
-        long turns = settings.seconds() > 0 ? Long.MAX_VALUE : warmUp + settings.iterations();
+    final void reflect() throws IOException, InterruptedException {
+        long turns = settings.seconds() > 0 ? Long.MAX_VALUE : TestRun.UNMEASURED + settings.iterations();
         watch.begin();
         for (long turn = 0; turn < turns && pong(turn); turn++) {
             // all is said
         }
+        end();
     }
 
     /** Whether the number of turns is not known before, so that the peer says when it is over. */

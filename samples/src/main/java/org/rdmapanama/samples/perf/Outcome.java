@@ -6,7 +6,7 @@ import org.rdmapanama.samples.Failure;
 /**
  * What a side did, as it tells the other.
  *
- * @param posted how many messages in all, with those of the warm-up
+ * @param posted how many messages in all, with those before the measured ones
  * @param measured how many of them were measured
  * @param nanos how long these took
  * @param perMessageNanos how long a message took at the peak, or 0

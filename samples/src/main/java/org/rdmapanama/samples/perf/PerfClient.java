@@ -10,9 +10,6 @@ import org.rdmapanama.samples.LinkOptions;
 
 /** The side that chooses the test and measures it. */
 final class PerfClient {
-    /** Before each size but the first: by then the JVM has compiled what counts. */
-    static final int LATER_WARM_UP = 2;
-
     private final LinkOptions options;
     private final String host;
 
@@ -49,10 +46,9 @@ final class PerfClient {
 
         TestRun run = new TestRun(side, link, options.timeout(), true);
         List<Result> results = new ArrayList<>();
-        int warmUp = settings.warmUp();
+        run.warmUp();
         for (long size : settings.sizes()) {
-            Result result = run.measure(size, warmUp);
-            warmUp = Math.min(warmUp, LATER_WARM_UP);
+            Result result = run.measure(size);
             results.add(result);
             each.accept(result);
         }

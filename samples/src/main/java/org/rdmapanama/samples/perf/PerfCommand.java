@@ -63,7 +63,7 @@ public final class PerfCommand implements Callable<Integer> {
     @Option(
             names = "--rounds",
             paramLabel = "N",
-            defaultValue = "5",
+            defaultValue = "9",
             description = "Compare: how often each program runs (${DEFAULT-VALUE}).")
     private int rounds;
 
@@ -88,12 +88,6 @@ public final class PerfCommand implements Callable<Integer> {
             defaultValue = "19000",
             description = "Compare: the first of the TCP ports to meet at (${DEFAULT-VALUE}).")
     private int port;
-
-    @Option(
-            names = "--java-option",
-            paramLabel = "OPTION",
-            description = "Compare: one more option for the JVMs of our side; may be repeated.")
-    private List<String> javaOptions = List.of();
 
     @Mixin
     CommonOptions common;
@@ -123,7 +117,7 @@ public final class PerfCommand implements Callable<Integer> {
             throw wrong("--devices takes one or two, not " + devices.size());
         }
         ComparePerftest.Plan plan =
-                new ComparePerftest.Plan(kinds(), sizes, rounds, iterations, port, RUN_LIMIT, devices, javaOptions);
+                new ComparePerftest.Plan(kinds(), sizes, rounds, iterations, port, RUN_LIMIT, devices);
         new ComparePerftest(plan, spec.commandLine().getOut(), this::say).run();
     }
 

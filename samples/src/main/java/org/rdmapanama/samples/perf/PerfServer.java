@@ -72,10 +72,9 @@ final class PerfServer {
 
     private void run(PerfLink link, TestSide side, TestSettings settings) throws IOException, InterruptedException {
         TestRun run = new TestRun(side, link, options.timeout(), false);
-        int warmUp = settings.warmUp();
+        run.warmUp();
         for (long size : settings.sizes()) {
-            run.measure(size, warmUp);
-            warmUp = Math.min(warmUp, PerfClient.LATER_WARM_UP);
+            run.measure(size);
         }
         link.send(PerfLink.Type.DONE);
         link.receive(PerfLink.Type.DONE);

@@ -200,7 +200,7 @@ abstract class Report {
                 json.writeStringField("atomic", settings.atomic().name());
             }
             json.writeNumberField("duration_sec", settings.seconds());
-            json.writeNumberField("warmup", settings.warmUp());
+            json.writeNumberField("warmup_seconds", settings.warmUp());
             json.writeNumberField("tx_depth", settings.txDepth());
             json.writeNumberField("rx_depth", settings.rxDepth());
             json.writeNumberField("queue_pairs", settings.queuePairs());

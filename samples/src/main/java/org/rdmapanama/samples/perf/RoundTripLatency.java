@@ -7,8 +7,8 @@ import org.rdmapanama.SendWorkRequest;
 final class RoundTripLatency extends LatencyLoop {
     private final SendWorkRequest request;
 
-    RoundTripLatency(TestSide side, Watch watch, long size) {
-        super(side, watch);
+    RoundTripLatency(TestSide side, TestSettings settings, Watch watch, long size) {
+        super(side, settings, watch);
         request = side.request(0, size).signaled(true);
     }
 

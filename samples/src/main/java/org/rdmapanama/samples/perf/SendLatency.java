@@ -6,9 +6,10 @@ import org.rdmapanama.SendWorkRequest;
 /** A message by SEND there, and one back. */
 final class SendLatency extends LatencyLoop {
     private final SendWorkRequest request;
+    private boolean owed;
 
-    SendLatency(TestSide side, Watch watch, long size) {
-        super(side, watch);
+    SendLatency(TestSide side, TestSettings settings, Watch watch, long size) {
+        super(side, settings, watch);
         request = side.request(0, size).signaled(true);
     }
 
@@ -27,8 +28,15 @@ final class SendLatency extends LatencyLoop {
         return true;
     }
 
+    @Override
+    void end() {
+        repay();
+    }
+
+    /** While the message is on its way there is time for the receive. */
     private void send() throws IOException, InterruptedException {
         side.post(0, request);
+        repay();
         side.await(side.sendQueue, watch, false);
     }
 
@@ -36,7 +44,19 @@ final class SendLatency extends LatencyLoop {
         if (side.await(side.receiveQueue, watch, untilPeerIsDone) == 0) {
             return false;
         }
-        side.postReceive(0);
+        owed = true;
+        if (side.settings.rxDepth() == 1) {
+            // The peer sends again once it has the answer.
+            repay();
+        }
         return true;
+    }
+
+    /** Posts a receive in place of the one that a message has taken. */
+    private void repay() {
+        if (owed) {
+            owed = false;
+            side.postReceive(0);
+        }
     }
 }

@@ -1,7 +1,6 @@
 package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import org.rdmapanama.Context;
@@ -68,9 +67,11 @@ final class TestOptions {
 
     @Option(
             names = "--warmup",
-            paramLabel = "N",
-            description = "How many to do before (1000 for the first size, but no more than are measured).")
-    private Integer warmUp;
+            paramLabel = "SECONDS",
+            defaultValue = "2",
+            description = "Run for so long before measuring, so that the JVM has compiled what counts; 0 measures from"
+                    + " the start (${DEFAULT-VALUE}).")
+    private int warmUp;
 
     @Option(
             names = {"-t", "--tx-depth"},
@@ -167,6 +168,12 @@ final class TestOptions {
 
     /** Runs a test against a server and prints what came out. */
     int run(TestKind kind, LinkOptions link) throws IOException, InterruptedException {
+        measure(kind, link, Report.of(format, spec.commandLine().getOut()));
+        return 0;
+    }
+
+    /** Runs a test against a server and reports what came out. */
+    List<Result> measure(TestKind kind, LinkOptions link, Report report) throws IOException, InterruptedException {
         link.check();
         checkGiven(kind, link);
         // What can be known without the device; sizes may still be missing.
@@ -176,7 +183,6 @@ final class TestOptions {
         }
         Plot.check(plot);
         TestSide.check(link.device());
-        PrintWriter out = spec.commandLine().getOut();
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = link.open(arena);
             int portMtu = Math.min(
@@ -193,15 +199,14 @@ final class TestOptions {
                         + (connection == Connection.UD ? "the MTU" : "the port's largest message") + ", not "
                         + ByteSize.format(settings.size()));
             }
-            Report report = Report.of(format, out);
             report.begin(settings, link.device().name());
             List<Result> results = new PerfClient(link, host).run(arena, context, settings, report::add);
             report.end();
             if (plot != null) {
                 Plot.draw(plot, settings, results);
             }
+            return results;
         }
-        return 0;
     }
 
     private static void complain(TestSettings settings, LinkOptions link) {
@@ -268,7 +273,7 @@ final class TestOptions {
                 all,
                 count,
                 seconds == null ? 0 : seconds,
-                warmUp != null ? warmUp : Math.clamp(count, 0, ITERATIONS),
+                warmUp,
                 depth,
                 rxDepth,
                 queuePairs,

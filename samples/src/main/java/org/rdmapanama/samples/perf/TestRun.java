@@ -11,6 +11,9 @@ final class TestRun {
     /** What is still under way over UC when all is sent arrives within this time. */
     private static final long UNDER_WAY_MILLIS = 200;
 
+    /** Before each size so many go unmeasured, which are slower than those that follow. */
+    static final int UNMEASURED = 2;
+
     private final TestSide side;
     private final TestSettings settings;
     private final PerfLink link;
@@ -25,11 +28,22 @@ final class TestRun {
         watch = new Watch(link, timeout);
     }
 
+    /** Runs the first size for a time that nobody measures. Both sides do at the same time. */
+    void warmUp() throws IOException, InterruptedException {
+        if (settings.warmUp() > 0) {
+            measure(settings.sizes()[0], settings.warmingUp());
+        }
+    }
+
     /** Measures one size, as the other side does at the same time; what came out, or null on a side that only serves. */
-    Result measure(long size, int warmUp) throws IOException, InterruptedException {
+    Result measure(long size) throws IOException, InterruptedException {
+        return measure(size, settings);
+    }
+
+    private Result measure(long size, TestSettings how) throws IOException, InterruptedException {
         LatencyRecord latencies = new LatencyRecord(settings.kind().isPingPong() ? 2 : 1);
         side.fill(size, client);
-        return settings.kind().latency ? latency(size, warmUp, latencies) : bandwidth(size, warmUp, latencies);
+        return settings.kind().latency ? latency(size, how, latencies) : bandwidth(size, how, latencies);
     }
 
     private void bothReady() throws IOException, InterruptedException {
@@ -37,29 +51,31 @@ final class TestRun {
         link.receive(PerfLink.Type.READY);
     }
 
-    private Result latency(long size, int warmUp, LatencyRecord latencies) throws IOException, InterruptedException {
-        LatencyLoop loop = LatencyLoop.of(side, watch, size);
+    private Result latency(long size, TestSettings how, LatencyRecord latencies)
+            throws IOException, InterruptedException {
+        LatencyLoop loop = LatencyLoop.of(side, how, watch, size);
         if (settings.kind() == TestKind.WRITE_LAT) {
             side.incoming(0, size).set(ValueLayout.JAVA_BYTE, size - 1, (byte) 0);
         }
         bothReady();
         Outcome done;
         if (client) {
-            done = loop.measure(warmUp, latencies);
+            done = loop.measure(latencies);
             latencies.complete();
             link.send(PerfLink.Type.RESULT, done.toBytes());
         } else {
-            loop.reflect(warmUp);
+            loop.reflect();
             done = Outcome.of(link.receive(PerfLink.Type.RESULT));
         }
         verify(verdict(done.posted(), client ? -1 : wrongWord(size, done.posted()), client && checksRead(), size));
         return client ? Result.latency(size, latencies) : null;
     }
 
-    private Result bandwidth(long size, int warmUp, LatencyRecord latencies) throws IOException, InterruptedException {
-        Bandwidth loop = new Bandwidth(side, watch, link, size, client, latencies);
+    private Result bandwidth(long size, TestSettings how, LatencyRecord latencies)
+            throws IOException, InterruptedException {
+        Bandwidth loop = new Bandwidth(side, how, watch, link, size, client, latencies);
         bothReady();
-        Outcome own = loop.run(warmUp);
+        Outcome own = loop.run();
         Outcome other = settings.isSource(!client) ? Outcome.of(link.receive(PerfLink.Type.RESULT)) : null;
 
         long wrong = -1;
@@ -83,7 +99,7 @@ final class TestRun {
         latencies.complete();
         boolean received = settings.isSink(!client);
         return Result.bandwidth(
-                size, own, other, settings.rate() > 0 ? latencies : null, received ? own.posted() - lost : 0);
+                size, own, other, how.rate() > 0 ? latencies : null, received ? own.posted() - lost : 0);
     }
 
     private boolean checksRead() {

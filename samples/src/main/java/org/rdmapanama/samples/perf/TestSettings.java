@@ -19,7 +19,7 @@ import org.rdmapanama.samples.Failure;
  * @param all whether to measure all powers of two from 2 to the size
  * @param iterations how many are measured for each size and queue pair; meaningless when there is a duration
  * @param seconds the duration of the measurement for each size, or 0
- * @param warmUp how many come before those that are measured
+ * @param warmUp for so many seconds the first size runs before it is measured
  * @param txDepth how many may be posted and not completed, on each queue pair
  * @param rxDepth receives posted at a time, on each queue pair
  * @param queuePairs how many of them
@@ -78,6 +78,30 @@ record TestSettings(
         return all
                 ? LongStream.iterate(2, each -> each <= size, each -> each * 2).toArray()
                 : new long[] {size};
+    }
+
+    /** The same, as it runs before it is measured: for a time, and as fast as it goes. */
+    TestSettings warmingUp() {
+        return new TestSettings(
+                kind,
+                connection,
+                size,
+                all,
+                iterations,
+                warmUp,
+                0,
+                txDepth,
+                rxDepth,
+                queuePairs,
+                postList,
+                moderation,
+                inline,
+                events,
+                bidirectional,
+                outstanding,
+                mtu,
+                atomic,
+                0);
     }
 
     /** How much memory a queue pair has for what it sends, and as much again for what it receives. */
@@ -175,7 +199,7 @@ record TestSettings(
     private String rangeProblem() {
         String problem = outside("--iters", iterations, 1, MAX_ITERATIONS);
         problem = problem != null ? problem : outside("--duration", seconds, 0, MAX_SECONDS);
-        problem = problem != null ? problem : outside("--warmup", warmUp, 0, MAX_ITERATIONS);
+        problem = problem != null ? problem : outside("--warmup", warmUp, 0, MAX_SECONDS);
         problem = problem != null ? problem : outside("--tx-depth", txDepth, 1, MAX_DEPTH);
         problem = problem != null ? problem : outside("--rx-depth", rxDepth, 1, MAX_DEPTH);
         problem = problem != null ? problem : outside("--qps", queuePairs, 1, MAX_QUEUE_PAIRS);

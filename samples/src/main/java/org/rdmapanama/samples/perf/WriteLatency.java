@@ -13,8 +13,8 @@ final class WriteLatency extends LatencyLoop {
     private final ByteBuffer sent;
     private final ByteBuffer arriving;
 
-    WriteLatency(TestSide side, Watch watch, long size) {
-        super(side, watch);
+    WriteLatency(TestSide side, TestSettings settings, Watch watch, long size) {
+        super(side, settings, watch);
         request = side.request(0, size).signaled(true);
         sent = side.outgoing(0, size).asSlice(size - 1).asByteBuffer();
         arriving = side.incoming(0, size).asSlice(size - 1).asByteBuffer();

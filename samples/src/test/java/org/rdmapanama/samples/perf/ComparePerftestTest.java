@@ -32,17 +32,6 @@ class ComparePerftestTest {
     }
 
     @Test
-    void shouldReadOurOutput() {
-        assertEquals(
-                5.25,
-                ComparePerftest.ourResult(
-                        TestKind.SEND_LAT, "test,connection,bytes\nsend-lat,RC,8,100,1.0,9.0,5.25,5.5,0.1,8.0,9.0\n"));
-        assertEquals(
-                31.5,
-                ComparePerftest.ourResult(TestKind.SEND_BW, "test,connection\nsend-bw,RC,8,100,33.0,31.5,0.1,0\n"));
-    }
-
-    @Test
     void shouldFindTheMedian() {
         assertEquals(2, ComparePerftest.median(new double[] {9, 1, 2}));
         assertEquals(2.5, ComparePerftest.median(new double[] {9, 1, 2, 3}));
@@ -50,9 +39,23 @@ class ComparePerftestTest {
 
     @Test
     void shouldKnowTheGoals() {
-        assertTrue(new ComparePerftest.Row(TestKind.READ_LAT, 8, 100, 105).isGoalMet());
-        assertFalse(new ComparePerftest.Row(TestKind.READ_LAT, 8, 100, 106).isGoalMet());
-        assertTrue(new ComparePerftest.Row(TestKind.READ_BW, 8, 100, 97).isGoalMet());
-        assertFalse(new ComparePerftest.Row(TestKind.READ_BW, 8, 100, 96).isGoalMet());
+        assertTrue(row(TestKind.READ_LAT, 105).isGoalMet());
+        assertFalse(row(TestKind.READ_LAT, 106).isGoalMet());
+        assertTrue(row(TestKind.READ_BW, 97).isGoalMet());
+        assertFalse(row(TestKind.READ_BW, 96).isGoalMet());
+    }
+
+    @Test
+    void shouldCompareTheBestRounds() {
+        double[] theirs = {30, 10, 20};
+        double[] ours = {60, 40, 15};
+        assertEquals(1.5, new ComparePerftest.Row(TestKind.READ_LAT, 8, theirs, ours).bestRatio());
+        assertEquals(2, new ComparePerftest.Row(TestKind.READ_BW, 8, theirs, ours).bestRatio());
+        assertEquals(2, new ComparePerftest.Row(TestKind.READ_BW, 8, theirs, ours).ratio());
+    }
+
+    /** Of three rounds, whose medians are 100 and another number. */
+    private static ComparePerftest.Row row(TestKind kind, double ours) {
+        return new ComparePerftest.Row(kind, 8, new double[] {100, 1, 900}, new double[] {ours, 900, 1});
     }
 }

@@ -57,9 +57,12 @@ class PerfLabTest {
     }
 
     private static Run start(String test, String at, String... options) {
-        List<String> arguments =
-                new ArrayList<>(List.of("perf", test, "-d", Side.SECOND, "-p", at, "--timeout", "10", "--warmup", "5"));
-        arguments.addAll(Arrays.asList(options));
+        List<String> arguments = new ArrayList<>(List.of("perf", test, "-d", Side.SECOND, "-p", at, "--timeout", "10"));
+        List<String> more = Arrays.asList(options);
+        arguments.addAll(more);
+        if (!more.contains("--warmup")) {
+            arguments.addAll(List.of("--warmup", "0"));
+        }
         arguments.add(HOST);
         return Run.start(arguments.toArray(String[]::new));
     }
@@ -83,12 +86,15 @@ class PerfLabTest {
             send-lat   | -c UD -s 600
             send-lat   | -e -s 5000
             send-lat   | -c UD -e
+            send-lat   | -r 1
+            send-lat   | --warmup 1
             write-lat  | ""
+            write-lat  | --warmup 1 -s 3000
             write-lat  | -s 10000
             write-lat  | -c UC
             read-lat   | -s 5000
             read-lat   | -e -o 1
-            atomic-lat | ""
+            atomic-lat | --warmup 1
             atomic-lat | -A CMP_AND_SWAP
             send-bw    | -s 5000
             send-bw    | -c UC -s 64 -t 8
@@ -96,6 +102,7 @@ class PerfLabTest {
             send-bw    | -e -q 4 -s 64
             send-bw    | -b -q 2 -s 100
             send-bw    | -r 2 -s 64
+            send-bw    | --warmup 1 -b -q 2
             write-bw   | -s 5000
             write-bw   | -c UC -s 64
             write-bw   | --post-list 4 -s 64
@@ -105,6 +112,7 @@ class PerfLabTest {
             read-bw    | -s 5000 -o 2
             read-bw    | -b -s 64 -Q 3
             atomic-bw  | -q 2
+            atomic-bw  | --warmup 1 --post-list 4
             atomic-bw  | -A CMP_AND_SWAP --post-list 4
             """)
     void shouldMeasure(String test, String options) throws Exception {
@@ -247,7 +255,6 @@ class PerfLabTest {
         }
     }
 
-    /** Four JVMs start, and two programs of perftest. */
     @Test
     @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void shouldCompareWithPerftest() throws Exception {
@@ -268,7 +275,7 @@ class PerfLabTest {
                 Side.FIRST + "," + Side.SECOND);
         assertEquals(0, run.join(Duration.ofSeconds(280)), run::toString);
         assertTrue(
-                run.out().matches("(?s).*write-lat +8 B +[\\d.]+ usec +[\\d.]+ usec +[\\d.]+ +(met|missed).*"),
+                run.out().matches("(?s).*write-lat +8 B +[\\d.]+ usec +[\\d.]+ usec +[\\d.]+ +[\\d.]+ +(met|missed).*"),
                 run::toString);
         assertTrue(run.out().matches("(?s).*read-bw +8 B +[\\d.]+ MB/sec +[\\d.]+ MB/sec.*"), run::toString);
         assertTrue(run.out().contains("goal for latency"), run::toString);
