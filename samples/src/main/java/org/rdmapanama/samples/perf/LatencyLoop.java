@@ -35,7 +35,7 @@ abstract class LatencyLoop {
 
     /** The client's side; how many there were, and how long they took. */
     Outcome measure(LatencyRecord latencies) throws IOException, InterruptedException {
-        long turns = settings.seconds() > 0 ? Long.MAX_VALUE : TestRun.UNMEASURED + settings.iterations();
+        long turns = turns();
         long limit = settings.seconds() > 0 ? settings.seconds() * 1_000_000_000L : Long.MAX_VALUE;
         double interval = settings.rate() > 0 ? NANOS / settings.rate() : 0;
         int ways = settings.kind().isPingPong() ? 2 : 1;
@@ -82,12 +82,16 @@ abstract class LatencyLoop {
 
     /** The server's side. */
     final void reflect() throws IOException, InterruptedException {
-        long turns = settings.seconds() > 0 ? Long.MAX_VALUE : TestRun.UNMEASURED + settings.iterations();
+        long turns = turns();
         watch.begin();
         for (long turn = 0; turn < turns && pong(turn); turn++) {
             // all is said
         }
         end();
+    }
+
+    private long turns() {
+        return isTimed() ? Long.MAX_VALUE : TestRun.UNMEASURED + settings.iterations();
     }
 
     /** Whether the number of turns is not known before, so that the peer says when it is over. */
