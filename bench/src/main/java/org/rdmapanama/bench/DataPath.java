@@ -88,6 +88,10 @@ public final class DataPath implements Callable<Integer> {
         if (turns < 1 || turns > 100) {
             throw new ParameterException(spec.commandLine(), "--rounds must be between 1 and 100, not " + turns);
         }
+        if (file != null && (quick || only != null)) {
+            throw new ParameterException(
+                    spec.commandLine(), "--write puts the whole table there: leave out --quick and --rows");
+        }
         if (file != null) {
             marks(Files.readString(file));
         }
@@ -195,9 +199,12 @@ public final class DataPath implements Callable<Integer> {
                 line.append(String.format(Locale.ROOT, "| %.1f (%.2f) ", own.nanos(), own.nanos() / c));
             }
         }
-        return line.append(String.format(
-                        Locale.ROOT, "| %.1f |", samples.get(Way.CONFINED).bytes()))
-                .toString();
+        double most = samples.entrySet().stream()
+                .filter(way -> way.getKey().ours)
+                .mapToDouble(way -> way.getValue().bytes())
+                .max()
+                .orElseThrow();
+        return line.append(String.format(Locale.ROOT, "| %.1f |", most)).toString();
     }
 
     private List<String> command() {
@@ -227,7 +234,7 @@ public final class DataPath implements Callable<Integer> {
         results.forEach((row, ways) -> {
             List<String> own = new ArrayList<>();
             ways.forEach((way, samples) -> {
-                if (way == Way.CONFINED || way == Way.SHARED) {
+                if (way.ours) {
                     // What a busy machine does to a median is nobody's fault.
                     double ratio = samples.leastNanos() / ways.get(Way.C).leastNanos();
                     if (ratio > MOST_RATIO) {

@@ -54,6 +54,7 @@ class UsageTest {
             perf read-lat -I 16 h                     | --inline is for send and write
             perf atomic-bw -I 16 h                    | --inline is for send and write
             perf atomic-lat -s 16 h                   | atomics work on 8 bytes: leave out --size and --all
+            perf write-bw -a -s 1 h                   | --all begins with 2 bytes
             perf atomic-bw -a h                       | atomics work on 8 bytes
             perf write-lat -A FETCH_AND_ADD h         | --atomic is for atomic-lat and atomic-bw
             perf write-bw -o 4 h                      | --outs is for reads and atomics

@@ -11,7 +11,13 @@ import org.rdmapanama.WorkCompletions;
  */
 final class Bandwidth {
     /** Up to so many messages the times of all are kept, to find the peak among all stretches, as perftest does. */
-    private static final int MAX_FOR_PEAK = 10_000;
+    private static final int MAX_FOR_PEAK = 20_000;
+
+    /** At least one completion comes in so many bytes, or a slow wire would look like a dead one. */
+    static final long MAX_SILENT_BYTES = 64L << 20;
+
+    /** The clock is looked at once in so many messages when only the end of the test depends on it. */
+    private static final int MESSAGES_PER_LOOK = 64;
 
     /** When the peer has finished, what is still under way comes within this time. */
     private static final long QUIET_NANOS = 200_000_000L;
@@ -28,6 +34,7 @@ final class Bandwidth {
     private final LatencyRecord latencies;
     private final int count;
     private final int list;
+    private final int moderation;
 
     // For each queue pair. With lists, the silent one is the list's first, and those of it that are to be signaled are.
     private final SendWorkRequest[] silent;
@@ -48,6 +55,8 @@ final class Bandwidth {
     private long end;
     private long duration;
     private double interval;
+    private int sinceLook;
+    private boolean told;
 
     Bandwidth(
             TestSide side,
@@ -66,6 +75,9 @@ final class Bandwidth {
         sink = settings.isSink(client);
         count = settings.queuePairs();
         list = settings.postList();
+        moderation = settings.all() && list == 1
+                ? Math.clamp(MAX_SILENT_BYTES / size, 1, settings.moderation())
+                : settings.moderation();
         silent = new SendWorkRequest[count];
         signaled = new SendWorkRequest[count];
         sent = new long[count];
@@ -90,9 +102,8 @@ final class Bandwidth {
     private SendWorkRequest list(int queuePair, long size) {
         SendWorkRequest following = null;
         for (int i = list; i > 0; i--) {
-            SendWorkRequest each = side.request(queuePair, size)
-                    .signaled(i % settings.moderation() == 0)
-                    .id(id(queuePair, settings.moderation()));
+            SendWorkRequest each =
+                    side.request(queuePair, size).signaled(i % moderation == 0).id(id(queuePair, moderation));
             following = following == null ? each : each.next(following);
         }
         return following;
@@ -169,10 +180,16 @@ final class Bandwidth {
     private void rest(boolean moved) throws IOException, InterruptedException {
         if (moved) {
             watch.moved();
-        } else if (side.events != null && interval == 0) {
-            watch.sleep(side.events, side.sendQueue, side.receiveQueue);
-        } else {
+        } else if (side.events == null || interval > 0) {
             watch.idle();
+        } else if (told) {
+            told = false;
+            watch.sleep(side.events);
+        } else {
+            // What completes after the next look at the queues is told.
+            side.sendQueue.requestNotification(false);
+            side.receiveQueue.requestNotification(false);
+            told = true;
         }
     }
 
@@ -191,7 +208,7 @@ final class Bandwidth {
     /** Posts as much as the queue takes and the rate allows. */
     private void fill(int index) {
         while (sent[index] < limit[index] && sent[index] + list - completed[index] <= settings.txDepth()) {
-            long now = System.nanoTime();
+            long now = needsClock() ? System.nanoTime() : start;
             if (now - start >= duration) {
                 // The last one is signaled, so that it is known when all are through.
                 limit[index] = sinceSignal[index] == 0 ? sent[index] : sent[index] + 1;
@@ -210,12 +227,20 @@ final class Bandwidth {
         }
     }
 
+    /** Reading it costs as much as a part of posting. */
+    private boolean needsClock() {
+        if (postedAt != null || interval > 0) {
+            return true;
+        }
+        return duration != Long.MAX_VALUE && ++sinceLook % MESSAGES_PER_LOOK == 0;
+    }
+
     private SendWorkRequest next(int index) {
         if (list > 1) {
             return silent[index];
         }
         int covered = ++sinceSignal[index];
-        if (covered < settings.moderation() && sent[index] + 1 < limit[index]) {
+        if (covered < moderation && sent[index] + 1 < limit[index]) {
             return silent[index];
         }
         sinceSignal[index] = 0;
@@ -252,19 +277,24 @@ final class Bandwidth {
         return true;
     }
 
+    /** Takes all that has come: the peer waits for the receives. */
     private boolean receive() {
         WorkCompletions completions = side.completions;
-        int ready = side.receiveQueue.poll(completions);
-        if (ready == 0) {
-            return false;
+        boolean moved = false;
+        int ready;
+        do {
+            ready = side.receiveQueue.poll(completions);
+            side.check(ready);
+            for (int i = 0; i < ready; i++) {
+                side.postReceive((int) completions.id(i));
+            }
+            received += ready;
+            moved |= ready > 0;
+        } while (ready == completions.capacity());
+        if (moved) {
+            lastReceived = System.nanoTime();
         }
-        side.check(ready);
-        for (int i = 0; i < ready; i++) {
-            side.postReceive((int) completions.id(i));
-        }
-        received += ready;
-        lastReceived = System.nanoTime();
-        return true;
+        return moved;
     }
 
     private double peak() {

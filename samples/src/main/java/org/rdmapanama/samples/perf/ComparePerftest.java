@@ -44,6 +44,14 @@ final class ComparePerftest {
     // Where the results are in a line of perftest.
     private static final int C_TYPICAL = 4;
     private static final int C_AVERAGE = 3;
+    private static final int C_MESSAGE_RATE = 4;
+
+    /** Below, the two decimals of a bandwidth say less than the six of the message rate. */
+    private static final double WELL_KNOWN = 10;
+
+    private static final double MILLION = 1e6;
+    private static final double MIB = 1 << 20;
+    private static final int MAX_PORT = 65_535;
 
     /** Of devices, the first serves. */
     private final List<String> devices;
@@ -211,8 +219,8 @@ final class ComparePerftest {
                 LINE,
                 row.kind().label(),
                 ByteSize.format(row.bytes()),
-                String.format(Locale.ROOT, "%.2f %s", row.theirs(), unit(row.kind())),
-                String.format(Locale.ROOT, "%.2f %s", row.ours(), unit(row.kind())),
+                number(row.theirs(), row.kind()),
+                number(row.ours(), row.kind()),
                 String.format(Locale.ROOT, "%.3f", row.ratio()),
                 String.format(Locale.ROOT, "%.3f", row.bestRatio()),
                 row.isGoalMet() ? "met" : "missed");
@@ -228,6 +236,11 @@ final class ComparePerftest {
                     what, goal, chosen.stream().filter(Row::isGoalMet).count(), chosen.size());
             out.flush();
         }
+    }
+
+    /** With four digits or more. */
+    private static String number(double value, TestKind kind) {
+        return String.format(Locale.ROOT, value < 1 ? "%.4f %s" : "%.2f %s", value, unit(kind));
     }
 
     private static String unit(TestKind kind) {
@@ -248,7 +261,7 @@ final class ComparePerftest {
             children.awaitListening(chosen);
             List<String> client = program(kind, bytes, chosen, devices.size() - 1);
             client.add(HOST);
-            return theirResult(kind, children.run(client));
+            return theirResult(kind, bytes, children.run(client));
         }
     }
 
@@ -325,12 +338,22 @@ final class ComparePerftest {
         while (Children.isListening(nextPort)) {
             nextPort++;
         }
+        if (nextPort > MAX_PORT) {
+            throw new Failure("no TCP port is left: choose a smaller --first-port, or fewer --rounds");
+        }
         return nextPort++;
     }
 
-    /** The number in the last line of perftest that has any. */
-    static double theirResult(TestKind kind, String output) {
-        int index = kind.latency ? C_TYPICAL : C_AVERAGE;
+    /** What the last line of perftest that has numbers says of messages of a size. */
+    static double theirResult(TestKind kind, long bytes, String output) {
+        if (kind.latency) {
+            return number(output, C_TYPICAL);
+        }
+        double bandwidth = number(output, C_AVERAGE);
+        return bandwidth >= WELL_KNOWN ? bandwidth : number(output, C_MESSAGE_RATE) * MILLION * bytes / MIB;
+    }
+
+    private static double number(String output, int index) {
         for (String line : output.lines().toList().reversed()) {
             String[] words = line.strip().split("\\s+", -1);
             if (words.length > index) {

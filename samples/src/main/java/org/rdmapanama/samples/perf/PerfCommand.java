@@ -36,6 +36,10 @@ import picocli.CommandLine.Spec;
 public final class PerfCommand implements Callable<Integer> {
     private static final int MAX_ROUNDS = 1000;
     private static final int MAX_ITERATIONS = 1_000_000;
+
+    /** perftest refuses fewer. */
+    private static final int MIN_ITERATIONS = 5;
+
     private static final int MAX_PORT = 60_000;
     private static final Duration RUN_LIMIT = Duration.ofSeconds(120);
 
@@ -111,7 +115,7 @@ public final class PerfCommand implements Callable<Integer> {
 
     private void compareWithPerftest() throws IOException, InterruptedException {
         range("--rounds", rounds, 1, MAX_ROUNDS);
-        range("--iters", iterations, 2, MAX_ITERATIONS);
+        range("--iters", iterations, MIN_ITERATIONS, MAX_ITERATIONS);
         range("--first-port", port, 1, MAX_PORT);
         if (devices.size() > 2) {
             throw wrong("--devices takes one or two, not " + devices.size());

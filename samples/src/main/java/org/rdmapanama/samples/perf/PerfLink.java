@@ -18,7 +18,7 @@ import org.rdmapanama.samples.Failure;
  * bits), its type (16 bits), and how many bytes follow. Threads: one. Interrupting it ends every wait.
  */
 final class PerfLink implements AutoCloseable {
-    static final short VERSION = 1;
+    static final short VERSION = 2;
     static final int HEAD = 12;
 
     private static final int MAGIC = 0x5250_7066;

@@ -26,6 +26,7 @@ final class TestOptions {
     /** Above this size perftest has every message completed. */
     private static final long MAX_MODERATED = 8192;
 
+    private static final int LARGEST_MTU = 4096;
     private static final int INLINE_WRITE = 220;
     private static final int INLINE_SEND = 236;
     private static final int INLINE_DATAGRAM = 188;
@@ -69,8 +70,8 @@ final class TestOptions {
             names = "--warmup",
             paramLabel = "SECONDS",
             defaultValue = "2",
-            description = "Run for so long before measuring, so that the JVM has compiled what counts; 0 measures from"
-                    + " the start (${DEFAULT-VALUE}).")
+            description = "Run the first size for so long before measuring, so that the JVM has compiled what counts; 0"
+                    + " measures from the start (${DEFAULT-VALUE}).")
     private int warmUp;
 
     @Option(
@@ -103,15 +104,17 @@ final class TestOptions {
     @Option(
             names = {"-Q", "--cq-mod", "--signaled-every"},
             paramLabel = "N",
-            description = "One of N asks for a completion; for bandwidth (100; the length of a post list; 1 above 8 KiB"
-                    + " and with --rate).")
+            description =
+                    "One of N asks for a completion; for bandwidth (100, but one for 64 MiB at least; the length of a"
+                            + " post list; 1 with --rate, and above 8 KiB unless with --all, --events or UD).")
     private Integer moderation;
 
     @Option(
             names = {"-I", "--inline"},
             paramLabel = "BYTES",
-            description = "Copy messages up to this size when they are posted (write-lat: 220, send-lat: 236, UD: 188;"
-                    + " bandwidth: 0).")
+            description =
+                    "Copy messages up to this size when they are posted (write-lat: 220, send-lat: 236, UD: 188, or"
+                            + " what the device can; bandwidth: 0).")
     private Integer inline;
 
     @Option(
@@ -177,7 +180,7 @@ final class TestOptions {
         link.check();
         checkGiven(kind, link);
         // What can be known without the device; sizes may still be missing.
-        complain(settings(kind, TestSettings.MAX_OF_ALL, 1), link);
+        complain(settings(kind, connection == Connection.UD ? LARGEST_MTU : TestSettings.MAX_OF_ALL, 1), link);
         if (host == null) {
             throw link.wrong("give HOST, where 'rdma perf server' runs");
         }
@@ -280,6 +283,7 @@ final class TestOptions {
                 postList,
                 moderation != null ? moderation : latency ? 1 : moderation(bytes, depth),
                 inline != null ? inline : latency ? inlineOf(kind.operation) : 0,
+                inline == null,
                 events,
                 bidirectional,
                 outstanding == null ? 0 : outstanding,
@@ -293,7 +297,12 @@ final class TestOptions {
         if (rate != null || (large && postList == 1)) {
             return 1;
         }
-        return postList > 1 ? postList : Math.clamp(depth, 1, MODERATION);
+        if (postList > 1) {
+            return postList;
+        }
+        // With --all, each size has a limit of its own.
+        long silent = all ? MODERATION : Math.max(1, Bandwidth.MAX_SILENT_BYTES / Math.max(1, bytes));
+        return Math.clamp(Math.min(depth, silent), 1, MODERATION);
     }
 
     private int inlineOf(Operation operation) {

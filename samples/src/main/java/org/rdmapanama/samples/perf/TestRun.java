@@ -42,8 +42,13 @@ final class TestRun {
 
     private Result measure(long size, TestSettings how) throws IOException, InterruptedException {
         LatencyRecord latencies = new LatencyRecord(settings.kind().isPingPong() ? 2 : 1);
-        side.fill(size, client);
+        side.fill(size, client, this::stillHere);
         return settings.kind().latency ? latency(size, how, latencies) : bandwidth(size, how, latencies);
+    }
+
+    /** Tells the peer, which waits for what this side does. */
+    private void stillHere() throws IOException, InterruptedException {
+        link.look(System.nanoTime());
     }
 
     private void bothReady() throws IOException, InterruptedException {
@@ -81,12 +86,12 @@ final class TestRun {
         long wrong = -1;
         if (other != null) {
             wrong = switch (settings.kind().operation) {
-                case SEND -> loop.received() == other.posted() ? side.firstWrong(size, client) : -1;
+                case SEND -> loop.received() == other.posted() ? side.firstWrong(size, client, this::stillHere) : -1;
                 case WRITE -> {
                     if (settings.connection() == Connection.UC) {
                         Thread.sleep(UNDER_WAY_MILLIS);
                     }
-                    yield side.firstWrong(size, client);
+                    yield side.firstWrong(size, client, this::stillHere);
                 }
                 case ATOMIC -> wrongWord(size, other.posted());
                 case READ -> -1;
@@ -121,7 +126,7 @@ final class TestRun {
 
     private ByteBuffer verdict(long received, long wrong, boolean checkRead, long size)
             throws IOException, InterruptedException {
-        long first = checkRead ? side.firstWrong(size, client) : wrong;
+        long first = checkRead ? side.firstWrong(size, client, this::stillHere) : wrong;
         return ByteBuffer.allocate(2 * Long.BYTES)
                 .putLong(received)
                 .putLong(first)

@@ -26,6 +26,7 @@ import org.rdmapanama.samples.Failure;
  * @param postList how many are posted at once
  * @param moderation one of so many asks for a completion
  * @param inline messages up to this size are copied when they are posted
+ * @param lessInline whether a device that cannot copy so much may copy less
  * @param events whether to sleep until something completes, instead of polling
  * @param bidirectional whether both sides send
  * @param outstanding reads and atomics in flight at most on a queue pair, 0 for the device's own limit
@@ -47,6 +48,7 @@ record TestSettings(
         int postList,
         int moderation,
         int inline,
+        boolean lessInline,
         boolean events,
         boolean bidirectional,
         int outstanding,
@@ -96,6 +98,7 @@ record TestSettings(
                 postList,
                 moderation,
                 inline,
+                lessInline,
                 events,
                 bidirectional,
                 outstanding,
@@ -141,6 +144,9 @@ record TestSettings(
         }
         if (size < 1 || size > MAX_SIZE) {
             return "--size must be between 1 byte and " + ByteSize.format(MAX_SIZE) + ", not " + ByteSize.format(size);
+        }
+        if (all && size < 2) {
+            return "--all begins with 2 bytes: --size must not be less";
         }
         if (operation == Operation.ATOMIC && (all || size != ATOMIC_SIZE)) {
             return "atomics work on " + ATOMIC_SIZE + " bytes: leave out --size and --all";
@@ -233,6 +239,7 @@ record TestSettings(
             out.writeInt(postList);
             out.writeInt(moderation);
             out.writeInt(inline);
+            out.writeBoolean(lessInline);
             out.writeBoolean(events);
             out.writeBoolean(bidirectional);
             out.writeInt(outstanding);
@@ -262,6 +269,7 @@ record TestSettings(
                     in.readInt(),
                     in.readInt(),
                     in.readInt(),
+                    in.readBoolean(),
                     in.readBoolean(),
                     in.readBoolean(),
                     in.readInt(),

@@ -22,7 +22,9 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.samples.Checksum;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.TestPattern;
 
@@ -33,6 +35,11 @@ import org.rdmapanama.samples.TestPattern;
  */
 final class TestSide {
     static final int QKEY = 0x1111_1111;
+
+    private static final int EINVAL = 22;
+
+    /** As perftest has it. Soft-RoCE tries without end, and it is the {@link Watch} that tells when the peer is gone. */
+    private static final int RETRIES = 7;
 
     private static final int PAGE = 4096;
     private static final int BATCH = 16;
@@ -61,6 +68,7 @@ final class TestSide {
         this.settings = settings;
         this.how = how.maxReadAtomic(settings.outstanding() == 0 ? 255 : settings.outstanding())
                 .qkey(QKEY)
+                .retryCount(RETRIES)
                 .pathMtu(settings.mtu() == 0 ? null : Mtu.ofBytes(settings.mtu()));
         int count = settings.queuePairs();
         protectionDomain = context.allocateProtectionDomain();
@@ -72,12 +80,11 @@ final class TestSide {
         queuePairs = new QueuePair[count];
         receives = new ReceiveWorkRequest[count];
         ways = new AddressHandle[count];
+        QueuePairOptions options = new QueuePairOptions(settings.connection().type, sendQueue, receiveQueue)
+                .maxSendWorkRequests(settings.txDepth())
+                .maxReceiveWorkRequests(receiving ? settings.rxDepth() : 1);
         for (int i = 0; i < count; i++) {
-            queuePairs[i] = protectionDomain.createQueuePair(
-                    new QueuePairOptions(settings.connection().type, sendQueue, receiveQueue)
-                            .maxSendWorkRequests(settings.txDepth())
-                            .maxReceiveWorkRequests(receiving ? settings.rxDepth() : 1)
-                            .maxInlineData(settings.inline()));
+            queuePairs[i] = createQueuePair(options);
         }
         region = protectionDomain.register(
                 arena.allocate(settings.memory(), PAGE),
@@ -86,6 +93,21 @@ final class TestSide {
                 AccessFlag.REMOTE_READ,
                 AccessFlag.REMOTE_ATOMIC);
         completions = new WorkCompletions(arena, BATCH);
+    }
+
+    /** How much goes inline differs between devices, and none tells. */
+    private QueuePair createQueuePair(QueuePairOptions options) {
+        int inline = settings.inline();
+        while (true) {
+            try {
+                return protectionDomain.createQueuePair(options.maxInlineData(inline));
+            } catch (VerbsException e) {
+                if (!settings.lessInline() || inline == 0 || e.errno() != EINVAL) {
+                    throw e;
+                }
+                inline /= 2;
+            }
+        }
     }
 
     /** Complains about a device that nobody can connect this way. */
@@ -131,10 +153,6 @@ final class TestSide {
         if (settings.kind().operation == Operation.SEND) {
             postReceives();
         }
-        if (events != null) {
-            sendQueue.requestNotification(false);
-            receiveQueue.requestNotification(false);
-        }
     }
 
     private static Endpoint endpoint(String line) {
@@ -168,19 +186,19 @@ final class TestSide {
     }
 
     /** Fills what goes out with a pattern, and what comes in with zeros. */
-    void fill(long size, boolean client) throws IOException, InterruptedException {
+    void fill(long size, boolean client, Checksum.Pause pause) throws IOException, InterruptedException {
         for (int i = 0; i < queuePairs.length; i++) {
-            TestPattern.fill(outgoing(i, size), seed(size, i, client), () -> {});
+            TestPattern.fill(outgoing(i, size), seed(size, i, client), pause);
             incoming(i, size).fill((byte) 0);
         }
     }
 
     /** Where what came in differs from what the other side has sent, or this side was to read; -1 when nowhere. */
-    long firstWrong(long size, boolean client) throws IOException, InterruptedException {
+    long firstWrong(long size, boolean client, Checksum.Pause pause) throws IOException, InterruptedException {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment expected = temporary.allocate(size);
             for (int i = 0; i < queuePairs.length; i++) {
-                TestPattern.fill(expected, seed(size, i, !client), () -> {});
+                TestPattern.fill(expected, seed(size, i, !client), pause);
                 long wrong = expected.mismatch(incoming(i, size));
                 if (wrong >= 0) {
                     return wrong;
@@ -244,6 +262,7 @@ final class TestSide {
 
     /** Waits until something has completed; returns 0 when the peer has finished, if that is to end the wait. */
     int await(CompletionQueue queue, Watch watch, boolean untilPeerIsDone) throws IOException, InterruptedException {
+        boolean told = false;
         while (true) {
             int count = queue.poll(completions);
             if (count > 0) {
@@ -256,8 +275,13 @@ final class TestSide {
             }
             if (events == null) {
                 watch.idle();
+            } else if (told) {
+                told = false;
+                watch.sleep(events);
             } else {
-                watch.sleep(events, sendQueue, receiveQueue);
+                // What completes after the next poll is told.
+                queue.requestNotification(false);
+                told = true;
             }
         }
     }

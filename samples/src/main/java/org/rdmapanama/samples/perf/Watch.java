@@ -3,12 +3,11 @@ package org.rdmapanama.samples.perf;
 import java.io.IOException;
 import java.time.Duration;
 import org.rdmapanama.CompletionChannel;
-import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.samples.Failure;
 
 /**
  * Looks up from a measuring loop now and then: ends it on Ctrl-C, when the peer is gone, and when nothing happens for
- * too long. Makes no garbage as long as all is well.
+ * too long. Makes no garbage where nobody sleeps.
  */
 final class Watch {
     /** Looking at the clock costs as much as polling; so it is done once in so many turns. */
@@ -59,13 +58,9 @@ final class Watch {
         }
     }
 
-    /** Sleeps until a queue tells something, but no longer than until it is time to look after the peer. */
-    void sleep(CompletionChannel channel, CompletionQueue first, CompletionQueue second)
-            throws IOException, InterruptedException {
+    /** Sleeps until a queue that was asked tells something, but no longer than until it is time to look after the peer. */
+    void sleep(CompletionChannel channel) throws IOException, InterruptedException {
         channel.await(SLEEP);
-        // In this order: what completes after the next poll is told again.
-        first.requestNotification(false);
-        second.requestNotification(false);
         look();
     }
 

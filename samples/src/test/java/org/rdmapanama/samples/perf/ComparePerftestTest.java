@@ -21,14 +21,17 @@ class ComparePerftestTest {
                  8       50          26.43          357335.56      6931.27  \t       19038.77     \t9640.84\t\t1.5 \t\t2.5
                 ---------------------------------------------------------------------------------------
                 """;
-        assertEquals(6931.27, ComparePerftest.theirResult(TestKind.WRITE_LAT, latency));
+        assertEquals(6931.27, ComparePerftest.theirResult(TestKind.WRITE_LAT, 8, latency));
         String bandwidth = """
                  #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
                  4096       1000             28.34              27.97\t\t   0.007161
                 ------
                 """;
-        assertEquals(27.97, ComparePerftest.theirResult(TestKind.READ_BW, bandwidth));
-        assertThrows(Failure.class, () -> ComparePerftest.theirResult(TestKind.READ_BW, "nothing of it"));
+        assertEquals(27.97, ComparePerftest.theirResult(TestKind.READ_BW, 4096, bandwidth));
+        String slow = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+                + " 8          1000             0.40               0.38\t\t   0.049807\n";
+        assertEquals(0.38, ComparePerftest.theirResult(TestKind.READ_BW, 8, slow), 0.0005);
+        assertThrows(Failure.class, () -> ComparePerftest.theirResult(TestKind.READ_BW, 8, "nothing of it"));
     }
 
     @Test

@@ -2,6 +2,7 @@ package org.rdmapanama.samples.perf;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.InputStream;
@@ -22,7 +23,11 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Context;
 import org.rdmapanama.DeviceList;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.Run;
@@ -34,6 +39,7 @@ import org.rdmapanama.samples.Side;
 class PerfLabTest {
     private static final String HOST = "127.0.0.1";
     private static final String IWARP = "siw0";
+    private static final int INLINE = 4096;
 
     private static Run server;
     private static String port;
@@ -135,6 +141,46 @@ class PerfLabTest {
         }
     }
 
+    /** No device copies so much. */
+    @Test
+    void shouldDoWithLessInline() {
+        TestSettings settings = TestSettingsTest.settings(TestKind.WRITE_BW, 64, false, 0);
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, Side.FIRST);
+            TestSide side = new TestSide(arena, context, inline(settings, true), new ConnectOptions());
+            int granted = side.queuePairs[0].capabilities().maxInlineData();
+            assertTrue(granted >= 64 && granted < INLINE, () -> granted + " bytes");
+            VerbsException refused = assertThrows(
+                    VerbsException.class,
+                    () -> new TestSide(arena, context, inline(settings, false), new ConnectOptions()));
+            assertEquals(22, refused.errno());
+        }
+    }
+
+    private static TestSettings inline(TestSettings settings, boolean less) {
+        return new TestSettings(
+                settings.kind(),
+                settings.connection(),
+                settings.size(),
+                settings.all(),
+                settings.iterations(),
+                settings.seconds(),
+                settings.warmUp(),
+                settings.txDepth(),
+                settings.rxDepth(),
+                settings.queuePairs(),
+                settings.postList(),
+                settings.moderation(),
+                INLINE,
+                less,
+                settings.events(),
+                settings.bidirectional(),
+                settings.outstanding(),
+                settings.mtu(),
+                settings.atomic(),
+                settings.rate());
+    }
+
     @Test
     void shouldTryAllSizes() throws Exception {
         Path plot = folder.resolve("sizes.svg");
@@ -145,6 +191,10 @@ class PerfLabTest {
         assertTrue(lines.get(1).startsWith("write-bw,RC,2,20,"), lines::toString);
         assertTrue(lines.getLast().startsWith("write-bw,RC,8192,20,"), lines::toString);
         assertTrue(PlotTest.texts(plot).stream().anyMatch(text -> text.contains("bandwidth in MiB/s")));
+        // To the end, 8 MiB.
+        lines = succeed("write-lat", "-a", "-n", "5", "-F", "csv").lines().toList();
+        assertEquals(1 + 23, lines.size(), lines::toString);
+        assertTrue(lines.getLast().startsWith("write-lat,RC,8388608,5,"), lines::toString);
         // Up to the MTU, which is 1024 in the lab.
         lines = succeed("send-lat", "-c", "UD", "-a", "-n", "5", "-F", "csv")
                 .lines()
@@ -174,6 +224,32 @@ class PerfLabTest {
             assertEquals("100", values.get("rate_per_sec"));
             assertTrue(Double.parseDouble(values.get("t_min_usec")) > 0, values::toString);
             assertTrue(PlotTest.texts(plot).stream().anyMatch(text -> text.contains("100 per second")));
+        }
+    }
+
+    /** A peer that stands still holds up the messages that were due meanwhile, too, not just the one under way. */
+    @Test
+    void shouldCountWhatAStoppedPeerHoldsUp() throws Exception {
+        String at = Side.port();
+        try (Program stopped =
+                Program.java(List.of(), Rdma.class, "perf", "server", "-d", Side.FIRST, "-p", at, "--timeout", "10")) {
+            stopped.await("waiting for a client");
+            // It has all its classes after this one, and begins at once with the next.
+            assertEquals(0, start("send-lat", at, "-n", "5").join());
+            Run client = start("send-lat", at, "-n", "800", "--rate", "100", "-s", "64", "-F", "json");
+            stopped.await("  send-lat RC, 64 B");
+            Thread.sleep(2000);
+            stopped.signal("STOP");
+            Thread.sleep(1500);
+            stopped.signal("CONT");
+            assertEquals(0, client.join(), client::toString);
+            Map<String, String> values = ReportTest.parse(client.out());
+            // Of 800 messages, about 150 were due in that time: a test that waited with them would show one.
+            double p99 = Double.parseDouble(values.get("99.0"));
+            double p90 = Double.parseDouble(values.get("90.0"));
+            assertTrue(p99 > 1_000_000, values::toString);
+            assertTrue(p90 > 300_000, values::toString);
+            assertTrue(Double.parseDouble(values.get("t_typical_usec")) < p90, values::toString);
         }
     }
 

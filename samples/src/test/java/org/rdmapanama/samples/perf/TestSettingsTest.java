@@ -32,6 +32,7 @@ class TestSettingsTest {
                 1,
                 latency || rate > 0 ? 1 : 100,
                 0,
+                true,
                 false,
                 false,
                 0,
