@@ -8,7 +8,9 @@
  * So what a benchmark measures here is what a program and its binding add to a driver, and no device, bus or network.
  *
  * It looks at what it is given: an opcode, a flag or a number of segments that it does not know is refused with EINVAL,
- * a full queue with ENOMEM, and a segment that its key does not cover completes with IBV_WC_LOC_PROT_ERR.
+ * a full queue with ENOMEM. A segment that its key does not cover completes with IBV_WC_LOC_PROT_ERR, and a remote range
+ * that its key does not cover, or not for this, with IBV_WC_REM_ACCESS_ERR: the peer is this process, so that one table
+ * has all keys. NullNicTest shows it.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -25,6 +27,12 @@
 
 enum { UNIT = 64, MAX_UNITS = 1 << 14, MAX_SGE = 8, MAX_INLINE = 256, MAX_KEYS = 1024, MAX_ENTRIES = 1 << 14 };
 
+/* The flags that it knows. */
+enum { FLAGS = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE };
+
+/* A key that exists, among the access flags of one. */
+enum { USED = 1 << 30 };
+
 /* What a core with write-combining doorbells needs before it rings, and after. */
 static inline void barrier(void) {
 #if defined(__x86_64__)
@@ -38,7 +46,7 @@ static inline void barrier(void) {
 
 struct key {
     struct ibv_mr mr;
-    int used;
+    uint32_t allowed;          /* 0 when it is free */
 };
 
 struct queue {
@@ -128,13 +136,28 @@ static void queue_free(struct queue *q) {
     free(q->signaled);
 }
 
-static inline int covered(const struct ibv_sge *sge) {
-    uint32_t index = sge->lkey >> 8;
-    if (index >= MAX_KEYS || !keys[index].used || keys[index].mr.lkey != sge->lkey)
+/* Whether a key, local or remote, is one of memory in which this may be done to all of these bytes. */
+static inline int covered(uint32_t number, uint64_t address, uint32_t length, uint32_t access) {
+    const struct key *key = &keys[number >> 8 & (MAX_KEYS - 1)];
+    if (key->mr.lkey != number || (~key->allowed & (USED | access)))
         return 0;
-    uint64_t start = (uint64_t)(uintptr_t)keys[index].mr.addr;
-    uint64_t offset = sge->addr - start;
-    return offset <= keys[index].mr.length && sge->length <= keys[index].mr.length - offset;
+    uint64_t offset = address - (uint64_t)(uintptr_t)key->mr.addr;
+    return offset <= key->mr.length && length <= key->mr.length - offset;
+}
+
+/* What the remote key of an operation must allow; 0 when it has none. */
+static inline uint32_t remote_access(int opcode) {
+    switch (opcode) {
+    case IBV_WC_RDMA_WRITE:
+        return IBV_ACCESS_REMOTE_WRITE;
+    case IBV_WC_RDMA_READ:
+        return IBV_ACCESS_REMOTE_READ;
+    case IBV_WC_COMP_SWAP:
+    case IBV_WC_FETCH_ADD:
+        return IBV_ACCESS_REMOTE_ATOMIC;
+    default:
+        return 0;
+    }
 }
 
 static inline int completion_opcode(enum ibv_wr_opcode opcode) {
@@ -170,7 +193,7 @@ static inline uint8_t *segment(struct queue *q, uint32_t *position) {
 static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
     struct queue *q = &qp->send;
     int opcode = completion_opcode(wr->opcode);
-    if (opcode < 0 || wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge || (wr->send_flags & ~0x1f))
+    if (opcode < 0 || wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge || (wr->send_flags & ~FLAGS))
         return EINVAL;
     if (q->head - q->tail >= q->entries)
         return ENOMEM;
@@ -179,10 +202,15 @@ static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
     uint8_t status = IBV_WC_SUCCESS;
     uint32_t control[4] = {htobe32(q->head << 8 | wr->opcode), htobe32(qp->base.qp.qp_num << 8), wr->send_flags, wr->imm_data};
     int atomic = opcode == IBV_WC_COMP_SWAP || opcode == IBV_WC_FETCH_ADD;
-    uint64_t remote[2] = {htobe64(wr->wr.rdma.remote_addr), htobe32(atomic ? wr->wr.atomic.rkey : wr->wr.rdma.rkey)};
+    /* Both have the address at the same place. */
+    uint64_t remote_addr = wr->wr.rdma.remote_addr;
+    uint32_t rkey = atomic ? wr->wr.atomic.rkey : wr->wr.rdma.rkey;
+    uint64_t remote[2] = {htobe64(remote_addr), htobe32(rkey)};
     memcpy(at(q, q->unit), control, 16);
     memcpy(at(q, q->unit) + 16, remote, 16);
     if (atomic) {
+        if (remote_addr % 8)
+            return EINVAL;
         uint64_t operands[2] = {htobe64(wr->wr.atomic.swap), htobe64(wr->wr.atomic.compare_add)};
         memcpy(segment(q, &position), operands, 16);
     }
@@ -203,9 +231,11 @@ static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
         for (uint32_t done = 0; done < length; done += 16)
             memcpy(segment(q, &position), copy + done, 16);
     } else {
+        /* What comes back is written. */
+        uint32_t write = opcode > IBV_WC_RDMA_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0;
         for (int i = 0; i < wr->num_sge; i++) {
             const struct ibv_sge *sge = &wr->sg_list[i];
-            if (!covered(sge))
+            if (!covered(sge->lkey, sge->addr, sge->length, write))
                 status = IBV_WC_LOC_PROT_ERR;
             struct {
                 uint32_t length, lkey;
@@ -215,6 +245,9 @@ static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
             bytes += sge->length;
         }
     }
+    uint32_t access = remote_access(opcode);
+    if (access && bytes && !status && !covered(rkey, remote_addr, bytes, access))
+        status = IBV_WC_REM_ACCESS_ERR;
     q->ids[slot] = wr->wr_id;
     q->bytes[slot] = bytes;
     q->opcodes[slot] = (uint8_t)opcode;
@@ -277,7 +310,7 @@ static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
         uint8_t status = IBV_WC_SUCCESS;
         for (int i = 0; i < wr->num_sge; i++) {
             const struct ibv_sge *sge = &wr->sg_list[i];
-            if (!covered(sge))
+            if (!covered(sge->lkey, sge->addr, sge->length, IBV_ACCESS_LOCAL_WRITE))
                 status = IBV_WC_LOC_PROT_ERR;
             struct {
                 uint32_t length, lkey;
@@ -599,15 +632,14 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd) {
 EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
                                        unsigned int access) {
     (void)iova;
-    (void)access;
     struct ibv_mr *mr = NULL;
     pthread_mutex_lock(&keys_lock);
     for (uint32_t i = 1; i < MAX_KEYS && !mr; i++) {
-        if (!keys[i].used) {
+        if (!keys[i].allowed) {
             uint32_t number = i << 8 | (uint8_t)(keys[i].mr.lkey + 1);
             keys[i].mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length,
                                          .handle = i, .lkey = number, .rkey = number};
-            keys[i].used = 1;
+            keys[i].allowed = USED | access;
             mr = &keys[i].mr;
         }
     }
@@ -619,7 +651,7 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t 
 
 EXPORT int ibv_dereg_mr(struct ibv_mr *mr) {
     pthread_mutex_lock(&keys_lock);
-    keys[mr->handle].used = 0;
+    keys[mr->handle].allowed = 0;
     pthread_mutex_unlock(&keys_lock);
     return 0;
 }
@@ -790,7 +822,7 @@ EXPORT int64_t bench_wr(struct ibv_qp *qp, struct ibv_cq *cq, uint32_t lkey, uin
     for (int round = 0; round < rounds; round++) {
         ibv_wr_start(ex);
         for (int i = 0; i < batch; i++) {
-            ex->wr_id = (uint64_t)i;
+            ex->wr_id = (uint64_t)i + 1;
             ex->wr_flags = IBV_SEND_SIGNALED;
             ibv_wr_rdma_write(ex, rkey, remote);
             ibv_wr_set_sge(ex, lkey, address, length);

@@ -52,6 +52,7 @@ public class BuilderBenchmark {
     private NullNic nic;
     private long queuePair;
     private long completionQueue;
+    private long expected;
 
     /** For JMH. */
     public BuilderBenchmark() {}
@@ -62,6 +63,7 @@ public class BuilderBenchmark {
         nic = NullNic.open(shared, true, batch);
         queuePair = nic.queuePair.nativeAddress();
         completionQueue = nic.sends.nativeAddress();
+        expected = ROUNDS * NullNic.sumOfIds(batch);
     }
 
     /** Closes the device. */
@@ -74,17 +76,19 @@ public class BuilderBenchmark {
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long c() throws Throwable {
-        return NullNic.checked((long) LOOP.invokeExact(
-                queuePair,
-                completionQueue,
-                nic.region.lkey(),
-                nic.region.address(),
-                NullNic.BYTES,
-                nic.region.rkey(),
-                nic.region.address(),
-                nic.rawCompletions.address(),
-                batch,
-                ROUNDS));
+        return NullNic.checked(
+                (long) LOOP.invokeExact(
+                        queuePair,
+                        completionQueue,
+                        nic.region.lkey(),
+                        nic.region.address(),
+                        NullNic.BYTES,
+                        nic.region.rkey(),
+                        nic.region.address(),
+                        nic.rawCompletions.address(),
+                        batch,
+                        ROUNDS),
+                expected);
     }
 
     /** The same through the object model. */
@@ -101,13 +105,13 @@ public class BuilderBenchmark {
         for (int round = 0; round < ROUNDS; round++) {
             WorkRequestBuilder builder = qp.startWorkRequests();
             for (int i = 0; i < batch; i++) {
-                builder.id(i).signaled(true).rdmaWrite(remote, rkey).segment(region, 0, NullNic.BYTES);
+                builder.id(i + 1).signaled(true).rdmaWrite(remote, rkey).segment(region, 0, NullNic.BYTES);
             }
             if (builder.complete() != QueuePair.POSTED) {
                 throw new IllegalStateException("not posted");
             }
             sum += Completions.take(cq, wc, batch);
         }
-        return sum;
+        return NullNic.checked(sum, expected);
     }
 }

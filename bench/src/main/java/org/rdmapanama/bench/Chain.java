@@ -11,14 +11,14 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 final class Chain {
     private Chain() {}
 
-    /** Signaled writes of so many segments that share out the bytes. The identifiers count from 0. */
+    /** Signaled writes of so many segments that share out the bytes. The identifiers count from 1. */
     static MemorySegment ofWrites(
             Arena arena, int count, int segments, boolean inline, long address, int bytes, int lkey, int rkey) {
         MemorySegment requests = arena.allocate(ibv_send_wr.layout().byteSize() * count, 64);
         MemorySegment following = MemorySegment.NULL;
         for (int i = count - 1; i >= 0; i--) {
             MemorySegment request = ibv_send_wr.asSlice(requests, i);
-            ibv_send_wr.wr_id(request, i);
+            ibv_send_wr.wr_id(request, i + 1);
             ibv_send_wr.next(request, following);
             ibv_send_wr.sg_list(request, segments(arena, segments, address, bytes, lkey));
             ibv_send_wr.num_sge(request, segments);
@@ -32,13 +32,13 @@ final class Chain {
         return requests;
     }
 
-    /** Receives of one segment each. The identifiers count from 0. */
+    /** Receives of one segment each. The identifiers count from 1. */
     static MemorySegment ofReceives(Arena arena, int count, long address, int bytes, int lkey) {
         MemorySegment requests = arena.allocate(ibv_recv_wr.layout().byteSize() * count, 64);
         MemorySegment following = MemorySegment.NULL;
         for (int i = count - 1; i >= 0; i--) {
             MemorySegment request = ibv_recv_wr.asSlice(requests, i);
-            ibv_recv_wr.wr_id(request, i);
+            ibv_recv_wr.wr_id(request, i + 1);
             ibv_recv_wr.next(request, following);
             ibv_recv_wr.sg_list(request, segments(arena, 1, address, bytes, lkey));
             ibv_recv_wr.num_sge(request, 1);

@@ -156,6 +156,7 @@ public final class DataPath implements Callable<Integer> {
                 .measurementTime(TimeValue.milliseconds(200))
                 .shouldFailOnError(true)
                 .addProfiler(GCProfiler.class)
+                .jvmArgsAppend(row.options().toArray(String[]::new))
                 .param("shared", "" + way.shared)
                 .verbosity(VerboseMode.SILENT);
         row.parameters().forEach((name, value) -> options.param(name, value));

@@ -29,6 +29,7 @@ import org.rdmapanama.ffm.verbs.ibv_wc;
 public class DecodeBenchmark {
     private static final int ROUNDS = 1000;
     private static final int COUNT = 16;
+    private static final long EXPECTED = ROUNDS * (NullNic.sumOfIds(COUNT) + COUNT * NullNic.BYTES);
     private static final MethodHandle LOOP = NullNic.loop("bench_decode", JAVA_LONG, JAVA_INT, JAVA_INT);
     private static final int STATUS = (int) ibv_wc.status$offset();
     private static final int ID = (int) ibv_wc.wr_id$offset();
@@ -55,7 +56,7 @@ public class DecodeBenchmark {
         SendWorkRequest first = null;
         for (int i = COUNT - 1; i >= 0; i--) {
             first = SendWorkRequest.allocate(nic.arena, 1)
-                    .id(i)
+                    .id(i + 1)
                     .rdmaWrite(nic.region.address(), nic.region.rkey())
                     .add(nic.region, 0, NullNic.BYTES)
                     .signaled(true)
@@ -68,7 +69,7 @@ public class DecodeBenchmark {
         }
         for (int i = 0; i < COUNT; i++) {
             MemorySegment completion = ibv_wc.asSlice(nic.rawCompletions, i);
-            ibv_wc.wr_id(completion, i);
+            ibv_wc.wr_id(completion, i + 1);
             ibv_wc.byte_len(completion, NullNic.BYTES);
         }
         completions = nic.rawBuffer;
@@ -84,7 +85,7 @@ public class DecodeBenchmark {
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long c() throws Throwable {
-        return NullNic.checked((long) LOOP.invokeExact(nic.rawCompletions.address(), COUNT, ROUNDS));
+        return NullNic.checked((long) LOOP.invokeExact(nic.rawCompletions.address(), COUNT, ROUNDS), EXPECTED);
     }
 
     /** The same from a buffer, as bindings by JNI have it. */
@@ -102,7 +103,7 @@ public class DecodeBenchmark {
                 sum += completions.getLong(i * SIZE + ID) + completions.getInt(i * SIZE + LENGTH);
             }
         }
-        return sum;
+        return NullNic.checked(sum, EXPECTED);
     }
 
     /** The same through the object model. */
@@ -121,6 +122,6 @@ public class DecodeBenchmark {
                 sum += wc.id(i) + wc.byteLength(i);
             }
         }
-        return sum;
+        return NullNic.checked(sum, EXPECTED);
     }
 }

@@ -101,10 +101,16 @@ final class NullNic implements AutoCloseable {
         return Linker.nativeLinker().downcallHandle(function, FunctionDescriptor.of(JAVA_LONG, arguments));
     }
 
-    /** What to do with the result of a loop. */
-    static long checked(long sum) {
-        if (sum < 0) {
-            throw new IllegalStateException("a work request or a completion failed");
+    /** The sum of the identifiers of so many work requests, which count from 1. */
+    static long sumOfIds(int count) {
+        return count * (count + 1L) / 2;
+    }
+
+    /** What each benchmark does with its result: one that is wrong is no measurement. */
+    static long checked(long sum, long expected) {
+        if (sum != expected) {
+            throw new IllegalStateException(
+                    sum < 0 ? "a work request or a completion failed" : "the sum is " + sum + " and not " + expected);
         }
         return sum;
     }

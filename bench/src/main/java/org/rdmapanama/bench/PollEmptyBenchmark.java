@@ -55,7 +55,7 @@ public class PollEmptyBenchmark {
     @OperationsPerInvocation(ROUNDS)
     public long c() throws Throwable {
         return NullNic.checked(
-                (long) LOOP.invokeExact(completionQueue, nic.rawCompletions.address(), CAPACITY, ROUNDS));
+                (long) LOOP.invokeExact(completionQueue, nic.rawCompletions.address(), CAPACITY, ROUNDS), 0);
     }
 
     /** The same through JNI. */
@@ -71,7 +71,7 @@ public class PollEmptyBenchmark {
             }
             sum += count;
         }
-        return sum;
+        return NullNic.checked(sum, 0);
     }
 
     /** The same through the object model. */
@@ -84,6 +84,6 @@ public class PollEmptyBenchmark {
         for (int round = 0; round < ROUNDS; round++) {
             sum += cq.poll(wc);
         }
-        return sum;
+        return NullNic.checked(sum, 0);
     }
 }

@@ -42,6 +42,7 @@ public class PostReceiveBenchmark {
     private long completionQueue;
     private long bad;
     private ByteBuffer completions;
+    private long expected;
 
     /** For JMH. */
     public PostReceiveBenchmark() {}
@@ -52,7 +53,7 @@ public class PostReceiveBenchmark {
         nic = NullNic.open(shared, false, batch);
         for (int i = batch - 1; i >= 0; i--) {
             first = ReceiveWorkRequest.allocate(nic.arena, 1)
-                    .id(i)
+                    .id(i + 1)
                     .add(nic.region, 0, NullNic.BYTES)
                     .next(first);
         }
@@ -61,6 +62,7 @@ public class PostReceiveBenchmark {
         completionQueue = nic.receives.nativeAddress();
         bad = nic.arena.allocate(Long.BYTES, Long.BYTES).address();
         completions = nic.rawBuffer;
+        expected = ROUNDS * NullNic.sumOfIds(batch);
     }
 
     /** Closes the device. */
@@ -73,8 +75,10 @@ public class PostReceiveBenchmark {
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long c() throws Throwable {
-        return NullNic.checked((long) LOOP.invokeExact(
-                queuePair, completionQueue, chain.address(), nic.rawCompletions.address(), batch, ROUNDS));
+        return NullNic.checked(
+                (long) LOOP.invokeExact(
+                        queuePair, completionQueue, chain.address(), nic.rawCompletions.address(), batch, ROUNDS),
+                expected);
     }
 
     /** The same through JNI. */
@@ -90,7 +94,7 @@ public class PostReceiveBenchmark {
             }
             sum += Completions.takeByJni(completionQueue, wc, completions, batch);
         }
-        return sum;
+        return NullNic.checked(sum, expected);
     }
 
     /** The same through the object model. */
@@ -107,6 +111,6 @@ public class PostReceiveBenchmark {
             }
             sum += Completions.take(cq, wc, batch);
         }
-        return sum;
+        return NullNic.checked(sum, expected);
     }
 }

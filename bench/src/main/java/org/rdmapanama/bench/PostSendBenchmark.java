@@ -50,6 +50,7 @@ public class PostSendBenchmark {
     private long completionQueue;
     private long bad;
     private ByteBuffer completions;
+    private long expected;
 
     /** For JMH. */
     public PostSendBenchmark() {}
@@ -60,7 +61,7 @@ public class PostSendBenchmark {
         nic = NullNic.open(shared, false, batch);
         for (int i = batch - 1; i >= 0; i--) {
             SendWorkRequest request = SendWorkRequest.allocate(nic.arena, segments)
-                    .id(i)
+                    .id(i + 1)
                     .rdmaWrite(nic.region.address(), nic.region.rkey())
                     .signaled(true)
                     .inline(inline)
@@ -84,6 +85,7 @@ public class PostSendBenchmark {
         completionQueue = nic.sends.nativeAddress();
         bad = nic.arena.allocate(Long.BYTES, Long.BYTES).address();
         completions = nic.rawBuffer;
+        expected = ROUNDS * NullNic.sumOfIds(batch);
     }
 
     /** Closes the device. */
@@ -96,8 +98,10 @@ public class PostSendBenchmark {
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long c() throws Throwable {
-        return NullNic.checked((long) LOOP.invokeExact(
-                queuePair, completionQueue, chain.address(), nic.rawCompletions.address(), batch, ROUNDS));
+        return NullNic.checked(
+                (long) LOOP.invokeExact(
+                        queuePair, completionQueue, chain.address(), nic.rawCompletions.address(), batch, ROUNDS),
+                expected);
     }
 
     /** The same through JNI. */
@@ -113,7 +117,7 @@ public class PostSendBenchmark {
             }
             sum += Completions.takeByJni(completionQueue, wc, completions, batch);
         }
-        return sum;
+        return NullNic.checked(sum, expected);
     }
 
     /** The same through the object model. */
@@ -130,6 +134,6 @@ public class PostSendBenchmark {
             }
             sum += Completions.take(cq, wc, batch);
         }
-        return sum;
+        return NullNic.checked(sum, expected);
     }
 }

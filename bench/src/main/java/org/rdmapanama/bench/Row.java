@@ -10,9 +10,14 @@ import java.util.Map;
  * @param title what is done, for people
  * @param benchmark the class that does it
  * @param parameters its parameters
+ * @param options more options of the JVM that does it
  * @param quick whether it belongs to the short run
  */
-record Row(String title, Class<?> benchmark, Map<String, String> parameters, boolean quick) {
+record Row(String title, Class<?> benchmark, Map<String, String> parameters, List<String> options, boolean quick) {
+    private Row(String title, Class<?> benchmark, Map<String, String> parameters, boolean quick) {
+        this(title, benchmark, parameters, List.of(), quick);
+    }
+
     /** All of them, in the order of the table. */
     static List<Row> all() {
         List<Row> rows = new ArrayList<>();
@@ -23,6 +28,13 @@ record Row(String title, Class<?> benchmark, Map<String, String> parameters, boo
                     Map.of("batch", "" + batch),
                     batch == 1 || batch == 16));
         }
+        // Of a driver that may enter the kernel, or that is not known: see NativeContext.
+        rows.add(new Row(
+                "post_send, poll: chain of 1, ordinary calls",
+                PostSendBenchmark.class,
+                Map.of("batch", "1"),
+                List.of("-Dorg.rdmapanama.driversWithoutKernel="),
+                false));
         for (int segments = 2; segments <= 4; segments++) {
             rows.add(new Row(
                     "post_send, poll: " + segments + " segments",
