@@ -189,6 +189,11 @@ static inline uint8_t *segment(struct queue *q, uint32_t *position) {
     return at(q, q->unit + now / 4) + (now % 4) * 16;
 }
 
+/* How work ends that is posted now. */
+static inline uint8_t status_in(enum ibv_qp_state state) {
+    return state == IBV_QPS_ERR ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS;
+}
+
 /* Writes one work request into the ring. */
 static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
     struct queue *q = &qp->send;
@@ -199,7 +204,7 @@ static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
         return ENOMEM;
 
     uint32_t slot = q->head & q->mask, position = 2, bytes = 0;
-    uint8_t status = IBV_WC_SUCCESS;
+    uint8_t status = status_in(qp->base.qp.state);
     uint32_t control[4] = {htobe32(q->head << 8 | wr->opcode), htobe32(qp->base.qp.qp_num << 8), wr->send_flags, wr->imm_data};
     int atomic = opcode == IBV_WC_COMP_SWAP || opcode == IBV_WC_FETCH_ADD;
     /* Both have the address at the same place. */
@@ -272,7 +277,7 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
     int result = 0;
     pthread_spin_lock(&q->lock);
     uint32_t before = q->head, last = q->unit;
-    if (ibqp->state != IBV_QPS_RTS) {
+    if (ibqp->state != IBV_QPS_RTS && ibqp->state != IBV_QPS_ERR) {
         *bad = wr;
         result = EINVAL;
     } else {
@@ -307,7 +312,7 @@ static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
             break;
         }
         uint32_t slot = q->head & q->mask, position = 0, bytes = 0;
-        uint8_t status = IBV_WC_SUCCESS;
+        uint8_t status = status_in(ibqp->state);
         for (int i = 0; i < wr->num_sge; i++) {
             const struct ibv_sge *sge = &wr->sg_list[i];
             if (!covered(sge->lkey, sge->addr, sge->length, IBV_ACCESS_LOCAL_WRITE))
@@ -457,7 +462,8 @@ static int wr_complete(struct ibv_qp_ex *qp) {
     struct null_qp *null = of(qp);
     struct queue *q = &null->send;
     wr_flush_one(null);
-    int result = null->failed ? null->failed : null->base.qp.state == IBV_QPS_RTS ? 0 : EINVAL;
+    enum ibv_qp_state state = null->base.qp.state;
+    int result = null->failed ? null->failed : state == IBV_QPS_RTS || state == IBV_QPS_ERR ? 0 : EINVAL;
     if (result) {
         q->head = null->first;
         q->unit = null->first_unit;
@@ -695,12 +701,26 @@ EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp) {
     return null->base.qp_ex.wr_start ? &null->base.qp_ex : NULL;
 }
 
+/* Whatever has not completed fails now, or in a reset is forgotten. */
+static void flush(struct queue *q, enum ibv_qp_state state) {
+    pthread_spin_lock(&q->lock);
+    for (uint32_t i = q->tail; i != q->head; i++) {
+        q->statuses[i & q->mask] = IBV_WC_WR_FLUSH_ERR;
+        q->signaled[i & q->mask] = 1;
+    }
+    if (state == IBV_QPS_RESET)
+        q->tail = q->head;
+    pthread_spin_unlock(&q->lock);
+}
+
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask) {
     if (mask & IBV_QP_STATE) {
         struct null_qp *null = (struct null_qp *)qp;
         qp->state = attr->qp_state;
-        if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_ERR)
-            null->receive.tail = atomic_load(&null->receive.doorbell_record);
+        if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_ERR) {
+            flush(&null->send, attr->qp_state);
+            flush(&null->receive, attr->qp_state);
+        }
     }
     return 0;
 }

@@ -29,7 +29,9 @@ import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairState;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
@@ -212,6 +214,15 @@ class NullNicTest {
         assertThrows(IllegalStateException.class, () -> early.postSend(write(1)));
         assertRefusedRaw(early, rawChain(false), 0);
         assertEquals(0, queue.poll(completions));
+    }
+
+    @Test
+    void shouldFlushInTheErrorState() {
+        SendWorkRequest request = write(1).signaled(false);
+        assertEquals(QueuePair.POSTED, nic.queuePair.postSend(request));
+        nic.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
+        assertEquals(QueuePair.POSTED, nic.queuePair.postSend(request.id(2)));
+        assertEquals(List.of("1 WR_FLUSH_ERR", "2 WR_FLUSH_ERR"), completed());
     }
 
     /** Writes that are right but for what a test changes. */
