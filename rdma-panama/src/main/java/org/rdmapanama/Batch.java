@@ -41,7 +41,10 @@ final class Batch {
     /** What ends a batch, in the words of a message. */
     private final String ending;
 
-    @SuppressWarnings("unused") // through STATE
+    /** No other thread gets as far as this. */
+    private final boolean confined;
+
+    /** Mostly through STATE. */
     private int state;
 
     /** Who has it open. */
@@ -57,6 +60,7 @@ final class Batch {
         this.queue = queue;
         this.ending = ending;
         this.start = start;
+        confined = queue.arena.owner() != null;
     }
 
     /**
@@ -85,10 +89,13 @@ final class Batch {
         }
     }
 
-    /** Whether the calling thread has a batch open. */
+    /**
+     * Whether the calling thread has a batch open. No other one writes its name here, and none at all writes between its
+     * start and its end: it needs no order to see that right.
+     */
     @SuppressWarnings("ReferenceEquality") // threads are compared by identity
     boolean isMine() {
-        return (int) STATE.getAcquire(this) == OPEN && thread == Thread.currentThread();
+        return thread == Thread.currentThread();
     }
 
     /** Whether a thread that has ended left a batch open. */
@@ -157,7 +164,9 @@ final class Batch {
     }
 
     private void take(int wanted) {
-        if (!STATE.compareAndSet(this, FREE, wanted)) {
+        if (confined && state == FREE) {
+            state = wanted;
+        } else if (!STATE.compareAndSet(this, FREE, wanted)) {
             takeLater(wanted);
         }
     }

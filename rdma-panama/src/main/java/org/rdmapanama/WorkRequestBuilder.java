@@ -111,6 +111,12 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private int qkey;
     private boolean sharedReceiveQueueGiven;
     private int sharedReceiveQueue;
+
+    /** The first segment, which is in {@link #segments} as soon as there is a second one. */
+    private long segmentAddress;
+
+    private int segmentLength;
+    private int segmentLkey;
     private int segmentCount;
     private long segmentBytes;
     private int bufferCount;
@@ -150,7 +156,6 @@ public final class WorkRequestBuilder implements AutoCloseable {
         verbs.wrStart(extended);
         id = 0;
         flags = 0;
-        forget();
         torn = false;
         return true;
     }
@@ -662,12 +667,26 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void addSegment(MemoryRegion region, long address, long length) {
-        long at = segmentCount * SGE_SIZE;
-        segments.set(JAVA_LONG, at + SGE_ADDR, address);
-        segments.set(JAVA_INT, at + SGE_LENGTH, (int) length);
-        segments.set(JAVA_INT, at + SGE_LKEY, region.lkey());
+        int lkey = region.lkey();
+        if (segmentCount == 0) {
+            segmentAddress = address;
+            segmentLength = (int) length;
+            segmentLkey = lkey;
+        } else {
+            if (segmentCount == 1) {
+                writeSegment(0, segmentAddress, segmentLength, segmentLkey);
+            }
+            writeSegment(segmentCount, address, (int) length, lkey);
+        }
         segmentCount++;
         segmentBytes += length;
+    }
+
+    private void writeSegment(int index, long address, int length, int lkey) {
+        long at = index * SGE_SIZE;
+        segments.set(JAVA_LONG, at + SGE_ADDR, address);
+        segments.set(JAVA_INT, at + SGE_LENGTH, length);
+        segments.set(JAVA_INT, at + SGE_LKEY, lkey);
     }
 
     /**
@@ -856,11 +875,19 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private void emitOperation() {
         switch (operation) {
             case SEND -> verbs.wrSend(extended);
+            case RDMA_READ -> verbs.wrRdmaRead(extended, rkey, remoteAddress);
+            case RDMA_WRITE -> verbs.wrRdmaWrite(extended, rkey, remoteAddress);
+            default -> emitRareOperation();
+        }
+    }
+
+    /** Compilers do not inline what is long. */
+    private void emitRareOperation() {
+        switch (operation) {
+            case SEND, RDMA_READ, RDMA_WRITE -> throw new AssertionError(operation);
             case SEND_WITH_IMM -> verbs.wrSendImm(extended, number);
             case SEND_WITH_INV -> verbs.wrSendInv(extended, rkey);
             case TSO -> verbs.wrSendTso(extended, extra.address(), (short) first, (short) number);
-            case RDMA_READ -> verbs.wrRdmaRead(extended, rkey, remoteAddress);
-            case RDMA_WRITE -> verbs.wrRdmaWrite(extended, rkey, remoteAddress);
             case RDMA_WRITE_WITH_IMM -> verbs.wrRdmaWriteImm(extended, rkey, remoteAddress, number);
             case ATOMIC_CMP_AND_SWP -> verbs.wrAtomicCmpSwp(extended, rkey, remoteAddress, first, second);
             case ATOMIC_FETCH_AND_ADD -> verbs.wrAtomicFetchAdd(extended, rkey, remoteAddress, first);
@@ -885,11 +912,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         } else if (bufferCount > 1) {
             verbs.wrSetInlineDataList(extended, bufferCount, buffers.address());
         } else if (segmentCount == 1) {
-            verbs.wrSetSge(
-                    extended,
-                    segments.get(JAVA_INT, SGE_LKEY),
-                    segments.get(JAVA_LONG, SGE_ADDR),
-                    segments.get(JAVA_INT, SGE_LENGTH));
+            verbs.wrSetSge(extended, segmentLkey, segmentAddress, segmentLength);
         } else {
             verbs.wrSetSgeList(extended, segmentCount, segments.address());
         }
@@ -961,8 +984,12 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void end() {
-        forget();
-        bound.clear();
+        if (operation != null) {
+            forget();
+        }
+        if (!bound.isEmpty()) {
+            bound.clear();
+        }
         batch.end();
     }
 
