@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import org.rdmapanama.ffm.Pthread;
@@ -43,7 +44,10 @@ import org.rdmapanama.internal.provider.SendVerbs;
 public final class WorkRequestBuilder implements AutoCloseable {
     private static final long WR_ID = ibv_qp_ex.wr_id$offset() + Pthread.MUTEX_GROWTH;
     private static final long WR_FLAGS = ibv_qp_ex.wr_flags$offset() + Pthread.MUTEX_GROWTH;
-    private static final long STRUCT_SIZE = ibv_qp_ex.sizeof() + Pthread.MUTEX_GROWTH;
+
+    /** All of it, for the fields above: as a constant it costs nothing. */
+    private static final MemorySegment MEMORY = Native.struct(0, Long.MAX_VALUE);
+
     private static final long SGE_SIZE = ibv_sge.sizeof();
     private static final long SGE_ADDR = ibv_sge.addr$offset();
     private static final long SGE_LENGTH = ibv_sge.length$offset();
@@ -57,6 +61,20 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private static final int INLINE = rdma_h.IBV_SEND_INLINE();
     private static final int IP_CSUM = rdma_h.IBV_SEND_IP_CSUM();
     private static final int MAX_SHORT = 0xffff;
+    private static final int SEND = SendOperation.SEND.code();
+    private static final int RDMA_READ = SendOperation.RDMA_READ.code();
+    private static final int RDMA_WRITE = SendOperation.RDMA_WRITE.code();
+    private static final int ATOMICS =
+            SendOperation.mask(EnumSet.of(SendOperation.ATOMIC_CMP_AND_SWP, SendOperation.ATOMIC_FETCH_AND_ADD));
+    private static final int LOCAL = SendOperation.mask(EnumSet.of(SendOperation.LOCAL_INV, SendOperation.BIND_MW));
+    private static final int WITHOUT_DATA =
+            LOCAL | SendOperation.mask(EnumSet.of(SendOperation.FLUSH, SendOperation.ATOMIC_WRITE));
+    private static final int INLINE_POSSIBLE = SendOperation.mask(EnumSet.of(
+            SendOperation.SEND,
+            SendOperation.SEND_WITH_IMM,
+            SendOperation.SEND_WITH_INV,
+            SendOperation.RDMA_WRITE,
+            SendOperation.RDMA_WRITE_WITH_IMM));
 
     /** Pieces of inline data beyond these lengthen the last one, behind which they lie. */
     private static final int MAX_BUFFERS = 16;
@@ -69,8 +87,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /** The struct ibv_qp_ex. */
     private final long extended;
 
-    private final MemorySegment struct;
     private final QueuePairCapabilities sizes;
+    private final int maxSegments;
     private final int maxTsoHeader;
 
     /** The operations that the queue pair was made for: the driver has no function for the others. */
@@ -94,8 +112,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private long id;
     private int flags;
 
-    /** The operation of the work request in the making, or null; and what it was given. */
-    private SendOperation operation;
+    /** The code of the operation of the work request in the making, or 0; and what it was given. */
+    private int operation;
 
     private long operationId;
     private int operationFlags;
@@ -134,8 +152,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
         this.extended = extended;
         arena = queuePair.arena;
         verbs = queuePair.provider.sendVerbs();
-        struct = Native.struct(extended, STRUCT_SIZE);
         sizes = queuePair.capabilities();
+        maxSegments = sizes.maxSendSegments();
         this.maxTsoHeader = maxTsoHeader;
         allowed = SendOperation.mask(queuePair.sendOperations());
         QueuePairType type = queuePair.type();
@@ -490,9 +508,9 @@ public final class WorkRequestBuilder implements AutoCloseable {
                     "a segment has between 1 and " + MAX_SHORT + " bytes, not " + maxSegmentSize);
         }
         begin(SendOperation.TSO);
-        operation = null;
+        operation = 0;
         MemorySegment.copy(headers, 0, extra, 0, headers.byteSize());
-        operation = SendOperation.TSO;
+        operation = SendOperation.TSO.code();
         first = headers.byteSize();
         number = maxSegmentSize;
         return this;
@@ -543,12 +561,13 @@ public final class WorkRequestBuilder implements AutoCloseable {
 
     private void begin(SendOperation next) {
         checkMine();
-        if ((allowed & next.code()) == 0) {
+        int code = next.code();
+        if ((allowed & code) == 0) {
             throw new IllegalStateException(
                     queuePair + " was not made to post " + next + ": name it in QueuePairOptions.sendOperations");
         }
         emit();
-        operation = next;
+        operation = code;
         operationId = id;
         operationFlags = flags;
     }
@@ -659,7 +678,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
             throw new IllegalArgumentException(region + " belongs to another arena than the queue pair");
         }
         region.checkOpen();
-        if (segmentCount == sizes.maxSendSegments()) {
+        if (segmentCount == maxSegments) {
             throw new IllegalArgumentException(
                     queuePair + " takes " + segmentCount + " segments: see QueuePairOptions.maxSegments");
         }
@@ -742,8 +761,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder inlineData(MemorySegment data) {
         checkData("inlineData");
-        if (!canBeInline()) {
-            throw new IllegalStateException(operation + " takes no inline data");
+        if ((operation & INLINE_POSSIBLE) == 0) {
+            throw new IllegalStateException(SendOperation.of(operation) + " takes no inline data");
         }
         if (segmentCount > 0) {
             throw new IllegalStateException("the data of a work request is inline, or in segments, but not both");
@@ -769,7 +788,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
 
     private void checkBegun(String setter) {
         checkMine();
-        if (operation == null) {
+        if (operation == 0) {
             throw new IllegalStateException(
                     setter + " belongs to an operation, and none has begun: send(), for example");
         }
@@ -778,22 +797,12 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private void checkData(String setter) {
         checkBegun(setter);
         if (!hasData()) {
-            throw new IllegalStateException(operation + " has no data");
+            throw new IllegalStateException(SendOperation.of(operation) + " has no data");
         }
     }
 
     private boolean hasData() {
-        return switch (operation) {
-            case LOCAL_INV, BIND_MW, FLUSH, ATOMIC_WRITE -> false;
-            default -> true;
-        };
-    }
-
-    private boolean canBeInline() {
-        return switch (operation) {
-            case SEND, SEND_WITH_IMM, SEND_WITH_INV, RDMA_WRITE, RDMA_WRITE_WITH_IMM -> true;
-            default -> false;
-        };
+        return (operation & WITHOUT_DATA) == 0;
     }
 
     /**
@@ -801,16 +810,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * about one before the next begins, and some take its flags before they see its data.
      */
     private void emit() {
-        if (operation == null) {
+        if (operation == 0) {
             return;
         }
         checkWhole();
         hold();
         try {
             torn = true;
-            struct.set(JAVA_LONG, WR_ID, operationId);
+            MEMORY.set(JAVA_LONG, extended + WR_ID, operationId);
             // Soft-RoCE goes by the flag, and the other drivers do not mind it.
-            struct.set(JAVA_INT, WR_FLAGS, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
+            MEMORY.set(JAVA_INT, extended + WR_FLAGS, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
             emitOperation();
             if (handle != null) {
                 verbs.wrSetUdAddr(extended, handle.address, remoteQueuePair, qkey);
@@ -832,15 +841,13 @@ public final class WorkRequestBuilder implements AutoCloseable {
         if (mustBeAddressed && handle == null) {
             throw new IllegalStateException("a datagram must go somewhere: see to(...)");
         }
-        boolean local = operation == SendOperation.LOCAL_INV || operation == SendOperation.BIND_MW;
-        if (xrc && !sharedReceiveQueueGiven && !local) {
-            throw new IllegalStateException(operation + " needs the peer's queue: see toSharedReceiveQueue(...)");
-        }
-        boolean atomic =
-                operation == SendOperation.ATOMIC_CMP_AND_SWP || operation == SendOperation.ATOMIC_FETCH_AND_ADD;
-        if (atomic && segmentBytes != Long.BYTES) {
+        if (xrc && !sharedReceiveQueueGiven && (operation & LOCAL) == 0) {
             throw new IllegalStateException(
-                    operation + " brings eight bytes: give it a segment of so many, not of " + segmentBytes);
+                    SendOperation.of(operation) + " needs the peer's queue: see toSharedReceiveQueue(...)");
+        }
+        if ((operation & ATOMICS) != 0 && segmentBytes != Long.BYTES) {
+            throw new IllegalStateException(SendOperation.of(operation)
+                    + " brings eight bytes: give it a segment of so many, not of " + segmentBytes);
         }
         if (segmentCount > 1) {
             String fault = verbs.faultOfSgeList(segmentCount, segments.address());
@@ -873,17 +880,20 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void emitOperation() {
-        switch (operation) {
-            case SEND -> verbs.wrSend(extended);
-            case RDMA_READ -> verbs.wrRdmaRead(extended, rkey, remoteAddress);
-            case RDMA_WRITE -> verbs.wrRdmaWrite(extended, rkey, remoteAddress);
-            default -> emitRareOperation();
+        if (operation == RDMA_WRITE) {
+            verbs.wrRdmaWrite(extended, rkey, remoteAddress);
+        } else if (operation == SEND) {
+            verbs.wrSend(extended);
+        } else if (operation == RDMA_READ) {
+            verbs.wrRdmaRead(extended, rkey, remoteAddress);
+        } else {
+            emitRareOperation();
         }
     }
 
     /** Compilers do not inline what is long. */
     private void emitRareOperation() {
-        switch (operation) {
+        switch (SendOperation.of(operation)) {
             case SEND, RDMA_READ, RDMA_WRITE -> throw new AssertionError(operation);
             case SEND_WITH_IMM -> verbs.wrSendImm(extended, number);
             case SEND_WITH_INV -> verbs.wrSendInv(extended, rkey);
@@ -919,7 +929,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void forget() {
-        operation = null;
+        operation = 0;
         handle = null;
         window = null;
         boundRegion = null;
@@ -984,7 +994,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void end() {
-        if (operation != null) {
+        if (operation != 0) {
             forget();
         }
         if (!bound.isEmpty()) {
@@ -1022,6 +1032,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /** Which queue pair, and the work request in the making. */
     @Override
     public String toString() {
-        return "work requests of " + queuePair + (operation == null ? "" : ", " + operation + " in the making");
+        return "work requests of " + queuePair
+                + (operation == 0 ? "" : ", " + SendOperation.of(operation) + " in the making");
     }
 }

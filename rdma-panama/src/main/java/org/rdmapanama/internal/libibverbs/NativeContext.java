@@ -37,19 +37,18 @@ final class NativeContext extends ProviderContext {
      * some after an error (hns, irdma, cxgb4); bnxt_re may wait for its doorbell. The system property {@code
      * org.rdmapanama.driversWithoutKernel} names more, with commas between.
      */
-    private static final Set<String> POSTS_WITHOUT_KERNEL = Stream.concat(
-                    Stream.of("efa", "erdma", "mlx4", "mlx5"),
-                    Stream.of(System.getProperty("org.rdmapanama.driversWithoutKernel", "")
-                                    .split(","))
-                            .map(String::strip)
-                            .filter(name -> !name.equals(UNKNOWN)))
-            .collect(Collectors.toUnmodifiableSet());
+    private static final Set<String> POSTS_WITHOUT_KERNEL =
+            knownAnd("org.rdmapanama.driversWithoutKernel", "efa", "erdma", "mlx4", "mlx5");
 
     /** The software drivers poll a queue that they share with the kernel: memory only. */
     private static final Set<String> ALSO_POLLS_WITHOUT_KERNEL = Set.of("rxe", "siw");
 
-    /** Polling takes no lock that a batch of sends may hold. */
-    private static final Set<String> POLLS_BESIDE_BATCHES = Set.of("erdma", "mlx4", "mlx5", "rxe", "siw");
+    /**
+     * Polling takes no lock that a batch of sends may hold. The system property {@code
+     * org.rdmapanama.driversPollingBesideBatches} names more, with commas between.
+     */
+    private static final Set<String> POLLS_BESIDE_BATCHES =
+            knownAnd("org.rdmapanama.driversPollingBesideBatches", "erdma", "mlx4", "mlx5", "rxe", "siw");
 
     private static final int DATA_IN_ORDER_FLAGS_SINCE = 46;
 
@@ -108,6 +107,16 @@ final class NativeContext extends ProviderContext {
         asyncFd = ibv_context.async_fd(Structs.at(context, ibv_context.layout()));
         // Reading an event after poll(2) must never wait: another reader may have been faster.
         Libc.setNonBlocking(asyncFd);
+    }
+
+    /** The drivers known, and those that a system property names. */
+    private static Set<String> knownAnd(String property, String... known) {
+        return Stream.concat(
+                        Stream.of(known),
+                        Stream.of(System.getProperty(property, "").split(","))
+                                .map(String::strip)
+                                .filter(name -> !name.equals(UNKNOWN)))
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     /** The provider library that a function lies in tells the driver: {@code libmlx5-rdmav34.so} is mlx5. */
