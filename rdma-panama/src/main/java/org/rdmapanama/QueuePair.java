@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -51,6 +53,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     private static final int MAX_PSN = 0xff_ffff;
     private static final int RTS = QueuePairState.RTS.code();
+    private static final long STATE = ibv_qp.state$offset();
     private static final String RATE_LIMIT_CAPABILITY =
             "a driver that tells the rate limit itself: the kernel's interface does not";
     private static final String ECE_CAPABILITY = "a driver that knows enhanced connection establishment, such as mlx5";
@@ -813,7 +816,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * tells this.
      */
     final void requireReadyToSend() {
-        int state = ibv_qp.state(struct);
+        int state = Native.MEMORY.get(JAVA_INT, address + STATE);
         if (state < RTS && context.transportType() != TransportType.IWARP) {
             throw new IllegalStateException(this + " is in state " + QueuePairState.of(state)
                     + " and sends nothing before RTS: connect or activate it first");

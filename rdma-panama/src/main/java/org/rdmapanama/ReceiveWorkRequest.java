@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 
 /**
@@ -130,8 +131,9 @@ public final class ReceiveWorkRequest {
         return struct.get(JAVA_LONG, notPosted);
     }
 
+    /** Only inside of a call about a queue of the same arena, which keeps the memory. */
     void firstNotPosted(long first) {
-        struct.set(JAVA_LONG, notPosted, first);
+        Native.MEMORY.set(JAVA_LONG, address + notPosted, first);
     }
 
     /** The one of this chain that is at an address, or null. */

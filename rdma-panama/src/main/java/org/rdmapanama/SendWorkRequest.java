@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
@@ -153,8 +154,9 @@ public final class SendWorkRequest {
         return struct.get(JAVA_LONG, notPosted);
     }
 
+    /** Only inside of a call about a queue of the same arena, which keeps the memory. */
     void firstNotPosted(long first) {
-        struct.set(JAVA_LONG, notPosted, first);
+        Native.MEMORY.set(JAVA_LONG, address + notPosted, first);
     }
 
     /**
@@ -455,8 +457,11 @@ public final class SendWorkRequest {
     boolean checkFits(QueuePairCapabilities sizes, int maxTsoHeader) {
         checkAlone(sizes, maxTsoHeader);
         boolean binding = window != null;
+        if (next == null) {
+            return binding;
+        }
         long changes = arena.chainChanges();
-        if (next == null || (fits == sizes && fitsSince == changes)) {
+        if (fits == sizes && fitsSince == changes) {
             return binding;
         }
         boolean bindingBehind = false;

@@ -45,9 +45,6 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private static final long WR_ID = ibv_qp_ex.wr_id$offset() + Pthread.MUTEX_GROWTH;
     private static final long WR_FLAGS = ibv_qp_ex.wr_flags$offset() + Pthread.MUTEX_GROWTH;
 
-    /** All of it, for the fields above: as a constant it costs nothing. */
-    private static final MemorySegment MEMORY = Native.struct(0, Long.MAX_VALUE);
-
     private static final long SGE_SIZE = ibv_sge.sizeof();
     private static final long SGE_ADDR = ibv_sge.addr$offset();
     private static final long SGE_LENGTH = ibv_sge.length$offset();
@@ -817,9 +814,10 @@ public final class WorkRequestBuilder implements AutoCloseable {
         hold();
         try {
             torn = true;
-            MEMORY.set(JAVA_LONG, extended + WR_ID, operationId);
+            Native.MEMORY.set(JAVA_LONG, extended + WR_ID, operationId);
             // Soft-RoCE goes by the flag, and the other drivers do not mind it.
-            MEMORY.set(JAVA_INT, extended + WR_FLAGS, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
+            Native.MEMORY.set(
+                    JAVA_INT, extended + WR_FLAGS, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
             emitOperation();
             if (handle != null) {
                 verbs.wrSetUdAddr(extended, handle.address, remoteQueuePair, qkey);

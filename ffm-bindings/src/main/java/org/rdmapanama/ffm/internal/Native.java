@@ -5,6 +5,12 @@ import java.lang.foreign.MemorySegment;
 
 /** Views of C structures that native code owns. */
 public final class Native {
+    /**
+     * All of memory, by addresses. Nothing is looked after: for memory of which the caller knows that it is there, where a
+     * view of its own would cost more than the access.
+     */
+    public static final MemorySegment MEMORY = struct(0, Long.MAX_VALUE);
+
     private Native() {}
 
     /**

@@ -12,6 +12,7 @@ import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Libc;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_context_ops;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
@@ -73,8 +74,7 @@ final class InlineVerbs {
     private static final long SIZE_OF_VERBS_CONTEXT = verbs_context.sizeof() + Pthread.MUTEX_GROWTH;
 
     /** All of memory: the pointers followed here come from libibverbs, which says how far they reach. */
-    @SuppressWarnings("restricted")
-    static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    static final MemorySegment MEMORY = Native.MEMORY;
 
     private InlineVerbs() {}
 
