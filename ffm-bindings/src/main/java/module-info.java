@@ -10,5 +10,6 @@ module org.rdmapanama.ffm {
     exports org.rdmapanama.ffm.verbs;
     exports org.rdmapanama.ffm.internal to
             org.rdmapanama,
-            org.rdmapanama.cm;
+            org.rdmapanama.cm,
+            org.rdmapanama.soft;
 }

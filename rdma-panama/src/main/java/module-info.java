@@ -3,9 +3,15 @@
  *
  * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama}.
  */
+// The module that it exports to is compiled later.
+@SuppressWarnings("module")
 module org.rdmapanama {
     requires org.apache.logging.log4j;
     requires org.rdmapanama.ffm;
 
     exports org.rdmapanama;
+    exports org.rdmapanama.internal.provider to
+            org.rdmapanama.soft;
+
+    uses org.rdmapanama.internal.provider.Provider;
 }

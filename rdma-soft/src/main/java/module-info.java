@@ -1,0 +1,9 @@
+/**
+ * A software RDMA device in Java that speaks RoCEv2: where this module is on the path, {@code DeviceList} has it as
+ * {@code soft0}.
+ */
+module org.rdmapanama.soft {
+    requires jdk.net;
+    requires org.rdmapanama;
+    requires org.rdmapanama.ffm;
+}

@@ -1,0 +1,89 @@
+package org.rdmapanama.soft.wire;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import org.rdmapanama.ffm.internal.Native;
+
+/**
+ * All memory of this process by address, as a driver sees it: whoever calls vouches for the address. Native byte order,
+ * or the network's where the name says so; nothing needs to be aligned.
+ */
+public final class Memory {
+    private static final MemorySegment ALL = Native.struct(0, Long.MAX_VALUE);
+
+    private static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
+    private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
+    private static final ValueLayout.OfShort NET_SHORT = SHORT.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfInt NET_INT = INT.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfLong NET_LONG = LONG.withOrder(ByteOrder.BIG_ENDIAN);
+
+    private Memory() {}
+
+    public static byte getByte(long address) {
+        return ALL.get(BYTE, address);
+    }
+
+    public static short getShort(long address) {
+        return ALL.get(SHORT, address);
+    }
+
+    public static int getInt(long address) {
+        return ALL.get(INT, address);
+    }
+
+    public static long getLong(long address) {
+        return ALL.get(LONG, address);
+    }
+
+    public static short getNetShort(long address) {
+        return ALL.get(NET_SHORT, address);
+    }
+
+    public static int getNetInt(long address) {
+        return ALL.get(NET_INT, address);
+    }
+
+    public static long getNetLong(long address) {
+        return ALL.get(NET_LONG, address);
+    }
+
+    public static void putByte(long address, byte value) {
+        ALL.set(BYTE, address, value);
+    }
+
+    public static void putShort(long address, short value) {
+        ALL.set(SHORT, address, value);
+    }
+
+    public static void putInt(long address, int value) {
+        ALL.set(INT, address, value);
+    }
+
+    public static void putLong(long address, long value) {
+        ALL.set(LONG, address, value);
+    }
+
+    public static void putNetShort(long address, short value) {
+        ALL.set(NET_SHORT, address, value);
+    }
+
+    public static void putNetInt(long address, int value) {
+        ALL.set(NET_INT, address, value);
+    }
+
+    public static void putNetLong(long address, long value) {
+        ALL.set(NET_LONG, address, value);
+    }
+
+    /** Copies bytes; the two places may overlap. */
+    public static void copy(long from, long to, long bytes) {
+        MemorySegment.copy(ALL, from, ALL, to, bytes);
+    }
+
+    public static void zero(long address, long bytes) {
+        ALL.asSlice(address, bytes).fill((byte) 0);
+    }
+}
