@@ -6,4 +6,7 @@ module org.rdmapanama.soft {
     requires jdk.net;
     requires org.rdmapanama;
     requires org.rdmapanama.ffm;
+
+    provides org.rdmapanama.internal.provider.Provider with
+            org.rdmapanama.soft.SoftProvider;
 }

@@ -147,7 +147,8 @@ public final class Context extends VerbsObject {
             arena.requireNoContextAt(nativeAddress);
             String name = NativeProvider.deviceNameOf(nativeAddress);
             Device device = DeviceList.query().byName(name);
-            return open(arena, device, ownership, () -> NativeProvider.at(nativeAddress));
+            Provider provider = device.providerDevice().provider();
+            return open(arena, device, ownership, () -> provider.at(nativeAddress));
         } finally {
             arena.lock().unlock();
         }

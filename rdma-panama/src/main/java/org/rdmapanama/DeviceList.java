@@ -1,10 +1,10 @@
 package org.rdmapanama;
 
 import java.util.AbstractList;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
-import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderException;
 
@@ -20,24 +20,38 @@ public final class DeviceList extends AbstractList<Device> {
     }
 
     /**
-     * Asks for the devices present now.
+     * Asks for the devices present now: those of the machine, and behind them {@code soft0} where the module {@code
+     * rdma-soft} is on the path.
      *
      * @return the devices, possibly none
-     * @throws VerbsException when libibverbs is not installed or the kernel has no RDMA subsystem; the message says
-     *     what to install or load
+     * @throws VerbsException when there is none because libibverbs is not installed or the kernel has no RDMA
+     *     subsystem; the message says what to install or load
      * @verb ibv_get_device_list
      * @verb ibv_free_device_list
      */
     public static DeviceList query() {
-        return query(new NativeProvider());
+        return query(Providers.all());
     }
 
     static DeviceList query(Provider provider) {
-        try {
-            return new DeviceList(provider.devices().stream().map(Device::new).toList());
-        } catch (ProviderException e) {
-            throw new VerbsException(e.verb(), e.errno(), "", e.getMessage());
+        return query(List.of(provider));
+    }
+
+    /** A provider that has no list does not matter where another one has devices. */
+    static DeviceList query(List<Provider> providers) {
+        List<Device> devices = new ArrayList<>();
+        ProviderException problem = null;
+        for (Provider provider : providers) {
+            try {
+                provider.devices().stream().map(Device::new).forEach(devices::add);
+            } catch (ProviderException e) {
+                problem = e;
+            }
         }
+        if (devices.isEmpty() && problem != null) {
+            throw new VerbsException(problem.verb(), problem.errno(), "", problem.getMessage());
+        }
+        return new DeviceList(List.copyOf(devices));
     }
 
     /**

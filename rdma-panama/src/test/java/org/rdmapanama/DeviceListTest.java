@@ -31,6 +31,11 @@ class DeviceListTest {
         public ProviderContext open(ProviderDevice device) {
             throw new ProviderException("ibv_open_device", 13, "you may not");
         }
+
+        @Override
+        public ProviderContext at(long context) {
+            throw new AssertionError("nobody asks for it");
+        }
     }
 
     private static VerbsException thrownByName(DeviceList devices, String name) {
@@ -86,6 +91,11 @@ class DeviceListTest {
             @Override
             public ProviderContext open(ProviderDevice device) {
                 throw new AssertionError("nothing to open");
+            }
+
+            @Override
+            public ProviderContext at(long context) {
+                throw new AssertionError("nobody asks for it");
             }
         };
         VerbsException exception = assertThrows(VerbsException.class, () -> DeviceList.query(broken));

@@ -36,7 +36,6 @@ import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
-import org.rdmapanama.internal.libibverbs.NativeProvider;
 
 /**
  * Objects made of native addresses, of every class that can be: one arena plays other code, which made the native object,
@@ -70,7 +69,8 @@ class NativeAddressLabTest {
         }
 
         View(View other) {
-            provider = new RecordingProvider(NativeProvider.at(other.context.nativeAddress()));
+            provider = new RecordingProvider(
+                    LabDevices.first().providerDevice().provider().at(other.context.nativeAddress()));
             context = Context.open(arena, LabDevices.first(), () -> provider);
             context.borrow();
             domain = ProtectionDomain.ofNativeAddress(context, other.domain.nativeAddress(), Ownership.BORROWED);

@@ -54,6 +54,11 @@ public final class NativeProvider extends Provider {
         throw new ProviderException("ibv_open_device", Errno.ENODEV, "the device " + device.name() + " is gone");
     }
 
+    @Override
+    public ProviderContext at(long context) {
+        return new NativeContext(context);
+    }
+
     /**
      * ibv_import_device.
      *
@@ -66,16 +71,6 @@ public final class NativeProvider extends Provider {
         if (context < 0) {
             throw new ProviderException("ibv_import_device", (int) -context, null);
         }
-        return new NativeContext(context);
-    }
-
-    /**
-     * An open device that other code of this process opened.
-     *
-     * @param context address of the struct ibv_context
-     * @return the same
-     */
-    public static ProviderContext at(long context) {
         return new NativeContext(context);
     }
 

@@ -27,4 +27,12 @@ public abstract class Provider {
      * @throws ProviderException when the device has gone or cannot be opened
      */
     public abstract ProviderContext open(ProviderDevice device);
+
+    /**
+     * A device of this provider that other code of this process has opened.
+     *
+     * @param context address of the struct ibv_context
+     * @return the open device
+     */
+    public abstract ProviderContext at(long context);
 }

@@ -2,6 +2,7 @@ package org.rdmapanama.soft.wire;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import org.rdmapanama.ffm.internal.Native;
 
@@ -19,6 +20,8 @@ public final class Memory {
     private static final ValueLayout.OfShort NET_SHORT = SHORT.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfInt NET_INT = INT.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong NET_LONG = LONG.withOrder(ByteOrder.BIG_ENDIAN);
+
+    private static final VarHandle ATOMIC = ValueLayout.JAVA_LONG.varHandle();
 
     private Memory() {}
 
@@ -76,6 +79,16 @@ public final class Memory {
 
     public static void putNetLong(long address, long value) {
         ALL.set(NET_LONG, address, value);
+    }
+
+    /** Adds, at once, at an address that is a multiple of eight; what was there before. */
+    public static long getAndAdd(long address, long value) {
+        return (long) ATOMIC.getAndAdd(ALL, address, value);
+    }
+
+    /** Puts a value in place of an expected one, at once, at an address that is a multiple of eight; what was there. */
+    public static long compareAndExchange(long address, long expected, long value) {
+        return (long) ATOMIC.compareAndExchange(ALL, address, expected, value);
     }
 
     /** Copies bytes; the two places may overlap. */

@@ -1,0 +1,104 @@
+package org.rdmapanama.soft;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.ffm.verbs.ibv_global_route;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/** The attributes of a queue pair that ibv_modify_qp(3) sets, each by its bit in the mask. */
+final class QueuePairFields {
+    private static final int MOST_RETRIES = 7;
+    private static final int MOST_TIMER = 31;
+    private static final int PSN_MASK = 0xff_ffff;
+
+    private QueuePairFields() {}
+
+    /** Copies what the mask names, if all of it is valid; zero or an errno. */
+    static int copy(MemorySegment from, MemorySegment to, int mask, SoftDevice device) {
+        int refused = check(from, mask, device);
+        if (refused != 0) {
+            return refused;
+        }
+        if ((mask & rdma_h.IBV_QP_ACCESS_FLAGS()) != 0) {
+            ibv_qp_attr.qp_access_flags(to, ibv_qp_attr.qp_access_flags(from));
+        }
+        if ((mask & rdma_h.IBV_QP_PKEY_INDEX()) != 0) {
+            ibv_qp_attr.pkey_index(to, ibv_qp_attr.pkey_index(from));
+        }
+        if ((mask & rdma_h.IBV_QP_PORT()) != 0) {
+            ibv_qp_attr.port_num(to, ibv_qp_attr.port_num(from));
+        }
+        if ((mask & rdma_h.IBV_QP_QKEY()) != 0) {
+            ibv_qp_attr.qkey(to, ibv_qp_attr.qkey(from));
+        }
+        if ((mask & rdma_h.IBV_QP_AV()) != 0) {
+            ibv_qp_attr.ah_attr(to, ibv_qp_attr.ah_attr(from));
+        }
+        if ((mask & rdma_h.IBV_QP_PATH_MTU()) != 0) {
+            ibv_qp_attr.path_mtu(to, ibv_qp_attr.path_mtu(from));
+        }
+        if ((mask & rdma_h.IBV_QP_TIMEOUT()) != 0) {
+            ibv_qp_attr.timeout(to, ibv_qp_attr.timeout(from));
+        }
+        if ((mask & rdma_h.IBV_QP_RETRY_CNT()) != 0) {
+            ibv_qp_attr.retry_cnt(to, ibv_qp_attr.retry_cnt(from));
+        }
+        if ((mask & rdma_h.IBV_QP_RNR_RETRY()) != 0) {
+            ibv_qp_attr.rnr_retry(to, ibv_qp_attr.rnr_retry(from));
+        }
+        if ((mask & rdma_h.IBV_QP_RQ_PSN()) != 0) {
+            ibv_qp_attr.rq_psn(to, ibv_qp_attr.rq_psn(from) & PSN_MASK);
+        }
+        if ((mask & rdma_h.IBV_QP_SQ_PSN()) != 0) {
+            ibv_qp_attr.sq_psn(to, ibv_qp_attr.sq_psn(from) & PSN_MASK);
+        }
+        if ((mask & rdma_h.IBV_QP_MAX_QP_RD_ATOMIC()) != 0) {
+            ibv_qp_attr.max_rd_atomic(to, ibv_qp_attr.max_rd_atomic(from));
+        }
+        if ((mask & rdma_h.IBV_QP_MAX_DEST_RD_ATOMIC()) != 0) {
+            ibv_qp_attr.max_dest_rd_atomic(to, ibv_qp_attr.max_dest_rd_atomic(from));
+        }
+        if ((mask & rdma_h.IBV_QP_MIN_RNR_TIMER()) != 0) {
+            ibv_qp_attr.min_rnr_timer(to, ibv_qp_attr.min_rnr_timer(from));
+        }
+        if ((mask & rdma_h.IBV_QP_DEST_QPN()) != 0) {
+            ibv_qp_attr.dest_qp_num(to, ibv_qp_attr.dest_qp_num(from));
+        }
+        return 0;
+    }
+
+    private static int check(MemorySegment from, int mask, SoftDevice device) {
+        boolean valid = (mask & rdma_h.IBV_QP_ALT_PATH()) == 0
+                && ((mask & rdma_h.IBV_QP_PKEY_INDEX()) == 0 || ibv_qp_attr.pkey_index(from) == 0)
+                && ((mask & rdma_h.IBV_QP_PORT()) == 0 || ibv_qp_attr.port_num(from) == 1)
+                && ((mask & rdma_h.IBV_QP_RETRY_CNT()) == 0
+                        || Byte.toUnsignedInt(ibv_qp_attr.retry_cnt(from)) <= MOST_RETRIES)
+                && ((mask & rdma_h.IBV_QP_RNR_RETRY()) == 0
+                        || Byte.toUnsignedInt(ibv_qp_attr.rnr_retry(from)) <= MOST_RETRIES)
+                && ((mask & rdma_h.IBV_QP_MIN_RNR_TIMER()) == 0
+                        || Byte.toUnsignedInt(ibv_qp_attr.min_rnr_timer(from)) <= MOST_TIMER)
+                && ((mask & rdma_h.IBV_QP_TIMEOUT()) == 0
+                        || Byte.toUnsignedInt(ibv_qp_attr.timeout(from)) <= MOST_TIMER)
+                && ((mask & rdma_h.IBV_QP_MAX_QP_RD_ATOMIC()) == 0
+                        || Byte.toUnsignedInt(ibv_qp_attr.max_rd_atomic(from)) <= SoftDevice.MAX_READ_ATOMIC)
+                && ((mask & rdma_h.IBV_QP_MAX_DEST_RD_ATOMIC()) == 0
+                        || Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(from)) <= SoftDevice.MAX_READ_ATOMIC)
+                && ((mask & rdma_h.IBV_QP_PATH_MTU()) == 0
+                        || (ibv_qp_attr.path_mtu(from) >= rdma_h.IBV_MTU_256()
+                                && ibv_qp_attr.path_mtu(from) <= device.mtu()));
+        if (!valid) {
+            return Verbs.EINVAL;
+        }
+        return (mask & rdma_h.IBV_QP_AV()) == 0 ? 0 : checkAddress(ibv_qp_attr.ah_attr(from), device);
+    }
+
+    /** RoCE has global addresses only, and of our own GIDs one is to be named. */
+    static int checkAddress(MemorySegment address, SoftDevice device) {
+        boolean valid = ibv_ah_attr.is_global(address) != 0
+                && ibv_ah_attr.port_num(address) == 1
+                && Byte.toUnsignedInt(ibv_global_route.sgid_index(ibv_ah_attr.grh(address)))
+                        < device.addresses().count();
+        return valid ? 0 : Verbs.EINVAL;
+    }
+}

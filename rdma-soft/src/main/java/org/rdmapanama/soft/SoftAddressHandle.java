@@ -1,0 +1,46 @@
+package org.rdmapanama.soft;
+
+/** Where datagrams go, or a connection: a GID of the other side, and which of our own to send from. */
+final class SoftAddressHandle {
+    /** Of the C structure, for address handles; null for the address of a connection. */
+    final NativeBlock struct;
+
+    final int number;
+
+    /** The other side's GID: its first and its last eight bytes, most significant byte first. */
+    final long gidHigh;
+
+    final long gidLow;
+
+    /** Place of our own GID in the table. */
+    final int sourceIndex;
+
+    final int hopLimit;
+    final int trafficClass;
+
+    /** Whether the other side is this device. */
+    final boolean local;
+
+    SoftAddressHandle(
+            NativeBlock struct,
+            int number,
+            long gidHigh,
+            long gidLow,
+            int sourceIndex,
+            int hopLimit,
+            int trafficClass,
+            boolean local) {
+        this.struct = struct;
+        this.number = number;
+        this.gidHigh = gidHigh;
+        this.gidLow = gidLow;
+        this.sourceIndex = sourceIndex;
+        this.hopLimit = hopLimit;
+        this.trafficClass = trafficClass;
+        this.local = local;
+    }
+
+    boolean isMulticast() {
+        return gidHigh >>> 56 == 0xff;
+    }
+}

@@ -1,0 +1,378 @@
+package org.rdmapanama.soft;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmapanama.ffm.verbs.ibv_ah;
+import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.ffm.verbs.ibv_global_route;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.ProviderException;
+import org.rdmapanama.soft.wire.Memory;
+
+/**
+ * The device of a process, for all that have it open: its objects by their numbers, and a thread that does what is due
+ * when nobody calls. One lock guards everything but taking completions out.
+ */
+final class SoftDevice {
+    static final String NAME = "soft0";
+    static final int MAX_READ_ATOMIC = 128;
+    static final long MAX_MESSAGE = 1L << 31;
+
+    private static final int GRH_BYTES = 40;
+    private static final int IPV4_BYTES = 20;
+    private static final int UDP = 17;
+    private static final int TRANSPORT_BYTES = 8 + 12 + 8 + 4;
+
+    private static final int PLACE_BITS = 14;
+    private static final int KEY_BITS = 20;
+    private static final int HANDLE_BITS = 24;
+
+    private static SoftDevice shared;
+
+    private final SpinLock lock = new SpinLock();
+    private final LocalAddresses addresses = LocalAddresses.query();
+    private final NativeBlock scratch = new NativeBlock(GRH_BYTES);
+
+    /** By number. */
+    final Numbered<SoftQueuePair> queuePairs = new Numbered<>(PLACE_BITS, 0, 24 - PLACE_BITS - 1, PLACE_BITS);
+
+    /** By local or remote key. */
+    final Numbered<KeyedMemory> keys = new Numbered<>(KEY_BITS, 8, 8, 0);
+
+    final Numbered<SoftCompletionQueue> completionQueues = new Numbered<>(HANDLE_BITS, 0, 0, 24);
+    final Numbered<SoftCompletionChannel> channels = new Numbered<>(HANDLE_BITS, 0, 0, 24);
+    final Numbered<SoftSharedReceiveQueue> sharedReceives = new Numbered<>(HANDLE_BITS, 0, 0, 24);
+    final Numbered<SoftAddressHandle> addressHandles = new Numbered<>(HANDLE_BITS, 0, 0, 24);
+    final Numbered<SoftProtectionDomain> protectionDomains = new Numbered<>(HANDLE_BITS, 0, 0, 24);
+    private final List<MulticastMember> members = new ArrayList<>();
+
+    /** Those that wait for a time. */
+    private final List<SoftQueuePair> waiting = new ArrayList<>();
+
+    private final Map<Long, SoftContext> contexts = new HashMap<>();
+    private final Thread thread;
+    private volatile boolean closed;
+
+    private SoftDevice() {
+        thread = new Thread(this::work, NAME);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** The device of this process, which is there as long as somebody has it open. */
+    static synchronized SoftContext open() {
+        if (shared == null) {
+            shared = new SoftDevice();
+        }
+        SoftContext context = new SoftContext(shared);
+        shared.contexts.put(context.address(), context);
+        return context;
+    }
+
+    /** One who has it open, by the address of the struct ibv_context. */
+    static synchronized SoftContext contextAt(long address) {
+        SoftContext context = shared == null ? null : shared.contexts.get(address);
+        if (context == null) {
+            throw new ProviderException("ibv_open_device", Verbs.EINVAL, "nobody has " + NAME + " open there");
+        }
+        return context;
+    }
+
+    /** Gives it up: the last one to do so ends its thread, and waits for that. */
+    void close(SoftContext context) {
+        synchronized (SoftDevice.class) {
+            contexts.remove(context.address());
+            if (!contexts.isEmpty()) {
+                return;
+            }
+            shared = null;
+        }
+        closed = true;
+        LockSupport.unpark(thread);
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        scratch.free();
+    }
+
+    void lock() {
+        lock.lock();
+    }
+
+    void unlock() {
+        lock.unlock();
+    }
+
+    LocalAddresses addresses() {
+        return addresses;
+    }
+
+    /** The largest MTU of a path, of enum ibv_mtu. */
+    int mtu() {
+        return rdma_h.IBV_MTU_4096();
+    }
+
+    /** How much of a message a packet carries, by the MTU of the interfaces; of enum ibv_mtu. */
+    int activeMtu() {
+        int room = addresses.mtu() - GRH_BYTES - TRANSPORT_BYTES;
+        int code = rdma_h.IBV_MTU_256();
+        while (code < rdma_h.IBV_MTU_4096() && bytesOfMtu(code + 1) <= room) {
+            code++;
+        }
+        return code;
+    }
+
+    int mtuBytes() {
+        return bytesOfMtu(activeMtu());
+    }
+
+    private static int bytesOfMtu(int code) {
+        return 128 << code;
+    }
+
+    // Time.
+
+    /** The thread: tries again what is due, and sleeps until something is. */
+    private void work() {
+        while (!closed) {
+            long next;
+            lock();
+            try {
+                next = expire(System.nanoTime());
+            } finally {
+                unlock();
+            }
+            if (next == Long.MAX_VALUE) {
+                LockSupport.park(this);
+            } else {
+                LockSupport.parkNanos(this, next);
+            }
+        }
+    }
+
+    /** How long until the next one is due, in nanoseconds. */
+    private long expire(long now) {
+        long next = Long.MAX_VALUE;
+        for (int i = waiting.size() - 1; i >= 0; i--) {
+            SoftQueuePair each = waiting.get(i);
+            long left = each.deadline - now;
+            if (left <= 0) {
+                waiting.remove(i);
+                each.expired();
+                // It may wait again, and others may have been taken out.
+                return 1;
+            }
+            next = Math.min(next, left);
+        }
+        return next;
+    }
+
+    void wakeAt(SoftQueuePair queuePair) {
+        waiting.add(queuePair);
+        LockSupport.unpark(thread);
+    }
+
+    void forget(SoftQueuePair queuePair) {
+        waiting.remove(queuePair);
+    }
+
+    // Addresses.
+
+    /** Where an address vector leads. */
+    SoftAddressHandle route(NativeBlock struct, int number, MemorySegment attributes) {
+        MemorySegment grh = ibv_ah_attr.grh(attributes);
+        long gid = ibv_global_route.dgid(grh).address();
+        long high = Memory.getNetLong(gid);
+        long low = Memory.getNetLong(gid + Long.BYTES);
+        return new SoftAddressHandle(
+                struct,
+                number,
+                high,
+                low,
+                Byte.toUnsignedInt(ibv_global_route.sgid_index(grh)),
+                Byte.toUnsignedInt(ibv_global_route.hop_limit(grh)),
+                Byte.toUnsignedInt(ibv_global_route.traffic_class(grh)),
+                addresses.indexOf(high, low) >= 0);
+    }
+
+    /** The number of an address handle, of a struct ibv_ah. */
+    int handleOf(long addressHandle) {
+        return Memory.getInt(addressHandle + ibv_ah.handle$offset());
+    }
+
+    /** The header before the data of a datagram: of IPv4 in its last 20 bytes, of IPv6 in all 40. */
+    long routingHeader(SoftAddressHandle to, long bytes) {
+        long at = scratch.address();
+        Memory.zero(at, GRH_BYTES);
+        int length = (int) (TRANSPORT_BYTES + bytes);
+        long sourceHigh = addresses.high(to.sourceIndex);
+        long sourceLow = addresses.low(to.sourceIndex);
+        if (LocalAddresses.isVersion4(to.gidHigh, to.gidLow)) {
+            long ip = at + GRH_BYTES - IPV4_BYTES;
+            Memory.putNetInt(ip, 0x4500_0000 | to.trafficClass << 16 | (length + IPV4_BYTES));
+            Memory.putNetInt(ip + 4, 0x4000);
+            Memory.putNetInt(ip + 8, to.hopLimit << 24 | UDP << 16);
+            Memory.putNetInt(ip + 12, (int) sourceLow);
+            Memory.putNetInt(ip + 16, (int) to.gidLow);
+        } else {
+            Memory.putNetInt(at, 6 << 28 | to.trafficClass << 20);
+            Memory.putNetInt(at + 4, length << 16 | UDP << 8 | to.hopLimit);
+            Memory.putNetLong(at + 8, sourceHigh);
+            Memory.putNetLong(at + 16, sourceLow);
+            Memory.putNetLong(at + 24, to.gidHigh);
+            Memory.putNetLong(at + 32, to.gidLow);
+        }
+        return at;
+    }
+
+    /** Keeps a number for {@link #scratch()}. */
+    void scratch(long value) {
+        Memory.putLong(scratch.address(), value);
+    }
+
+    /** Where the number is. */
+    long scratch() {
+        return scratch.address();
+    }
+
+    // Groups.
+
+    private record MulticastMember(SoftQueuePair queuePair, long gidHigh, long gidLow) {}
+
+    int attach(SoftQueuePair queuePair, long gid) {
+        if (queuePair.type != Verbs.UD) {
+            return Verbs.EINVAL;
+        }
+        MulticastMember member = member(queuePair, gid);
+        if (!members.contains(member)) {
+            members.add(member);
+        }
+        return 0;
+    }
+
+    int detach(SoftQueuePair queuePair, long gid) {
+        return members.remove(member(queuePair, gid)) ? 0 : Verbs.EINVAL;
+    }
+
+    private static MulticastMember member(SoftQueuePair queuePair, long gid) {
+        return new MulticastMember(queuePair, Memory.getNetLong(gid), Memory.getNetLong(gid + Long.BYTES));
+    }
+
+    boolean isMember(SoftQueuePair queuePair) {
+        for (MulticastMember member : members) {
+            if (member.queuePair == queuePair) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Gives a datagram to all members of a group on this device, but the sender. */
+    void toGroup(SoftQueuePair from, long slot, SoftAddressHandle to, int key, Segments segments) {
+        for (int i = 0; i < members.size(); i++) {
+            MulticastMember member = members.get(i);
+            if (member.queuePair != from && member.gidHigh == to.gidHigh && member.gidLow == to.gidLow) {
+                from.deliverDatagram(member.queuePair, slot, to, key, segments);
+            }
+        }
+    }
+
+    // Memory windows.
+
+    /** Binds a memory window as a work request says; the status of that. */
+    int bind(SoftQueuePair queuePair, long slot) {
+        KeyedMemory window = keys.atPlaceOf(Memory.getInt(slot + SendQueue.WINDOW));
+        long length = Memory.getLong(slot + SendQueue.WINDOW_LENGTH);
+        int newKey = Memory.getInt(slot + SendQueue.RKEY);
+        if (window == null || window.protectionDomain != queuePair.protectionDomain) {
+            return Verbs.MW_BIND_ERR;
+        }
+        boolean type2 = window.windowType == Verbs.MW_TYPE_2;
+        if (type2 && (window.valid || length == 0 || !keys.isSamePlace(window.key, newKey))) {
+            return Verbs.MW_BIND_ERR;
+        }
+        KeyedMemory region = keys.get(Memory.getInt(slot + SendQueue.WINDOW_REGION));
+        if (length == 0) {
+            unbind(window);
+        } else if (!canBind(window, region, slot)) {
+            return Verbs.MW_BIND_ERR;
+        } else {
+            unbind(window);
+            bind(window, region, slot);
+            window.boundTo = type2 ? queuePair : null;
+        }
+        keys.renumber(window.key, newKey);
+        window.key = newKey;
+        return Verbs.SUCCESS;
+    }
+
+    private boolean canBind(KeyedMemory window, KeyedMemory region, long slot) {
+        int access = Memory.getInt(slot + SendQueue.WINDOW_ACCESS);
+        boolean writes = (access & (Verbs.REMOTE_WRITE | Verbs.REMOTE_ATOMIC)) != 0;
+        return region != null
+                && region.valid
+                && !region.window
+                && region.protectionDomain == window.protectionDomain
+                && region.allows(Verbs.MW_BIND)
+                && (region.access & Verbs.ZERO_BASED) == 0
+                && (!writes || region.allows(Verbs.LOCAL_WRITE))
+                && region.covers(
+                        Memory.getLong(slot + SendQueue.WINDOW_START), Memory.getLong(slot + SendQueue.WINDOW_LENGTH));
+    }
+
+    private static void bind(KeyedMemory window, KeyedMemory region, long slot) {
+        long start = Memory.getLong(slot + SendQueue.WINDOW_START);
+        window.access = Memory.getInt(slot + SendQueue.WINDOW_ACCESS);
+        window.length = Memory.getLong(slot + SendQueue.WINDOW_LENGTH);
+        boolean fromZero = (window.access & Verbs.ZERO_BASED) != 0;
+        window.start = fromZero ? 0 : start;
+        window.shift = region.shift + (fromZero ? start : 0);
+        window.region = region;
+        window.valid = true;
+        region.windows++;
+    }
+
+    KeyedMemory windowOf(long memoryWindow) {
+        return keys.atPlaceOf(SoftContext.handleOfWindow(memoryWindow));
+    }
+
+    /** No window stays bound to a queue pair that ends. */
+    void unbindAllOf(SoftQueuePair queuePair) {
+        keys.forEach(memory -> {
+            if (memory.boundTo == queuePair) {
+                unbind(memory);
+            }
+        });
+    }
+
+    /** A window's key leads nowhere from now on. */
+    void unbind(KeyedMemory window) {
+        if (window.region != null) {
+            window.region.windows--;
+            window.region = null;
+        }
+        window.boundTo = null;
+        window.valid = false;
+    }
+
+    /** Takes a key away. */
+    void invalidate(KeyedMemory memory) {
+        if (memory.window) {
+            unbind(memory);
+        } else {
+            memory.valid = false;
+        }
+    }
+}

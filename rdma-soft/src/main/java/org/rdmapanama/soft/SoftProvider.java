@@ -1,0 +1,32 @@
+package org.rdmapanama.soft;
+
+import java.util.List;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.Provider;
+import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.ProviderDevice;
+
+/** The device {@code soft0}, which every process has for itself. */
+public final class SoftProvider extends Provider {
+    /** The GUID of all of them: locally administered, as those of other software devices. */
+    static final long GUID = 0x0200_00ff_fe50_4600L;
+
+    /** For the service loader. */
+    public SoftProvider() {}
+
+    @Override
+    public List<ProviderDevice> devices() {
+        return List.of(new ProviderDevice(
+                this, SoftDevice.NAME, rdma_h.IBV_NODE_CA(), rdma_h.IBV_TRANSPORT_IB(), GUID, -1, ""));
+    }
+
+    @Override
+    public ProviderContext open(ProviderDevice device) {
+        return SoftDevice.open();
+    }
+
+    @Override
+    public ProviderContext at(long context) {
+        return SoftDevice.contextAt(context);
+    }
+}

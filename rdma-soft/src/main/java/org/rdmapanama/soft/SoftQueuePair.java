@@ -1,0 +1,603 @@
+package org.rdmapanama.soft;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.ibv_qp;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp_cap;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.wire.Memory;
+
+/** A queue pair. Whoever calls has the device's lock. */
+final class SoftQueuePair {
+    private static final long STATE = ibv_qp.state$offset();
+    private static final long WR_OPCODE = ibv_send_wr.opcode$offset();
+    private static final long WR_NEXT = ibv_send_wr.next$offset();
+    private static final long WR_FLAGS = ibv_send_wr.send_flags$offset();
+    private static final long WR_ADDRESS = ibv_send_wr.wr$offset() + ibv_send_wr.wr.rdma.remote_addr$offset();
+
+    private static final long CURRENT_STATE = ibv_qp_attr.cur_qp_state$offset();
+
+    /** The part of a key that its owner changes. */
+    private static final int KEY_CHANGES = 0xff;
+
+    private static final int ENDLESS_RNR = 7;
+
+    /** Of the C structure. */
+    final NativeBlock struct;
+
+    final int number;
+    final int type;
+    final int protectionDomain;
+    final SoftCompletionQueue sendQueue;
+    final SoftCompletionQueue receiveQueue;
+
+    /** Null when the receives are shared. */
+    final ReceiveQueue receives;
+
+    /** Null when the queue pair has its own. */
+    final SoftSharedReceiveQueue sharedReceives;
+
+    final SendQueue sends;
+    final Responder responder;
+
+    /** Whether it has the builder of work requests. */
+    boolean extended;
+
+    private final SoftContext context;
+    private final SoftDevice device;
+    private final boolean allSignaled;
+
+    /** What was set last: a struct ibv_qp_attr, and struct ibv_qp_init_attr. */
+    private final NativeBlock attributes = new NativeBlock(ibv_qp_attr.sizeof());
+
+    private final NativeBlock initial = new NativeBlock(ibv_qp_init_attr.sizeof());
+
+    private final Segments segments;
+    private int state = Verbs.RESET;
+    private int accessFlags;
+    private int destination;
+    private int qkey;
+    private SoftAddressHandle path;
+    private int retriesLeft;
+    private int rnrRetriesLeft;
+    private boolean drained;
+    private int batchEnd;
+    private int batchFault;
+
+    /** When to try again, by System.nanoTime(), while {@link #waiting}. */
+    long deadline;
+
+    boolean waiting;
+
+    SoftQueuePair(
+            SoftContext context,
+            NativeBlock struct,
+            int number,
+            int protectionDomain,
+            MemorySegment initialAttributes,
+            SoftCompletionQueue sendQueue,
+            SoftCompletionQueue receiveQueue,
+            SoftSharedReceiveQueue sharedReceives) {
+        this.context = context;
+        this.device = context.device();
+        this.struct = struct;
+        this.number = number;
+        this.protectionDomain = protectionDomain;
+        this.sendQueue = sendQueue;
+        this.receiveQueue = receiveQueue;
+        this.sharedReceives = sharedReceives;
+        type = ibv_qp_init_attr.qp_type(initialAttributes);
+        allSignaled = ibv_qp_init_attr.sq_sig_all(initialAttributes) != 0;
+        MemorySegment cap = ibv_qp_init_attr.cap(initialAttributes);
+        sends = new SendQueue(
+                ibv_qp_cap.max_send_wr(cap), ibv_qp_cap.max_send_sge(cap), ibv_qp_cap.max_inline_data(cap));
+        receives = sharedReceives != null
+                ? null
+                : new ReceiveQueue(ibv_qp_cap.max_recv_wr(cap), ibv_qp_cap.max_recv_sge(cap));
+        responder = new Responder(
+                this, device, sharedReceives != null ? sharedReceives.receives.slotBytes : receives.slotBytes);
+        segments = new Segments(device);
+        Memory.copy(initialAttributes.address(), initial.address(), ibv_qp_init_attr.sizeof());
+    }
+
+    private MemorySegment attributes() {
+        return Native.struct(attributes.address(), ibv_qp_attr.layout());
+    }
+
+    int state() {
+        return state;
+    }
+
+    int accessFlags() {
+        return accessFlags;
+    }
+
+    int destination() {
+        return destination;
+    }
+
+    int qkey() {
+        return qkey;
+    }
+
+    boolean canReceive() {
+        return state == Verbs.RTR || state == Verbs.RTS || state == Verbs.SQD || state == Verbs.SQE;
+    }
+
+    // Control.
+
+    int modify(long newAttributes, int mask) {
+        MemorySegment to = Native.struct(newAttributes, ibv_qp_attr.layout());
+        int target = (mask & rdma_h.IBV_QP_STATE()) != 0 ? ibv_qp_attr.qp_state(to) : state;
+        if ((mask & rdma_h.IBV_QP_CUR_STATE()) != 0 && ibv_qp_attr.cur_qp_state(to) != state) {
+            return Verbs.EINVAL;
+        }
+        int required = States.required(type, state, target);
+        if (!States.canGo(state, target) || (mask & required) != required) {
+            return Verbs.EINVAL;
+        }
+        int refused = QueuePairFields.copy(to, attributes(), mask, device);
+        if (refused != 0) {
+            return refused;
+        }
+        MemorySegment all = attributes();
+        if ((mask & rdma_h.IBV_QP_AV()) != 0) {
+            path = device.route(null, 0, ibv_qp_attr.ah_attr(all));
+        }
+        accessFlags = ibv_qp_attr.qp_access_flags(all);
+        destination = ibv_qp_attr.dest_qp_num(all);
+        qkey = ibv_qp_attr.qkey(all);
+        if (target != state) {
+            enter(target, mask);
+        }
+        return 0;
+    }
+
+    private void enter(int target, int mask) {
+        if (target == Verbs.RESET) {
+            reset();
+        } else if (target == Verbs.ERR) {
+            fail();
+        } else {
+            boolean drain = target == Verbs.SQD;
+            setState(target);
+            retriesLeft = retries();
+            rnrRetriesLeft = rnrRetries();
+            drained = false;
+            if (drain && (mask & rdma_h.IBV_QP_EN_SQD_ASYNC_NOTIFY()) != 0) {
+                tellDrained();
+            }
+            run();
+        }
+        tellState(target);
+    }
+
+    private void tellDrained() {
+        if (!drained) {
+            drained = true;
+            context.asyncEvent(rdma_h.IBV_EVENT_SQ_DRAINED(), struct.address());
+        }
+    }
+
+    private void setState(int newState) {
+        state = newState;
+        Memory.putInt(attributes.address() + CURRENT_STATE, newState);
+    }
+
+    /** As libibverbs does it: the structure has what was set or asked for last, not what the device knows. */
+    private void tellState(int newState) {
+        Memory.putInt(struct.address() + STATE, newState);
+    }
+
+    private void reset() {
+        stopWaiting();
+        sends.clear();
+        responder.clear();
+        if (receives != null) {
+            receives.clear();
+        }
+        Memory.zero(attributes.address(), ibv_qp_attr.sizeof());
+        path = null;
+        setState(Verbs.RESET);
+    }
+
+    int query(long to, long initialAttributes) {
+        Memory.copy(attributes.address(), to, ibv_qp_attr.sizeof());
+        MemorySegment all = Native.struct(to, ibv_qp_attr.layout());
+        ibv_qp_attr.qp_state(all, state);
+        ibv_qp_attr.cur_qp_state(all, state);
+        MemorySegment cap = ibv_qp_init_attr.cap(Native.struct(initial.address(), ibv_qp_init_attr.layout()));
+        ibv_qp_attr.cap(all, cap);
+        Memory.copy(initial.address(), initialAttributes, ibv_qp_init_attr.sizeof());
+        tellState(state);
+        return 0;
+    }
+
+    /** The queue pair goes to the error state, and what is posted is flushed. */
+    void fail() {
+        stopWaiting();
+        setState(Verbs.ERR);
+        flush();
+        if (sharedReceives != null) {
+            responder.flush();
+            context.asyncEvent(rdma_h.IBV_EVENT_QP_LAST_WQE_REACHED(), struct.address());
+        }
+    }
+
+    private void flush() {
+        while (sends.tail != sends.head) {
+            complete(sends.slot(sends.tail), Verbs.WR_FLUSH_ERR);
+        }
+        responder.flush();
+    }
+
+    // Posting.
+
+    /** A chain of struct ibv_send_wr; zero or an errno, and which one was refused. */
+    int postSend(long request, long bad) {
+        int result = 0;
+        for (long each = request; each != 0; each = Memory.getLong(each + WR_NEXT)) {
+            result = sends.isFull()
+                    ? Verbs.ENOMEM
+                    : checkKind(
+                            Memory.getInt(each + WR_OPCODE),
+                            Memory.getInt(each + WR_FLAGS),
+                            Memory.getLong(each + WR_ADDRESS));
+            if (result == 0) {
+                result = sends.write(type == Verbs.UD ? device : null, each);
+            }
+            if (result != 0) {
+                Memory.putLong(bad, each);
+                break;
+            }
+            sends.head++;
+        }
+        run();
+        return result;
+    }
+
+    private int checkKind(int opcode, int flags, long remoteAddress) {
+        if (state != Verbs.RTS && state != Verbs.SQD && state != Verbs.SQE && state != Verbs.ERR) {
+            return Verbs.EINVAL;
+        }
+        boolean atomic = opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
+        if (atomic && (remoteAddress & Long.BYTES - 1) != 0) {
+            return Verbs.EINVAL;
+        }
+        boolean send = opcode == Verbs.WR_SEND || opcode == Verbs.WR_SEND_IMM || opcode == Verbs.WR_SEND_INV;
+        boolean write = opcode == Verbs.WR_WRITE || opcode == Verbs.WR_WRITE_IMM;
+        return (flags & Verbs.FLAG_INLINE) != 0 && !send && !write ? Verbs.EINVAL : 0;
+    }
+
+    /** Binds a memory window of type 1, whose key changes at once; zero or an errno. */
+    int postBind(KeyedMemory window, long info, long id, int flags) {
+        int refused = sends.isFull() ? Verbs.ENOMEM : checkKind(Verbs.WR_BIND_MW, flags, 0);
+        if (refused != 0) {
+            return refused;
+        }
+        int newKey = (window.key & ~KEY_CHANGES) | ((window.key + 1) & KEY_CHANGES);
+        long slot = sends.nextSlot();
+        Memory.putLong(slot + SendQueue.ID, id);
+        Memory.putInt(slot + SendQueue.OPCODE, Verbs.WR_BIND_MW);
+        Memory.putInt(slot + SendQueue.FLAGS, flags);
+        sends.writeBind(slot, window.struct.address(), newKey, info);
+        sends.writeList(slot, 0, 0);
+        sends.head++;
+        run();
+        SoftContext.rkeyOfWindow(window.struct.address(), newKey);
+        return 0;
+    }
+
+    // A batch of work requests that a builder writes.
+
+    void startBatch() {
+        batchEnd = sends.head;
+        batchFault = 0;
+    }
+
+    /** Begins the next one; where to write it, or 0 when there is no place for it. */
+    long nextOfBatch(int opcode, long id, int flags, long remoteAddress) {
+        int refused = checkKind(opcode, flags, remoteAddress);
+        if (refused == 0 && batchEnd - sends.tail == sends.capacity) {
+            refused = Verbs.ENOMEM;
+        }
+        if (refused != 0) {
+            refuseBatch(refused);
+            return 0;
+        }
+        long slot = sends.slot(batchEnd++);
+        Memory.zero(slot, SendQueue.DATA);
+        Memory.putLong(slot + SendQueue.ID, id);
+        Memory.putInt(slot + SendQueue.OPCODE, opcode);
+        Memory.putInt(slot + SendQueue.FLAGS, flags);
+        return slot;
+    }
+
+    /** The one begun last, or 0 when the batch is refused. */
+    long currentOfBatch() {
+        return batchFault != 0 || batchEnd == sends.head ? 0 : sends.slot(batchEnd - 1);
+    }
+
+    void refuseBatch(int errno) {
+        if (batchFault == 0) {
+            batchFault = errno;
+        }
+    }
+
+    /** Posts all, or none; zero or an errno. */
+    int completeBatch() {
+        if (batchFault == 0) {
+            sends.head = batchEnd;
+            run();
+        }
+        return batchFault;
+    }
+
+    int postReceive(long request, long bad) {
+        if (receives == null || state == Verbs.RESET) {
+            Memory.putLong(bad, request);
+            return Verbs.EINVAL;
+        }
+        int result = receives.post(request, bad);
+        if (state == Verbs.ERR) {
+            responder.flush();
+        }
+        return result;
+    }
+
+    // Sending.
+
+    /** Does as much of what is posted as can be done now. */
+    void run() {
+        if (state == Verbs.ERR) {
+            flush();
+            return;
+        }
+        while (state == Verbs.RTS && !waiting && sends.tail != sends.head) {
+            step();
+        }
+    }
+
+    /** Does the first work request. */
+    private void step() {
+        long slot = sends.slot(sends.tail);
+        int status = execute(slot, Memory.getInt(slot + SendQueue.OPCODE));
+        if (status == Verbs.SUCCESS) {
+            retriesLeft = retries();
+            rnrRetriesLeft = rnrRetries();
+            complete(slot, Verbs.SUCCESS);
+        } else if (status == Responder.NOT_READY) {
+            tryAgainWhenReady(slot);
+        } else if (status == Responder.SILENT) {
+            tryAgain(slot);
+        } else {
+            failAt(slot, status);
+        }
+    }
+
+    private void failAt(long slot, int status) {
+        complete(slot, status);
+        fail();
+    }
+
+    private int retries() {
+        return ibv_qp_attr.retry_cnt(attributes());
+    }
+
+    private int rnrRetries() {
+        return ibv_qp_attr.rnr_retry(attributes());
+    }
+
+    private void tryAgain(long slot) {
+        int timeout = ibv_qp_attr.timeout(attributes());
+        if (timeout == 0) {
+            // There is no timer: the message is lost, as it would be on a wire.
+            waitUntil(Long.MAX_VALUE);
+        } else if (retriesLeft-- == 0) {
+            failAt(slot, Verbs.RETRY_EXC_ERR);
+        } else {
+            waitUntil(System.nanoTime() + (4096L << timeout));
+        }
+    }
+
+    private void tryAgainWhenReady(long slot) {
+        if (rnrRetries() != ENDLESS_RNR && rnrRetriesLeft-- == 0) {
+            failAt(slot, Verbs.RNR_RETRY_EXC_ERR);
+        } else {
+            SoftQueuePair peer = device.queuePairs.get(destination);
+            int timer = peer == null ? 0 : ibv_qp_attr.min_rnr_timer(peer.attributes());
+            waitUntil(System.nanoTime() + RnrTimer.nanos(timer));
+        }
+    }
+
+    private void waitUntil(long nanos) {
+        waiting = true;
+        deadline = nanos;
+        if (nanos != Long.MAX_VALUE) {
+            device.wakeAt(this);
+        }
+    }
+
+    private void stopWaiting() {
+        if (waiting) {
+            waiting = false;
+            device.forget(this);
+        }
+    }
+
+    /** It is time to try again. */
+    void expired() {
+        waiting = false;
+        run();
+    }
+
+    /** The status of a work request, or a number of {@link Responder}. */
+    private int execute(long slot, int opcode) {
+        if (opcode == Verbs.WR_BIND_MW) {
+            return type == Verbs.UD ? Verbs.LOC_QP_OP_ERR : device.bind(this, slot);
+        }
+        if (opcode == Verbs.WR_LOCAL_INV) {
+            KeyedMemory memory = device.keys.get(Memory.getInt(slot + SendQueue.IMMEDIATE));
+            if (memory == null || memory.protectionDomain != protectionDomain) {
+                return Verbs.LOC_QP_OP_ERR;
+            }
+            device.invalidate(memory);
+            return Verbs.SUCCESS;
+        }
+        boolean reads = opcode == Verbs.WR_READ || opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
+        if (Segments.check(device, protectionDomain, list(slot), count(slot), reads ? Verbs.LOCAL_WRITE : 0) < 0) {
+            return Verbs.LOC_PROT_ERR;
+        }
+        if (type == Verbs.UD) {
+            return sendDatagram(slot, opcode);
+        }
+        if (!path.local) {
+            return Responder.SILENT;
+        }
+        int status = toPeer(slot, opcode);
+        return type == Verbs.UC && status < 0 ? Verbs.SUCCESS : status;
+    }
+
+    private int toPeer(long slot, int opcode) {
+        SoftQueuePair peer = device.queuePairs.get(destination);
+        if (peer == null || peer.type != type || peer.destination != number || !peer.canReceive()) {
+            return Responder.SILENT;
+        }
+        if (opcode == Verbs.WR_SEND
+                || opcode == Verbs.WR_SEND_IMM
+                || (opcode == Verbs.WR_SEND_INV && type == Verbs.RC)) {
+            return peer.responder.send(this, slot, segments);
+        }
+        if (opcode == Verbs.WR_WRITE || opcode == Verbs.WR_WRITE_IMM) {
+            return peer.responder.write(this, slot, segments);
+        }
+        if (type == Verbs.RC && opcode == Verbs.WR_READ) {
+            segments.start(list(slot), count(slot), 0);
+            return peer.responder.read(slot, segments);
+        }
+        if (type == Verbs.RC && (opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD)) {
+            if (bytes(slot) < Long.BYTES) {
+                return Verbs.LOC_LEN_ERR;
+            }
+            segments.start(list(slot), count(slot), 0);
+            return peer.responder.atomic(slot, segments);
+        }
+        return Verbs.LOC_QP_OP_ERR;
+    }
+
+    private int sendDatagram(long slot, int opcode) {
+        SoftAddressHandle to = device.addressHandles.get(Memory.getInt(slot + SendQueue.ADDRESS_HANDLE));
+        if ((opcode != Verbs.WR_SEND && opcode != Verbs.WR_SEND_IMM) || to == null) {
+            return Verbs.LOC_QP_OP_ERR;
+        }
+        if (bytes(slot) > device.mtuBytes()) {
+            // As Soft-RoCE does it: sent, and never delivered.
+            return Verbs.SUCCESS;
+        }
+        int given = Memory.getInt(slot + SendQueue.QKEY);
+        int asked = given < 0 ? qkey : given;
+        if (to.isMulticast()) {
+            device.toGroup(this, slot, to, asked, segments);
+        } else if (to.local) {
+            SoftQueuePair peer = device.queuePairs.get(Memory.getInt(slot + SendQueue.REMOTE_QP));
+            deliverDatagram(peer, slot, to, asked, segments);
+        }
+        return Verbs.SUCCESS;
+    }
+
+    void deliverDatagram(SoftQueuePair peer, long slot, SoftAddressHandle to, int key, Segments source) {
+        if (peer != null && peer.type == Verbs.UD && peer.canReceive() && peer.qkey == key) {
+            peer.responder.datagram(this, slot, to, source);
+        }
+    }
+
+    private static long list(long slot) {
+        return slot + SendQueue.DATA;
+    }
+
+    private static int count(long slot) {
+        return Memory.getInt(slot + SendQueue.SEGMENTS);
+    }
+
+    private static long bytes(long slot) {
+        return Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
+    }
+
+    /** Copies the data of a work request, which was checked, to a place within segments. */
+    void copyTo(long slot, Segments to, Segments source) {
+        if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
+            to.write(slot + SendQueue.DATA, bytes(slot));
+        } else {
+            source.start(list(slot), count(slot), 0);
+            to.writeFrom(source, bytes(slot));
+        }
+    }
+
+    /** Copies the data of a work request, which was checked, to memory. */
+    void copyTo(long slot, long to, long bytes, Segments source) {
+        if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
+            Memory.copy(slot + SendQueue.DATA, to, bytes);
+        } else {
+            source.start(list(slot), count(slot), 0);
+            source.read(to, bytes);
+        }
+    }
+
+    /** The first work request is over. */
+    private void complete(long slot, int status) {
+        int opcode = Memory.getInt(slot + SendQueue.OPCODE);
+        boolean signaled =
+                allSignaled || (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SIGNALED) != 0 || status != 0;
+        sends.tail++;
+        if (sends.current - sends.tail < 0) {
+            sends.current = sends.tail;
+        }
+        if (signaled) {
+            sendQueue.add(
+                    Memory.getLong(slot + SendQueue.ID),
+                    status,
+                    completionOpcode(opcode),
+                    Memory.getInt(slot + SendQueue.BYTES),
+                    0,
+                    number,
+                    0,
+                    0,
+                    false);
+        }
+    }
+
+    private static int completionOpcode(int opcode) {
+        if (opcode == Verbs.WR_WRITE || opcode == Verbs.WR_WRITE_IMM) {
+            return Verbs.WC_WRITE;
+        }
+        if (opcode == Verbs.WR_READ) {
+            return Verbs.WC_READ;
+        }
+        if (opcode == Verbs.WR_COMPARE_SWAP) {
+            return Verbs.WC_COMPARE_SWAP;
+        }
+        if (opcode == Verbs.WR_FETCH_ADD) {
+            return Verbs.WC_FETCH_ADD;
+        }
+        if (opcode == Verbs.WR_BIND_MW) {
+            return Verbs.WC_BIND_MW;
+        }
+        return opcode == Verbs.WR_LOCAL_INV ? Verbs.WC_LOCAL_INV : Verbs.WC_SEND;
+    }
+
+    /** Gives everything back. */
+    void free() {
+        stopWaiting();
+        sends.free();
+        responder.free();
+        if (receives != null) {
+            receives.free();
+        }
+        attributes.free();
+        initial.free();
+        struct.free();
+    }
+}
