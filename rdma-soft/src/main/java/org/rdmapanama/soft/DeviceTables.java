@@ -18,6 +18,9 @@ final class DeviceTables {
     static final int MAX_SEGMENTS = 32;
     static final int MAX_INLINE = 512;
 
+    /** As Soft-RoCE says it. */
+    private static final int NO_VENDOR = 0xff_ffff;
+
     private static final int MANY = 1 << 14;
     private static final int MANY_REGIONS = 1 << 20;
     private static final int GROUP_MEMBERS = 1 << 10;
@@ -41,6 +44,7 @@ final class DeviceTables {
         Memory.putNetLong(attr.address() + ibv_device_attr.sys_image_guid$offset(), SoftProvider.GUID);
         ibv_device_attr.max_mr_size(attr, Long.MAX_VALUE);
         ibv_device_attr.page_size_cap(attr, -4096L);
+        ibv_device_attr.vendor_id(attr, NO_VENDOR);
         ibv_device_attr.max_qp(attr, MANY);
         ibv_device_attr.max_qp_wr(attr, MAX_WORK);
         ibv_device_attr.device_cap_flags(

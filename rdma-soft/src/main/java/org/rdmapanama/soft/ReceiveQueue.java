@@ -31,7 +31,7 @@ final class ReceiveQueue {
 
     private void allocate(int entries) {
         int size = Integer.highestOneBit(Math.max(1, entries)) << 1;
-        capacity = size - 1;
+        capacity = entries;
         mask = size - 1;
         ring = new NativeBlock((long) size * slotBytes);
     }

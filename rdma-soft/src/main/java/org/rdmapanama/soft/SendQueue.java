@@ -80,7 +80,7 @@ final class SendQueue {
 
     SendQueue(int entries, int maxSegments, int maxInline) {
         int size = Integer.highestOneBit(Math.max(1, entries)) << 1;
-        capacity = size - 1;
+        capacity = entries;
         mask = size - 1;
         this.maxSegments = maxSegments;
         this.maxInline = maxInline;

@@ -43,6 +43,9 @@ final class SoftCompletionQueue {
 
     final int number;
     final SoftCompletionChannel channel;
+    /** What may be read of an extended queue, of enum ibv_create_cq_wc_flags. */
+    final int fields;
+
     private final SoftContext context;
 
     private final SpinLock consumers = new SpinLock();
@@ -64,7 +67,13 @@ final class SoftCompletionQueue {
     int users;
 
     SoftCompletionQueue(
-            SoftContext context, NativeBlock struct, int number, SoftCompletionChannel channel, int entries) {
+            SoftContext context,
+            NativeBlock struct,
+            int number,
+            SoftCompletionChannel channel,
+            int entries,
+            int fields) {
+        this.fields = fields;
         this.context = context;
         this.struct = struct;
         this.number = number;

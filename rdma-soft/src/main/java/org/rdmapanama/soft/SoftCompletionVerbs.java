@@ -75,7 +75,7 @@ final class SoftCompletionVerbs extends CompletionVerbs {
 
     @Override
     public int readable(long completionQueue) {
-        return FIELDS;
+        return queue(completionQueue).fields;
     }
 
     @Override

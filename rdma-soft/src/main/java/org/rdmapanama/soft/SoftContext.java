@@ -130,7 +130,10 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public int queryGidTable(long entries, int capacity) {
-        int count = Math.min(capacity, device.addresses().count());
+        int count = device.addresses().count();
+        if (capacity < count) {
+            return -Verbs.EINVAL;
+        }
         for (int i = 0; i < count; i++) {
             DeviceTables.gid(entries + i * ibv_gid_entry.sizeof(), i, device);
         }
@@ -169,7 +172,10 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public int pkeyIndex(int port, int pkey) {
-        return port == 1 && pkey == DeviceTables.PKEY ? 0 : -Verbs.EINVAL;
+        if (port != 1) {
+            return -Verbs.EINVAL;
+        }
+        return pkey == DeviceTables.PKEY ? 0 : -Verbs.ENOENT;
     }
 
     // Asynchronous events.
@@ -445,7 +451,7 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public long createCompletionQueue(int entries, long cqContext, long channel, int completionVector) {
-        return createQueue(ibv_cq.sizeof(), entries, cqContext, channel, completionVector);
+        return createQueue(ibv_cq.sizeof(), entries, cqContext, channel, completionVector, 0);
     }
 
     @Override
@@ -459,10 +465,11 @@ final class SoftContext extends ProviderContext {
                 ibv_cq_init_attr_ex.cqe(init),
                 ibv_cq_init_attr_ex.cq_context(init).address(),
                 ibv_cq_init_attr_ex.channel(init).address(),
-                ibv_cq_init_attr_ex.comp_vector(init));
+                ibv_cq_init_attr_ex.comp_vector(init),
+                (int) ibv_cq_init_attr_ex.wc_flags(init));
     }
 
-    private long createQueue(long bytes, int entries, long cqContext, long channel, int completionVector) {
+    private long createQueue(long bytes, int entries, long cqContext, long channel, int completionVector, int fields) {
         if (entries < 1 || entries > DeviceTables.MAX_COMPLETIONS || completionVector != 0) {
             return -Verbs.EINVAL;
         }
@@ -471,7 +478,7 @@ final class SoftContext extends ProviderContext {
             NativeBlock block = new NativeBlock(bytes);
             int number = device.completionQueues.take();
             SoftCompletionChannel tells = channel == 0 ? null : channel(channel);
-            SoftCompletionQueue queue = new SoftCompletionQueue(this, block, number, tells, entries);
+            SoftCompletionQueue queue = new SoftCompletionQueue(this, block, number, tells, entries, fields);
             device.completionQueues.put(number, queue);
             if (tells != null) {
                 tells.users++;
@@ -776,7 +783,7 @@ final class SoftContext extends ProviderContext {
     public int queryQueuePair(long queuePair, long attributes, int mask, long initialAttributes) {
         device.lock();
         try {
-            return -queuePair(queuePair).query(attributes, initialAttributes);
+            return -queuePair(queuePair).query(attributes, mask, initialAttributes);
         } finally {
             device.unlock();
         }
@@ -827,6 +834,11 @@ final class SoftContext extends ProviderContext {
     }
 
     @Override
+    public int queryDataInOrder(long queuePair, int opcode, int flags) {
+        return 0;
+    }
+
+    @Override
     public int attachMulticast(long queuePair, long gid, int lid) {
         device.lock();
         try {
@@ -869,6 +881,22 @@ final class SoftContext extends ProviderContext {
             return block.address();
         } finally {
             device.unlock();
+        }
+    }
+
+    @Override
+    public int initAddressFromCompletion(int port, long completion, long grh, long attributes) {
+        return ReplyAddress.write(port, grh, attributes, device.addresses());
+    }
+
+    @Override
+    public long createAddressHandleFromCompletion(long protectionDomain, long completion, long grh, int port) {
+        NativeBlock attributes = new NativeBlock(ibv_ah_attr.sizeof());
+        try {
+            int result = initAddressFromCompletion(port, completion, grh, attributes.address());
+            return result < 0 ? result : createAddressHandle(protectionDomain, attributes.address());
+        } finally {
+            attributes.free();
         }
     }
 

@@ -204,7 +204,10 @@ final class SoftQueuePair {
         setState(Verbs.RESET);
     }
 
-    int query(long to, long initialAttributes) {
+    int query(long to, int mask, long initialAttributes) {
+        if ((mask & rdma_h.IBV_QP_RATE_LIMIT()) != 0) {
+            return Verbs.EOPNOTSUPP;
+        }
         Memory.copy(attributes.address(), to, ibv_qp_attr.sizeof());
         MemorySegment all = Native.struct(to, ibv_qp_attr.layout());
         ibv_qp_attr.qp_state(all, state);

@@ -11,6 +11,7 @@ final class Verbs {
     static final int ENOENT = 2;
     static final int ENODATA = 61;
     static final int EOPNOTSUPP = 95;
+    static final int EPROTONOSUPPORT = 93;
     static final int ENETUNREACH = 101;
 
     static final int RESET = rdma_h.IBV_QPS_RESET();

@@ -1,0 +1,63 @@
+package org.rdmapanama.soft;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.ffm.verbs.ibv_global_route;
+import org.rdmapanama.soft.wire.Memory;
+
+/** The address of who sent a datagram, off the header before its data; see ibv_init_ah_from_wc(3). */
+final class ReplyAddress {
+    private static final int VERSION_SHIFT = 4;
+    private static final int IPV4 = 4;
+    private static final int IPV6 = 6;
+    private static final int IPV4_AT = 20;
+    private static final long MAPPED = 0xffff_0000_0000L;
+    private static final byte FARTHEST = (byte) 0xff;
+
+    private ReplyAddress() {}
+
+    /** Writes a struct ibv_ah_attr; zero or a negated errno. */
+    static int write(int port, long grh, long attributes, LocalAddresses addresses) {
+        if (port != 1) {
+            return -Verbs.EINVAL;
+        }
+        long sourceHigh;
+        long sourceLow;
+        long ownHigh;
+        long ownLow;
+        int trafficClass;
+        if (Memory.getByte(grh + IPV4_AT) >>> VERSION_SHIFT == IPV4) {
+            long ip = grh + IPV4_AT;
+            trafficClass = Byte.toUnsignedInt(Memory.getByte(ip + 1));
+            sourceHigh = 0;
+            sourceLow = MAPPED | Integer.toUnsignedLong(Memory.getNetInt(ip + 12));
+            ownHigh = 0;
+            ownLow = MAPPED | Integer.toUnsignedLong(Memory.getNetInt(ip + 16));
+        } else if (Byte.toUnsignedInt(Memory.getByte(grh)) >>> VERSION_SHIFT == IPV6) {
+            trafficClass = Memory.getNetInt(grh) >>> 20 & 0xff;
+            sourceHigh = Memory.getNetLong(grh + 8);
+            sourceLow = Memory.getNetLong(grh + 16);
+            ownHigh = Memory.getNetLong(grh + 24);
+            ownLow = Memory.getNetLong(grh + 32);
+        } else {
+            return -Verbs.EPROTONOSUPPORT;
+        }
+        int index = addresses.indexOf(ownHigh, ownLow);
+        if (index < 0) {
+            return -Verbs.ENOENT;
+        }
+        Memory.zero(attributes, ibv_ah_attr.sizeof());
+        MemorySegment address = Native.struct(attributes, ibv_ah_attr.layout());
+        MemorySegment route = ibv_ah_attr.grh(address);
+        long gid = ibv_global_route.dgid(route).address();
+        Memory.putNetLong(gid, sourceHigh);
+        Memory.putNetLong(gid + Long.BYTES, sourceLow);
+        ibv_global_route.sgid_index(route, (byte) index);
+        ibv_global_route.hop_limit(route, FARTHEST);
+        ibv_global_route.traffic_class(route, (byte) trafficClass);
+        ibv_ah_attr.is_global(address, (byte) 1);
+        ibv_ah_attr.port_num(address, (byte) port);
+        return 0;
+    }
+}
