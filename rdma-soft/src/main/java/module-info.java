@@ -4,6 +4,7 @@
  */
 module org.rdmapanama.soft {
     requires jdk.net;
+    requires org.apache.logging.log4j;
     requires org.rdmapanama;
     requires org.rdmapanama.ffm;
 

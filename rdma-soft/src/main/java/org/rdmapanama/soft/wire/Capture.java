@@ -1,0 +1,168 @@
+package org.rdmapanama.soft.wire;
+
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.time.Instant;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+
+/**
+ * A file of packets, as they were sent or received, that Wireshark and tcpdump read: of format pcap, with nanoseconds,
+ * and with IP and UDP headers made up in front. UDP checksums are none for IPv4, as annex A17.3.2.4 of the InfiniBand
+ * Architecture Specification wants it, and right for IPv6. An error while writing is logged once and ends the capture;
+ * who sends and receives never notices. For any number of threads.
+ */
+public final class Capture implements AutoCloseable {
+    private static final Logger LOG = LogManager.getLogger(Capture.class);
+
+    private static final int MAGIC = 0xA1B2_3C4D;
+    private static final int RAW_IP = 101;
+    private static final int MAX_PACKET = 65535;
+    private static final int RECORD_BYTES = 16;
+    private static final int BUFFER_BYTES = 1 << 18;
+    private static final int HOPS = 64;
+    private static final int UDP_PROTOCOL = 17;
+    private static final int SECOND = 1_000_000_000;
+
+    private final Path path;
+    // Not a channel: it would be closed when a thread that writes is interrupted.
+    private final OutputStream file;
+    private final ByteBuffer buffer = ByteBuffer.allocate(BUFFER_BYTES);
+    private final long nanosBetweenClocks;
+    private boolean ended;
+
+    private Capture(Path path, OutputStream file) {
+        this.path = path;
+        this.file = file;
+        Instant now = Instant.now();
+        nanosBetweenClocks = now.getEpochSecond() * SECOND + now.getNano() - System.nanoTime();
+        buffer.order(ByteOrder.nativeOrder())
+                .putInt(MAGIC)
+                // Version 2.4; no offset to universal time, no precision.
+                .putShort((short) 2)
+                .putShort((short) 4)
+                .putInt(0)
+                .putInt(0)
+                .putInt(MAX_PACKET)
+                .putInt(RAW_IP);
+        // What follows is of network packets, except for the heads of the records.
+        buffer.order(ByteOrder.BIG_ENDIAN);
+    }
+
+    /**
+     * Begins a file; one of the same name is overwritten.
+     *
+     * @throws IOException when it cannot be created
+     */
+    @SuppressWarnings("resource") // The capture closes it.
+    public static Capture open(Path path) throws IOException {
+        return new Capture(path, new FileOutputStream(path.toFile()));
+    }
+
+    /**
+     * Adds a packet.
+     *
+     * @param identification the IPv4 identification, for which see {@link InvariantCrc#identification}; only its lower 16
+     *     bits count
+     * @param packet the packet is what it has from index 0 on
+     * @param length the bytes of the packet, with its checksum; it is no longer than UDP allows
+     */
+    public synchronized void write(Flow flow, int identification, ByteBuffer packet, int length) {
+        if (ended) {
+            return;
+        }
+        int headers = flow.headerBytes();
+        if (buffer.remaining() < RECORD_BYTES + headers + length) {
+            writeOut();
+        }
+        long now = System.nanoTime() + nanosBetweenClocks;
+        putNative((int) (now / SECOND));
+        putNative((int) (now % SECOND));
+        putNative(headers + length);
+        putNative(headers + length);
+
+        int ip = buffer.position();
+        int udp = ip + headers - Flow.UDP_BYTES;
+        int udpLength = Flow.UDP_BYTES + length;
+        buffer.put(flow.template, Flow.DUMMY_BYTES, headers);
+        packet.get(0, buffer.array(), buffer.position(), length);
+        buffer.position(buffer.position() + length);
+        buffer.putShort(udp + 4, (short) udpLength);
+        buffer.putShort(udp + 6, (short) 0);
+        if (flow.isIpv6()) {
+            buffer.putInt(ip, 6 << 28);
+            buffer.putShort(ip + 4, (short) udpLength);
+            buffer.put(ip + 7, (byte) HOPS);
+            // The addresses and what else counts of the header are one with the UDP datagram behind.
+            int sum = checksum(ip + 8, buffer.position(), udpLength + UDP_PROTOCOL);
+            buffer.putShort(udp + 6, (short) (sum == 0 ? 0xFFFF : sum));
+        } else {
+            buffer.put(ip + 1, (byte) 0);
+            buffer.putShort(ip + 2, (short) (headers + length));
+            buffer.putShort(ip + 4, (short) identification);
+            buffer.put(ip + 8, (byte) HOPS);
+            buffer.putShort(ip + 10, (short) 0);
+            buffer.putShort(ip + 10, (short) checksum(ip, udp, 0));
+        }
+    }
+
+    private void putNative(int value) {
+        buffer.putInt(ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Integer.reverseBytes(value));
+    }
+
+    /** The Internet checksum of a part of the buffer, and of a number. */
+    private int checksum(int from, int to, int more) {
+        long sum = more;
+        int at = from;
+        for (; at + 2 <= to; at += 2) {
+            sum += buffer.getShort(at) & 0xFFFF;
+        }
+        if (at < to) {
+            sum += (buffer.get(at) & 0xFF) << 8;
+        }
+        while (sum >> 16 != 0) {
+            sum = (sum & 0xFFFF) + (sum >> 16);
+        }
+        return (int) ~sum & 0xFFFF;
+    }
+
+    /** Writes what is buffered to the file. */
+    public synchronized void flush() {
+        if (!ended) {
+            writeOut();
+        }
+    }
+
+    private void writeOut() {
+        try {
+            file.write(buffer.array(), 0, buffer.position());
+        } catch (IOException e) {
+            ended = true;
+            LOG.error("no more packets are captured in {}: {}", path, e.toString());
+            closeFile();
+        }
+        buffer.clear();
+    }
+
+    /** Ends the file; packets that come later are left out. */
+    @Override
+    public synchronized void close() {
+        flush();
+        if (!ended) {
+            ended = true;
+            closeFile();
+        }
+    }
+
+    private void closeFile() {
+        try {
+            file.close();
+        } catch (IOException e) {
+            LOG.error("cannot end the capture {}: {}", path, e.toString());
+        }
+    }
+}
