@@ -8,6 +8,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_cap;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.Memory;
 
 /** A queue pair. Whoever calls has the device's lock. */
@@ -412,7 +413,7 @@ final class SoftQueuePair {
         } else {
             SoftQueuePair peer = device.queuePairs.get(destination);
             int timer = peer == null ? 0 : ibv_qp_attr.min_rnr_timer(peer.attributes());
-            waitUntil(System.nanoTime() + RnrTimer.nanos(timer));
+            waitUntil(System.nanoTime() + Aeth.rnrNanos(timer));
         }
     }
 
