@@ -2,11 +2,16 @@ package org.rdmapanama.soft;
 
 import java.net.Inet4Address;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import org.rdmapanama.soft.wire.Flow;
 import org.rdmapanama.soft.wire.Memory;
 
 /**
@@ -17,24 +22,68 @@ final class LocalAddresses {
     private static final long MAPPED = 0xffff_0000_0000L;
     private static final int ETHERNET_MTU = 1500;
 
-    private final List<InetAddress> addresses = new ArrayList<>();
+    private final List<InetAddress> addresses;
     private final long[] high;
     private final long[] low;
     private final int mtu;
 
     private LocalAddresses(List<InetAddress> addresses, int mtu) {
-        this.addresses.addAll(addresses);
+        this.addresses = List.copyOf(addresses);
         this.mtu = mtu;
         high = new long[addresses.size()];
         low = new long[addresses.size()];
         for (int i = 0; i < high.length; i++) {
-            byte[] bytes = addresses.get(i).getAddress();
-            if (bytes.length == Integer.BYTES) {
-                low[i] = MAPPED | number(bytes, 0, Integer.BYTES);
-            } else {
-                high[i] = number(bytes, 0, Long.BYTES);
-                low[i] = number(bytes, Long.BYTES, Long.BYTES);
-            }
+            high[i] = high(addresses.get(i));
+            low[i] = low(addresses.get(i));
+        }
+    }
+
+    /** The first eight bytes of the GID of an address. */
+    static long high(InetAddress address) {
+        return address instanceof Inet4Address ? 0 : number(address.getAddress(), 0, Long.BYTES);
+    }
+
+    /** The last eight bytes of the GID of an address. */
+    static long low(InetAddress address) {
+        byte[] bytes = address.getAddress();
+        return address instanceof Inet4Address
+                ? MAPPED | number(bytes, 0, Integer.BYTES)
+                : number(bytes, Long.BYTES, Long.BYTES);
+    }
+
+    /**
+     * These, for a device at another port than that of RoCEv2: it stands in the two bytes before those of an IPv4
+     * address, {@code ::PORT:0:ffff:a.b.c.d}, so that who gets the GID finds the device. An IPv6 address has no room for
+     * it, and is left out.
+     */
+    LocalAddresses atPort(int port) {
+        if (port == Flow.ROCE_PORT) {
+            return this;
+        }
+        LocalAddresses others = new LocalAddresses(
+                addresses.stream().filter(each -> each instanceof Inet4Address).toList(), mtu);
+        Arrays.fill(others.high, port);
+        return others;
+    }
+
+    InetAddress address(int index) {
+        return addresses.get(index);
+    }
+
+    /** The socket that a GID stands for, or null. */
+    static InetSocketAddress socketOf(long gidHigh, long gidLow) {
+        boolean version4 = isVersion4(gidHigh, gidLow);
+        ByteBuffer bytes = ByteBuffer.allocate(version4 ? Integer.BYTES : 2 * Long.BYTES);
+        if (version4) {
+            bytes.putInt((int) gidLow);
+        } else {
+            bytes.putLong(gidHigh).putLong(gidLow);
+        }
+        int port = version4 && gidHigh != 0 ? (int) gidHigh : Flow.ROCE_PORT;
+        try {
+            return new InetSocketAddress(InetAddress.getByAddress(bytes.array()), port);
+        } catch (UnknownHostException e) {
+            throw new AssertionError(e);
         }
     }
 
@@ -90,6 +139,16 @@ final class LocalAddresses {
         return mtu;
     }
 
+    /** What precedes the IPv4 addresses in their GIDs: the port, if it is not that of RoCEv2. */
+    long highOfVersion4() {
+        for (int i = 0; i < high.length; i++) {
+            if (isVersion4(high[i], low[i])) {
+                return high[i];
+            }
+        }
+        return 0;
+    }
+
     /** Place of a GID in the table, or -1. */
     int indexOf(long gidHigh, long gidLow) {
         for (int i = 0; i < high.length; i++) {
@@ -115,6 +174,6 @@ final class LocalAddresses {
     }
 
     static boolean isVersion4(long gidHigh, long gidLow) {
-        return gidHigh == 0 && gidLow >>> 32 == MAPPED >>> 32;
+        return gidHigh >>> 16 == 0 && gidLow >>> 32 == MAPPED >>> 32;
     }
 }

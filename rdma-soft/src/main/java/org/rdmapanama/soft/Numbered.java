@@ -21,7 +21,10 @@ final class Numbered<T> {
     private final Deque<Integer> free = new ArrayDeque<>();
     private volatile Object[] objects = new Object[FIRST_SIZE];
     private int[] numbers = new int[FIRST_SIZE];
-    private int used = 1;
+
+    /** Places 0 and 1 stay empty: no object, and, of queue pairs, the one of the connection manager. */
+    private int used = 2;
+
     private int uses;
 
     /** Numbers with the place in so many bits from so many upwards, and the bits that differ likewise. */

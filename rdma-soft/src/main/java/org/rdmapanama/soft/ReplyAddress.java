@@ -30,9 +30,10 @@ final class ReplyAddress {
         if (Memory.getByte(grh + IPV4_AT) >>> VERSION_SHIFT == IPV4) {
             long ip = grh + IPV4_AT;
             trafficClass = Byte.toUnsignedInt(Memory.getByte(ip + 1));
-            sourceHigh = 0;
+            // A port of its own, where this device wrote one.
+            sourceHigh = Short.toUnsignedInt(Memory.getNetShort(ip - Short.BYTES));
             sourceLow = MAPPED | Integer.toUnsignedLong(Memory.getNetInt(ip + 12));
-            ownHigh = 0;
+            ownHigh = addresses.highOfVersion4();
             ownLow = MAPPED | Integer.toUnsignedLong(Memory.getNetInt(ip + 16));
         } else if (Byte.toUnsignedInt(Memory.getByte(grh)) >>> VERSION_SHIFT == IPV6) {
             trafficClass = Memory.getNetInt(grh) >>> 20 & 0xff;

@@ -1,6 +1,10 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.wire.Opcode;
 
 /**
  * What a queue pair does for its peer: receives, and access to memory by keys. Whoever calls has the device's lock. What
@@ -278,6 +282,25 @@ final class Responder {
                 from.number,
                 Verbs.WC_FLAG_GRH | (withImmediate ? Verbs.WC_FLAG_IMM : 0),
                 (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SOLICITED) != 0);
+    }
+
+    /** A datagram from elsewhere, with its header before the data. */
+    void datagram(long packet, int opcode, int bytes, long header) {
+        if (!takeReceive() || checkReceive(GRH_BYTES + (long) bytes) != Verbs.SUCCESS) {
+            return;
+        }
+        boolean withImmediate = Opcode.hasImmediate(opcode);
+        Segments place = receiveAt(0);
+        place.write(header, GRH_BYTES);
+        place.write(packet + Opcode.headerBytes(opcode), bytes);
+        completeReceive(
+                Verbs.SUCCESS,
+                Verbs.WC_RECV,
+                GRH_BYTES + (long) bytes,
+                withImmediate ? ImmDt.immediate(packet + Opcode.immediateOffset(opcode)) : 0,
+                Deth.sourceQueuePair(packet + Deth.OFFSET),
+                Verbs.WC_FLAG_GRH | (withImmediate ? Verbs.WC_FLAG_IMM : 0),
+                Bth.solicited(packet));
     }
 
     void free() {

@@ -18,8 +18,11 @@ final class SoftAddressHandle {
     final int hopLimit;
     final int trafficClass;
 
-    /** Whether the other side is this device. */
+    /** Whether the other side is this device, and nothing need go over a wire. */
     final boolean local;
+
+    /** The other side's socket, or null where none is needed. */
+    final Peer peer;
 
     SoftAddressHandle(
             NativeBlock struct,
@@ -29,7 +32,8 @@ final class SoftAddressHandle {
             int sourceIndex,
             int hopLimit,
             int trafficClass,
-            boolean local) {
+            boolean local,
+            Peer peer) {
         this.struct = struct;
         this.number = number;
         this.gidHigh = gidHigh;
@@ -38,6 +42,7 @@ final class SoftAddressHandle {
         this.hopLimit = hopLimit;
         this.trafficClass = trafficClass;
         this.local = local;
+        this.peer = peer;
     }
 
     boolean isMulticast() {

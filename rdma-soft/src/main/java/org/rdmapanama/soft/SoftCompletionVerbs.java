@@ -59,6 +59,9 @@ final class SoftCompletionVerbs extends CompletionVerbs {
 
     private int next(long completionQueue) {
         SoftCompletionQueue queue = queue(completionQueue);
+        if (queue.isEmpty()) {
+            device.progress();
+        }
         if (queue.isEmpty() || queue.poll(1, queue.current()) == 0) {
             return -Verbs.ENOENT;
         }

@@ -552,6 +552,9 @@ final class SoftContext extends ProviderContext {
     @Override
     public int pollCompletionQueue(long completionQueue, int capacity, long completions) {
         SoftCompletionQueue queue = queue(completionQueue);
+        if (queue.isEmpty()) {
+            device.progress();
+        }
         return queue.isEmpty() ? 0 : queue.poll(capacity, completions);
     }
 

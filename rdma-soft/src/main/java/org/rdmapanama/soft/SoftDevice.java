@@ -1,6 +1,8 @@
 package org.rdmapanama.soft;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -11,7 +13,11 @@ import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderException;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Flow;
+import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.wire.Opcode;
 
 /**
  * The device of a process, for all that have it open: its objects by their numbers, and a thread that does what is due
@@ -27,6 +33,21 @@ final class SoftDevice {
     private static final int UDP = 17;
     private static final int TRANSPORT_BYTES = 8 + 12 + 8 + 4;
 
+    private static final int UDP_BYTES = 8;
+    private static final int HOPS = 64;
+
+    /** Soft-RoCE and network cards send from these, whatever port they receive at. */
+    private static final int EPHEMERAL_PORTS = 0xc000;
+
+    private static final int PKEY_BASE = 0x7fff;
+    private static final int PACKETS_PER_TURN = 64;
+
+    /** Who polled so long ago at most will do so again. */
+    private static final long POLLING_NANOS = 2_000_000;
+
+    private static final long NAP_NANOS = 500_000;
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
     private static final int PLACE_BITS = 14;
     private static final int KEY_BITS = 20;
     private static final int HANDLE_BITS = 24;
@@ -34,7 +55,9 @@ final class SoftDevice {
     private static SoftDevice shared;
 
     private final SpinLock lock = new SpinLock();
-    private final LocalAddresses addresses = LocalAddresses.query();
+    private final LocalAddresses addresses;
+    private final Settings settings;
+    private final Wire wire;
     private final NativeBlock scratch = new NativeBlock(GRH_BYTES);
 
     /** By number. */
@@ -57,7 +80,25 @@ final class SoftDevice {
     private final Thread thread;
     private volatile boolean closed;
 
-    private SoftDevice() {
+    /** Those that have something to send at the end of a turn. */
+    private final ArrayDeque<WireResponder> ending = new ArrayDeque<>();
+
+    /** Whether a peer may be elsewhere, so that who polls looks for its packets. */
+    private volatile boolean connected;
+
+    /** When somebody polled an empty queue, by System.nanoTime(); no more than a hint. */
+    private long lastPolled = System.nanoTime() - POLLING_NANOS;
+
+    /** When the thread will look again by itself, by System.nanoTime(); MAX_VALUE while it is at work. */
+    private long planned = Long.MAX_VALUE;
+
+    private boolean sleeping;
+
+    private SoftDevice() throws IOException {
+        settings = Settings.ofProperties();
+        LocalAddresses all = LocalAddresses.query();
+        wire = Wire.open(all, settings);
+        addresses = all.atPort(wire.port());
         thread = new Thread(this::work, NAME);
         thread.setDaemon(true);
         thread.start();
@@ -66,7 +107,13 @@ final class SoftDevice {
     /** The device of this process, which is there as long as somebody has it open. */
     static synchronized SoftContext open() {
         if (shared == null) {
-            shared = new SoftDevice();
+            try {
+                shared = new SoftDevice();
+            } catch (IOException e) {
+                throw new ProviderException("ibv_open_device", Verbs.EIO, "its UDP sockets cannot be had: " + e);
+            } catch (IllegalArgumentException e) {
+                throw new ProviderException("ibv_open_device", Verbs.EINVAL, e.getMessage());
+            }
         }
         SoftContext context = new SoftContext(shared);
         shared.contexts.put(context.address(), context);
@@ -92,7 +139,7 @@ final class SoftDevice {
             shared = null;
         }
         closed = true;
-        LockSupport.unpark(thread);
+        wake();
         boolean interrupted = false;
         while (thread.isAlive()) {
             try {
@@ -104,6 +151,7 @@ final class SoftDevice {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
+        wire.close();
         scratch.free();
     }
 
@@ -138,27 +186,123 @@ final class SoftDevice {
         return bytesOfMtu(activeMtu());
     }
 
-    private static int bytesOfMtu(int code) {
+    static int bytesOfMtu(int code) {
         return 128 << code;
     }
 
     // Time.
 
-    /** The thread: tries again what is due, and sleeps until something is. */
+    /** The thread: takes packets, tries again what is due, and rests while there is nothing to do. */
     private void work() {
         while (!closed) {
             long next;
             lock();
             try {
-                next = expire(System.nanoTime());
+                sleeping = false;
+                boolean moved = turn();
+                long now = System.nanoTime();
+                next = moved ? 0 : expire(now);
+                if (next > 0) {
+                    sleeping = true;
+                    planned = next == Long.MAX_VALUE ? next : now + next;
+                }
             } finally {
                 unlock();
             }
-            if (next == Long.MAX_VALUE) {
-                LockSupport.park(this);
-            } else {
-                LockSupport.parkNanos(this, next);
+            if (next > 0) {
+                rest(next);
             }
+        }
+    }
+
+    private void rest(long nanos) {
+        if (settings.idle() == Settings.Idle.BUSY) {
+            Thread.onSpinWait();
+        } else if (settings.idle() == Settings.Idle.YIELD) {
+            giveWay();
+        } else if (System.nanoTime() - lastPolled < POLLING_NANOS || wire.isHolding()) {
+            // Who polls takes the packets: waking up for each would only be in the way.
+            LockSupport.parkNanos(this, Math.min(nanos, NAP_NANOS));
+        } else if (nanos < 2 * NANOS_PER_MILLI) {
+            LockSupport.parkNanos(this, nanos);
+        } else {
+            wire.await(nanos == Long.MAX_VALUE ? 0 : nanos / NANOS_PER_MILLI);
+        }
+    }
+
+    // Only a hint: it does not matter to whom the processor goes.
+    @SuppressWarnings("ThreadPriorityCheck")
+    private static void giveWay() {
+        Thread.yield();
+    }
+
+    private void wake() {
+        LockSupport.unpark(thread);
+        wire.wakeUp();
+    }
+
+    /** Who polls an empty queue looks for packets, unless somebody does already. */
+    void progress() {
+        if (!connected) {
+            return;
+        }
+        lastPolled = System.nanoTime();
+        if (lock.tryLock()) {
+            try {
+                turn();
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    /** Takes what packets there are, and sends what they call for; whether there were any. */
+    private boolean turn() {
+        boolean any = wire.receive(PACKETS_PER_TURN, this::receive);
+        for (int left = ending.size(); left > 0; left--) {
+            WireResponder each = ending.poll();
+            each.queued = false;
+            any |= each.endTurn();
+        }
+        return any;
+    }
+
+    /** It has something to send at the end of this turn. */
+    void atEndOfTurn(WireResponder responder) {
+        if (!responder.queued) {
+            responder.queued = true;
+            ending.add(responder);
+        }
+    }
+
+    void forget(WireResponder responder) {
+        ending.remove(responder);
+    }
+
+    Wire wire() {
+        return wire;
+    }
+
+    private void receive(long packet, int bytes, Peer from, int index) {
+        if (bytes < Bth.BYTES || Bth.version(packet) != 0 || (Bth.pkey(packet) & PKEY_BASE) != PKEY_BASE) {
+            return;
+        }
+        int opcode = Bth.opcode(packet);
+        int headers = Opcode.headerBytes(opcode);
+        int payload = bytes - headers - Bth.pad(packet);
+        if (headers == 0 || payload < 0 || (payload > 0 && !Opcode.hasPayload(opcode))) {
+            return;
+        }
+        SoftQueuePair queuePair = queuePairs.get(Bth.destinationQueuePair(packet));
+        if (queuePair == null) {
+            return;
+        }
+        int transport = Opcode.transport(opcode);
+        if (transport == Opcode.UD) {
+            queuePair.receiveDatagram(packet, opcode, payload, routingHeader(from, index, bytes));
+        } else if ((transport == Opcode.RC && queuePair.type == Verbs.RC)
+                || (transport == Opcode.UC && queuePair.type == Verbs.UC)) {
+            queuePair.receive(packet, opcode, payload, from);
         }
     }
 
@@ -179,9 +323,15 @@ final class SoftDevice {
         return next;
     }
 
-    void wakeAt(SoftQueuePair queuePair) {
-        waiting.add(queuePair);
-        LockSupport.unpark(thread);
+    /** It waits for its deadline, which may be another one than before. */
+    void wakeAt(SoftQueuePair queuePair, boolean already) {
+        if (!already || !waiting.contains(queuePair)) {
+            waiting.add(queuePair);
+        }
+        if (sleeping && queuePair.deadline - planned < 0) {
+            planned = queuePair.deadline;
+            wake();
+        }
     }
 
     void forget(SoftQueuePair queuePair) {
@@ -196,6 +346,9 @@ final class SoftDevice {
         long gid = ibv_global_route.dgid(grh).address();
         long high = Memory.getNetLong(gid);
         long low = Memory.getNetLong(gid + Long.BYTES);
+        boolean isGroup = high >>> 56 == 0xff;
+        boolean isHere = addresses.indexOf(high, low) >= 0 && !settings.wire();
+        connected |= !isHere;
         return new SoftAddressHandle(
                 struct,
                 number,
@@ -204,7 +357,8 @@ final class SoftDevice {
                 Byte.toUnsignedInt(ibv_global_route.sgid_index(grh)),
                 Byte.toUnsignedInt(ibv_global_route.hop_limit(grh)),
                 Byte.toUnsignedInt(ibv_global_route.traffic_class(grh)),
-                addresses.indexOf(high, low) >= 0);
+                isHere,
+                isHere || isGroup ? null : wire.peer(LocalAddresses.socketOf(high, low)));
     }
 
     /** The number of an address handle, of a struct ibv_ah. */
@@ -214,25 +368,46 @@ final class SoftDevice {
 
     /** The header before the data of a datagram: of IPv4 in its last 20 bytes, of IPv6 in all 40. */
     long routingHeader(SoftAddressHandle to, long bytes) {
-        long at = scratch.address();
-        Memory.zero(at, GRH_BYTES);
         int length = (int) (TRANSPORT_BYTES + bytes);
         long sourceHigh = addresses.high(to.sourceIndex);
         long sourceLow = addresses.low(to.sourceIndex);
-        if (LocalAddresses.isVersion4(to.gidHigh, to.gidLow)) {
+        return routingHeader(sourceHigh, sourceLow, to.gidHigh, to.gidLow, to.trafficClass, to.hopLimit, length);
+    }
+
+    /** The same for a datagram from elsewhere: of what its header said the system tells the addresses only. */
+    private long routingHeader(Peer from, int index, int bytes) {
+        int port = from.address.getPort();
+        boolean tells = port != Flow.ROCE_PORT && port < EPHEMERAL_PORTS;
+        return routingHeader(
+                tells && LocalAddresses.isVersion4(from.gidHigh, from.gidLow) ? port : from.gidHigh,
+                from.gidLow,
+                addresses.high(index),
+                addresses.low(index),
+                0,
+                HOPS,
+                UDP_BYTES + bytes + InvariantCrc.BYTES);
+    }
+
+    private long routingHeader(
+            long sourceHigh, long sourceLow, long high, long low, int trafficClass, int hopLimit, int length) {
+        long at = scratch.address();
+        Memory.zero(at, GRH_BYTES);
+        if (LocalAddresses.isVersion4(high, low)) {
             long ip = at + GRH_BYTES - IPV4_BYTES;
-            Memory.putNetInt(ip, 0x4500_0000 | to.trafficClass << 16 | (length + IPV4_BYTES));
+            // Where nothing else is, for who answers: the port, if it is not that of RoCEv2.
+            Memory.putNetShort(ip - Short.BYTES, (short) sourceHigh);
+            Memory.putNetInt(ip, 0x4500_0000 | trafficClass << 16 | (length + IPV4_BYTES));
             Memory.putNetInt(ip + 4, 0x4000);
-            Memory.putNetInt(ip + 8, to.hopLimit << 24 | UDP << 16);
+            Memory.putNetInt(ip + 8, hopLimit << 24 | UDP << 16);
             Memory.putNetInt(ip + 12, (int) sourceLow);
-            Memory.putNetInt(ip + 16, (int) to.gidLow);
+            Memory.putNetInt(ip + 16, (int) low);
         } else {
-            Memory.putNetInt(at, 6 << 28 | to.trafficClass << 20);
-            Memory.putNetInt(at + 4, length << 16 | UDP << 8 | to.hopLimit);
+            Memory.putNetInt(at, 6 << 28 | trafficClass << 20);
+            Memory.putNetInt(at + 4, length << 16 | UDP << 8 | hopLimit);
             Memory.putNetLong(at + 8, sourceHigh);
             Memory.putNetLong(at + 16, sourceLow);
-            Memory.putNetLong(at + 24, to.gidHigh);
-            Memory.putNetLong(at + 32, to.gidLow);
+            Memory.putNetLong(at + 24, high);
+            Memory.putNetLong(at + 32, low);
         }
         return at;
     }

@@ -9,7 +9,11 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.wire.Aeth;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.wire.Opcode;
 
 /** A queue pair. Whoever calls has the device's lock. */
 final class SoftQueuePair {
@@ -23,6 +27,9 @@ final class SoftQueuePair {
 
     /** The part of a key that its owner changes. */
     private static final int KEY_CHANGES = 0xff;
+
+    /** No status: a peer must do it. */
+    static final int TO_PEER = -3;
 
     private static final int ENDLESS_RNR = 7;
 
@@ -65,8 +72,14 @@ final class SoftQueuePair {
     private int retriesLeft;
     private int rnrRetriesLeft;
     private boolean drained;
+    private int datagramPsn;
     private int batchEnd;
     private int batchFault;
+
+    /** What speaks with a peer elsewhere, or null. */
+    private Requester requester;
+
+    private WireResponder wireResponder;
 
     /** When to try again, by System.nanoTime(), while {@link #waiting}. */
     long deadline;
@@ -164,6 +177,12 @@ final class SoftQueuePair {
             fail();
         } else {
             boolean drain = target == Verbs.SQD;
+            if (target == Verbs.RTR && path != null && !path.local) {
+                wireResponder = new WireResponder(this, device, path, mtuBytes(), ibv_qp_attr.rq_psn(attributes()));
+            }
+            if (target == Verbs.RTS && state == Verbs.RTR && path != null && !path.local) {
+                requester = new Requester(this, device, path, mtuBytes(), ibv_qp_attr.sq_psn(attributes()));
+            }
             setState(target);
             retriesLeft = retries();
             rnrRetriesLeft = rnrRetries();
@@ -195,6 +214,9 @@ final class SoftQueuePair {
 
     private void reset() {
         stopWaiting();
+        stopAnswering();
+        requester = null;
+        wireResponder = null;
         sends.clear();
         responder.clear();
         if (receives != null) {
@@ -223,11 +245,18 @@ final class SoftQueuePair {
     /** The queue pair goes to the error state, and what is posted is flushed. */
     void fail() {
         stopWaiting();
+        stopAnswering();
         setState(Verbs.ERR);
         flush();
         if (sharedReceives != null) {
             responder.flush();
             context.asyncEvent(rdma_h.IBV_EVENT_QP_LAST_WQE_REACHED(), struct.address());
+        }
+    }
+
+    private void stopAnswering() {
+        if (wireResponder != null) {
+            wireResponder.stop();
         }
     }
 
@@ -360,6 +389,10 @@ final class SoftQueuePair {
             flush();
             return;
         }
+        if (requester != null) {
+            requester.run();
+            return;
+        }
         while (state == Verbs.RTS && !waiting && sends.tail != sends.head) {
             step();
         }
@@ -418,10 +451,11 @@ final class SoftQueuePair {
     }
 
     private void waitUntil(long nanos) {
+        boolean already = waiting;
         waiting = true;
         deadline = nanos;
         if (nanos != Long.MAX_VALUE) {
-            device.wakeAt(this);
+            device.wakeAt(this, already);
         }
     }
 
@@ -435,11 +469,152 @@ final class SoftQueuePair {
     /** It is time to try again. */
     void expired() {
         waiting = false;
-        run();
+        if (requester != null && state != Verbs.ERR) {
+            requester.expired();
+        } else {
+            run();
+        }
+    }
+
+    // For who speaks with a peer elsewhere.
+
+    /** A packet from the peer; from others there is none to take. */
+    void receive(long packet, int opcode, int payloadBytes, Peer from) {
+        if (!canReceive() || path == null || path.peer == null || !path.peer.sameHost(from)) {
+            return;
+        }
+        if (Opcode.isResponse(opcode)) {
+            if (requester != null) {
+                requester.receive(packet, opcode, payloadBytes);
+            }
+        } else if (wireResponder != null) {
+            wireResponder.receive(packet, opcode, payloadBytes);
+        }
+    }
+
+    private int mtuBytes() {
+        return SoftDevice.bytesOfMtu(ibv_qp_attr.path_mtu(attributes()));
+    }
+
+    int minRnrTimer() {
+        return ibv_qp_attr.min_rnr_timer(attributes());
+    }
+
+    int maxReadAtomic() {
+        return Byte.toUnsignedInt(ibv_qp_attr.max_rd_atomic(attributes()));
+    }
+
+    int maxDestinationReadAtomic() {
+        return Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(attributes()));
+    }
+
+    /** Does what needs no peer; {@link #TO_PEER} when it does, or a status. */
+    int doHere(long slot, int opcode, boolean reliable) {
+        int status = checkLocally(slot, opcode);
+        if (status != TO_PEER || reliable) {
+            return status;
+        }
+        boolean possible = opcode == Verbs.WR_SEND
+                || opcode == Verbs.WR_SEND_IMM
+                || opcode == Verbs.WR_WRITE
+                || opcode == Verbs.WR_WRITE_IMM;
+        return possible ? TO_PEER : Verbs.LOC_QP_OP_ERR;
+    }
+
+    /** Copies a part of the data of a work request to memory; false when its regions are no longer there. */
+    boolean copyPart(long slot, long distance, long to, int bytes, Segments source) {
+        if (bytes == 0) {
+            return true;
+        }
+        if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
+            Memory.copy(slot + SendQueue.DATA + distance, to, bytes);
+            return true;
+        }
+        if (Segments.check(device, protectionDomain, list(slot), count(slot), 0) < 0) {
+            return false;
+        }
+        source.start(list(slot), count(slot), distance);
+        source.read(to, bytes);
+        return true;
+    }
+
+    /** Puts a part of an answer where a work request wants it; false when its regions are no longer there. */
+    boolean takePart(long slot, long distance, long from, int bytes, Segments target) {
+        if (Segments.check(device, protectionDomain, list(slot), count(slot), Verbs.LOCAL_WRITE) < 0) {
+            return false;
+        }
+        target.start(list(slot), count(slot), distance);
+        target.write(from, bytes);
+        return true;
+    }
+
+    void completeFirst() {
+        complete(sends.slot(sends.tail), Verbs.SUCCESS);
+    }
+
+    void failFirst(int status) {
+        failAt(sends.slot(sends.tail), status);
+    }
+
+    void resetRetries() {
+        retriesLeft = retries();
+        rnrRetriesLeft = rnrRetries();
+    }
+
+    /** Whether to send again what got no answer; otherwise the queue pair fails. */
+    boolean mayRetry() {
+        if (retriesLeft-- == 0) {
+            failFirst(Verbs.RETRY_EXC_ERR);
+            return false;
+        }
+        return true;
+    }
+
+    /** Whether to ask again whether the receiver is ready; otherwise the queue pair fails. */
+    boolean mayRetryWhenReady() {
+        if (rnrRetries() != ENDLESS_RNR && rnrRetriesLeft-- == 0) {
+            failFirst(Verbs.RNR_RETRY_EXC_ERR);
+            return false;
+        }
+        return true;
+    }
+
+    void pause(long nanos) {
+        waitUntil(System.nanoTime() + nanos);
+    }
+
+    /** What was sent is to be answered in a time that begins now, unless it has begun. */
+    void armTimer() {
+        int timeout = ibv_qp_attr.timeout(attributes());
+        if (!waiting && timeout != 0) {
+            waitUntil(System.nanoTime() + (4096L << timeout));
+        }
+    }
+
+    /** The time begins anew, if something is still to be answered. */
+    void resetTimer() {
+        if (!requester.isWaiting()) {
+            stopWaiting();
+        } else if (waiting) {
+            deadline = System.nanoTime() + (4096L << ibv_qp_attr.timeout(attributes()));
+        }
     }
 
     /** The status of a work request, or a number of {@link Responder}. */
     private int execute(long slot, int opcode) {
+        int here = checkLocally(slot, opcode);
+        if (here != TO_PEER) {
+            return here;
+        }
+        if (type == Verbs.UD) {
+            return sendDatagram(slot, opcode);
+        }
+        int status = toPeer(slot, opcode);
+        return type == Verbs.UC && status < 0 ? Verbs.SUCCESS : status;
+    }
+
+    /** Does what needs no peer, and looks at the memory of what does: {@link #TO_PEER}, or a status. */
+    private int checkLocally(long slot, int opcode) {
         if (opcode == Verbs.WR_BIND_MW) {
             return type == Verbs.UD ? Verbs.LOC_QP_OP_ERR : device.bind(this, slot);
         }
@@ -455,14 +630,9 @@ final class SoftQueuePair {
         if (Segments.check(device, protectionDomain, list(slot), count(slot), reads ? Verbs.LOCAL_WRITE : 0) < 0) {
             return Verbs.LOC_PROT_ERR;
         }
-        if (type == Verbs.UD) {
-            return sendDatagram(slot, opcode);
-        }
-        if (!path.local) {
-            return Responder.SILENT;
-        }
-        int status = toPeer(slot, opcode);
-        return type == Verbs.UC && status < 0 ? Verbs.SUCCESS : status;
+        return (reads && bytes(slot) < Long.BYTES && opcode != Verbs.WR_READ) || opcode > Verbs.WR_SEND_INV
+                ? opcode > Verbs.WR_SEND_INV ? Verbs.LOC_QP_OP_ERR : Verbs.LOC_LEN_ERR
+                : TO_PEER;
     }
 
     private int toPeer(long slot, int opcode) {
@@ -483,9 +653,6 @@ final class SoftQueuePair {
             return peer.responder.read(slot, segments);
         }
         if (type == Verbs.RC && (opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD)) {
-            if (bytes(slot) < Long.BYTES) {
-                return Verbs.LOC_LEN_ERR;
-            }
             segments.start(list(slot), count(slot), 0);
             return peer.responder.atomic(slot, segments);
         }
@@ -505,11 +672,46 @@ final class SoftQueuePair {
         int asked = given < 0 ? qkey : given;
         if (to.isMulticast()) {
             device.toGroup(this, slot, to, asked, segments);
-        } else if (to.local) {
+        } else if (!to.local) {
+            sendPacket(slot, opcode, to, asked);
+        } else {
             SoftQueuePair peer = device.queuePairs.get(Memory.getInt(slot + SendQueue.REMOTE_QP));
             deliverDatagram(peer, slot, to, asked, segments);
         }
         return Verbs.SUCCESS;
+    }
+
+    /** A datagram to a queue pair elsewhere. */
+    private void sendPacket(long slot, int opcode, SoftAddressHandle to, int key) {
+        boolean immediate = opcode == Verbs.WR_SEND_IMM;
+        int code = immediate ? Opcode.UD_SEND_ONLY_WITH_IMMEDIATE : Opcode.UD_SEND_ONLY;
+        int bytes = (int) bytes(slot);
+        int pad = -bytes & 3;
+        long packet = device.wire().packet();
+        Bth.write(
+                packet,
+                code,
+                (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SOLICITED) != 0,
+                pad,
+                Bth.DEFAULT_PKEY,
+                Memory.getInt(slot + SendQueue.REMOTE_QP),
+                false,
+                datagramPsn++);
+        Deth.write(packet + Deth.OFFSET, key, number);
+        if (immediate) {
+            ImmDt.write(packet + Opcode.immediateOffset(code), Memory.getInt(slot + SendQueue.IMMEDIATE));
+        }
+        long payload = packet + Opcode.headerBytes(code);
+        copyPart(slot, 0, payload, bytes, segments);
+        Memory.zero(payload + bytes, pad);
+        device.wire().send(to.peer, to.sourceIndex, Opcode.headerBytes(code) + bytes + pad);
+    }
+
+    /** A datagram from elsewhere. */
+    void receiveDatagram(long packet, int opcode, int bytes, long header) {
+        if (type == Verbs.UD && canReceive() && Deth.qkey(packet + Deth.OFFSET) == qkey) {
+            responder.datagram(packet, opcode, bytes, header);
+        }
     }
 
     void deliverDatagram(SoftQueuePair peer, long slot, SoftAddressHandle to, int key, Segments source) {
@@ -595,6 +797,7 @@ final class SoftQueuePair {
     /** Gives everything back. */
     void free() {
         stopWaiting();
+        stopAnswering();
         sends.free();
         responder.free();
         if (receives != null) {

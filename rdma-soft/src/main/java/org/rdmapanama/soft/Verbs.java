@@ -4,6 +4,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** Numbers of {@code verbs.h} that the data path uses, and of errno. */
 final class Verbs {
+    static final int EIO = 5;
     static final int EAGAIN = 11;
     static final int ENOMEM = 12;
     static final int EBUSY = 16;

@@ -1,0 +1,447 @@
+package org.rdmapanama.soft;
+
+import org.rdmapanama.soft.wire.Aeth;
+import org.rdmapanama.soft.wire.AtomicAckEth;
+import org.rdmapanama.soft.wire.AtomicEth;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Ieth;
+import org.rdmapanama.soft.wire.ImmDt;
+import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.Psn;
+import org.rdmapanama.soft.wire.Reth;
+
+/**
+ * The sending half of a queue pair whose peer is elsewhere: makes packets of the work requests, and takes what comes
+ * back; IBA specification, section 9.7.5 and following. What gets lost is sent again from the first packet that is
+ * missing.
+ *
+ * <p>Of the send queue's places, those from its tail to {@link #started} have their numbers.
+ */
+final class Requester {
+    /** How much may be under way: what a socket's buffer takes. */
+    private static final int WINDOW_BYTES = 64 << 10;
+
+    private static final int MIN_WINDOW = 8;
+
+    /** A state of a place in the queue: what it asks for was done here. */
+    private static final int DONE = 1;
+
+    /** A state of a place in the queue: the work request fails, with the status that is added. */
+    private static final int FAILED = 2;
+
+    private static final int REM_INV_RD_REQ_ERR = org.rdmapanama.ffm.verbs.rdma_h.IBV_WC_REM_INV_RD_REQ_ERR();
+    private static final int BAD_RESP_ERR = org.rdmapanama.ffm.verbs.rdma_h.IBV_WC_BAD_RESP_ERR();
+    private static final int FLAG_FENCE = org.rdmapanama.ffm.verbs.rdma_h.IBV_SEND_FENCE();
+
+    private final SoftQueuePair queuePair;
+    private final SoftDevice device;
+    private final SendQueue sends;
+    private final Segments segments;
+    private final SoftAddressHandle path;
+    private final int mtu;
+    private final int window;
+    private final boolean reliable;
+
+    /** Number of the next packet. */
+    private int next;
+
+    /** Number of the first packet that is not acknowledged. */
+    private int oldest;
+
+    /** One more than the highest number that was ever sent. */
+    private int farthest;
+
+    /** First place of the queue whose work request has no numbers yet. */
+    private int started;
+
+    /** How far into the message of {@code sends.current} the next packet is. */
+    private long offset;
+
+    /** Reads and atomics that were asked for. */
+    private int outstanding;
+
+    private boolean pausing;
+
+    Requester(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
+        this.queuePair = queuePair;
+        this.device = device;
+        this.path = path;
+        this.mtu = mtu;
+        sends = queuePair.sends;
+        segments = new Segments(device);
+        reliable = queuePair.type == Verbs.RC;
+        window = Math.max(MIN_WINDOW, WINDOW_BYTES / mtu);
+        next = firstPsn;
+        oldest = firstPsn;
+        farthest = firstPsn;
+        started = sends.tail;
+        sends.current = sends.tail;
+    }
+
+    // Sending.
+
+    /** Sends as much as may be under way. */
+    void run() {
+        while (queuePair.state() == Verbs.RTS && !pausing && sends.current != sends.head && sendOne()) {
+            // Until there is no more to send, or no more room.
+        }
+        if (isWaiting()) {
+            queuePair.armTimer();
+        }
+    }
+
+    /** Whether something was sent that is to be answered. */
+    boolean isWaiting() {
+        return reliable && !pausing && oldest != next;
+    }
+
+    private int opcodeOf(long slot) {
+        return Memory.getInt(slot + SendQueue.OPCODE);
+    }
+
+    private static boolean isAtomic(int opcode) {
+        return opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
+    }
+
+    private static boolean isAnswered(int opcode) {
+        return opcode == Verbs.WR_READ || isAtomic(opcode);
+    }
+
+    private static long bytesOf(long slot) {
+        return Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
+    }
+
+    /** One packet, or what needs none; false when it must wait. */
+    private boolean sendOne() {
+        long slot = sends.slot(sends.current);
+        int opcode = opcodeOf(slot);
+        if (sends.current == started && !start(slot, opcode)) {
+            return false;
+        }
+        if (Memory.getInt(slot + SendQueue.STATE) != 0) {
+            sends.current++;
+            retire();
+            return true;
+        }
+        if (reliable && Psn.compare(next, oldest) >= window) {
+            return false;
+        }
+        if (isAnswered(opcode)) {
+            return ask(slot, opcode);
+        }
+        sendPart(slot, opcode);
+        return true;
+    }
+
+    /** Gives a work request its numbers; false when it is not its turn. */
+    private boolean start(long slot, int opcode) {
+        if ((Memory.getInt(slot + SendQueue.FLAGS) & FLAG_FENCE) != 0 && outstanding > 0) {
+            return false;
+        }
+        int state = queuePair.doHere(slot, opcode, reliable);
+        int packets = 0;
+        if (state == SoftQueuePair.TO_PEER) {
+            state = 0;
+            packets = isAtomic(opcode) ? 1 : (int) Math.max(1, Math.ceilDiv(bytesOf(slot), (long) mtu));
+        } else {
+            state = state == Verbs.SUCCESS ? DONE : FAILED + state;
+        }
+        Memory.putInt(slot + SendQueue.STATE, state);
+        Memory.putInt(slot + SendQueue.FIRST_PSN, next);
+        Memory.putInt(slot + SendQueue.LAST_PSN, Psn.add(next, packets - 1));
+        offset = 0;
+        started++;
+        return true;
+    }
+
+    /** A packet of a send or a write. */
+    private void sendPart(long slot, int opcode) {
+        long packet = device.wire().packet();
+        long bytes = bytesOf(slot);
+        int part = (int) Math.min(mtu, bytes - offset);
+        boolean first = offset == 0;
+        boolean last = offset + part == bytes;
+        int code = Codes.of(opcode, first, last) + (reliable ? 0 : Opcode.UC_SEND_FIRST);
+        int flags = Memory.getInt(slot + SendQueue.FLAGS);
+        int pad = -part & 3;
+        boolean full = Psn.compare(next, oldest) + 1 >= window;
+        Bth.write(
+                packet,
+                code,
+                last && (flags & Verbs.FLAG_SOLICITED) != 0,
+                pad,
+                Bth.DEFAULT_PKEY,
+                queuePair.destination(),
+                reliable && (last || full || Psn.compare(next, oldest) == window / 2),
+                next);
+        if (Opcode.hasReth(code)) {
+            Reth.write(
+                    packet + Reth.OFFSET,
+                    Memory.getLong(slot + SendQueue.REMOTE),
+                    Memory.getInt(slot + SendQueue.RKEY),
+                    (int) bytes);
+        }
+        if (Opcode.hasImmediate(code)) {
+            ImmDt.write(packet + Opcode.immediateOffset(code), Memory.getInt(slot + SendQueue.IMMEDIATE));
+        }
+        if (Opcode.hasInvalidate(code)) {
+            Ieth.write(packet + Ieth.OFFSET, Memory.getInt(slot + SendQueue.IMMEDIATE));
+        }
+        long payload = packet + Opcode.headerBytes(code);
+        if (!queuePair.copyPart(slot, offset, payload, part, segments)) {
+            Memory.putInt(slot + SendQueue.STATE, FAILED + Verbs.LOC_PROT_ERR);
+            return;
+        }
+        Memory.zero(payload + part, pad);
+        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(code) + part + pad);
+        advance(1);
+        offset += part;
+        if (last) {
+            endOfMessage();
+        }
+    }
+
+    private void endOfMessage() {
+        sends.current++;
+        offset = 0;
+        if (!reliable) {
+            oldest = next;
+            retire();
+        }
+    }
+
+    private void advance(int packets) {
+        next = Psn.add(next, packets);
+        if (Psn.compare(next, farthest) > 0) {
+            farthest = next;
+        }
+    }
+
+    /** A read of as much as the window allows, or an atomic; false when too many are under way. */
+    private boolean ask(long slot, int opcode) {
+        if (outstanding >= queuePair.maxReadAtomic()) {
+            return false;
+        }
+        long packet = device.wire().packet();
+        boolean atomic = isAtomic(opcode);
+        int code = Codes.of(opcode, true, true);
+        Bth.write(packet, code, false, 0, Bth.DEFAULT_PKEY, queuePair.destination(), true, next);
+        long remote = Memory.getLong(slot + SendQueue.REMOTE);
+        int rkey = Memory.getInt(slot + SendQueue.RKEY);
+        int packets = 1;
+        if (atomic) {
+            long compareAdd = Memory.getLong(slot + SendQueue.COMPARE_ADD);
+            boolean add = opcode == Verbs.WR_FETCH_ADD;
+            AtomicEth.write(
+                    packet + AtomicEth.OFFSET,
+                    remote,
+                    rkey,
+                    add ? compareAdd : Memory.getLong(slot + SendQueue.SWAP),
+                    add ? 0 : compareAdd);
+        } else {
+            // What is asked for at once is no more than can be taken in at once.
+            int room = window - Psn.compare(next, oldest);
+            long part = Math.min(bytesOf(slot) - offset, (long) room * mtu);
+            packets = (int) Math.max(1, Math.ceilDiv(part, (long) mtu));
+            Reth.write(packet + Reth.OFFSET, remote + offset, rkey, (int) part);
+            offset += part;
+        }
+        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(code));
+        outstanding++;
+        advance(packets);
+        if (atomic || offset == bytesOf(slot)) {
+            endOfMessage();
+        }
+        return true;
+    }
+
+    // What comes back.
+
+    /** An acknowledgement, or a response. */
+    void receive(long packet, int opcode, int payloadBytes) {
+        int psn = Bth.psn(packet);
+        if (Psn.compare(psn, oldest) < 0 || Psn.compare(psn, farthest) >= 0) {
+            return;
+        }
+        if (Opcode.isReadResponse(opcode)) {
+            response(psn, packet + Opcode.headerBytes(opcode), payloadBytes);
+        } else if (opcode == Opcode.RC_ATOMIC_ACKNOWLEDGE) {
+            atomicResponse(psn, AtomicAckEth.original(packet + AtomicAckEth.OFFSET));
+        } else if (opcode == Opcode.RC_ACKNOWLEDGE) {
+            acknowledged(psn, Aeth.syndrome(packet + Aeth.OFFSET));
+        }
+        run();
+    }
+
+    private void acknowledged(int psn, int syndrome) {
+        if (Aeth.isAck(syndrome)) {
+            coverUpTo(Psn.next(psn));
+            return;
+        }
+        if (!coverUpTo(psn)) {
+            return;
+        }
+        if (Aeth.isRnrNak(syndrome)) {
+            rewind();
+            if (!pausing && queuePair.mayRetryWhenReady()) {
+                pausing = true;
+                queuePair.pause(Aeth.rnrNanos(Aeth.code(syndrome)));
+            }
+            return;
+        }
+        if (Aeth.code(syndrome) == Aeth.PSN_SEQUENCE_ERROR) {
+            if (!pausing) {
+                rewind();
+            }
+            return;
+        }
+        if (sends.tail != started) {
+            queuePair.failFirst(statusOf(Aeth.code(syndrome)));
+        }
+    }
+
+    private static int statusOf(int nak) {
+        return switch (nak) {
+            case Aeth.INVALID_REQUEST -> Verbs.REM_INV_REQ_ERR;
+            case Aeth.REMOTE_ACCESS_ERROR -> Verbs.REM_ACCESS_ERR;
+            case Aeth.INVALID_RD_REQUEST -> REM_INV_RD_REQ_ERR;
+            default -> Verbs.REM_OP_ERR;
+        };
+    }
+
+    /**
+     * All packets before a number have arrived. False when answers to some of them are missing, which are asked for
+     * again, or when the queue pair fails.
+     */
+    private boolean coverUpTo(int psn) {
+        int before = oldest;
+        boolean complete = true;
+        for (int i = sends.tail; i != started && Psn.compare(oldest, psn) < 0; i++) {
+            long slot = sends.slot(i);
+            int following = Psn.next(Memory.getInt(slot + SendQueue.LAST_PSN));
+            if (Psn.compare(following, oldest) <= 0) {
+                continue;
+            }
+            if (isAnswered(opcodeOf(slot))) {
+                complete = false;
+                break;
+            }
+            oldest = Psn.compare(following, psn) <= 0 ? following : psn;
+        }
+        if (oldest != before) {
+            progress();
+        }
+        if (!complete) {
+            rewind();
+        }
+        return complete && queuePair.state() != Verbs.ERR;
+    }
+
+    /** The next packets are acknowledged: time begins anew, and what is complete is over. */
+    private void progress() {
+        queuePair.resetRetries();
+        if (Psn.compare(oldest, next) > 0) {
+            seek(oldest);
+        }
+        retire();
+        queuePair.resetTimer();
+    }
+
+    private void response(int psn, long payload, int bytes) {
+        if (!coverUpTo(psn) || sends.tail == started) {
+            return;
+        }
+        long slot = sends.slot(sends.tail);
+        if (opcodeOf(slot) != Verbs.WR_READ || psn != oldest) {
+            return;
+        }
+        long at = (long) Psn.compare(psn, Memory.getInt(slot + SendQueue.FIRST_PSN)) * mtu;
+        if (bytes != Math.min(mtu, bytesOf(slot) - at)) {
+            queuePair.failFirst(BAD_RESP_ERR);
+            return;
+        }
+        if (!queuePair.takePart(slot, at, payload, bytes, segments)) {
+            queuePair.failFirst(Verbs.LOC_PROT_ERR);
+            return;
+        }
+        oldest = Psn.next(psn);
+        // How many were asked for in one is not kept: all of a message are over when it is.
+        if (psn == Memory.getInt(slot + SendQueue.LAST_PSN) || oldest == next) {
+            outstanding = oldest == next ? 0 : Math.max(0, outstanding - 1);
+        }
+        progress();
+    }
+
+    private void atomicResponse(int psn, long original) {
+        if (!coverUpTo(psn) || sends.tail == started) {
+            return;
+        }
+        long slot = sends.slot(sends.tail);
+        if (!isAtomic(opcodeOf(slot)) || psn != oldest) {
+            return;
+        }
+        device.scratch(original);
+        if (!queuePair.takePart(slot, 0, device.scratch(), Long.BYTES, segments)) {
+            queuePair.failFirst(Verbs.LOC_PROT_ERR);
+            return;
+        }
+        oldest = Psn.next(psn);
+        outstanding = Math.max(0, outstanding - 1);
+        progress();
+    }
+
+    /** Ends the work requests of which all is acknowledged. */
+    private void retire() {
+        while (sends.tail != started) {
+            long slot = sends.slot(sends.tail);
+            int state = Memory.getInt(slot + SendQueue.STATE);
+            if (state >= FAILED) {
+                queuePair.failFirst(state - FAILED);
+                return;
+            }
+            if (state != DONE && Psn.compare(Memory.getInt(slot + SendQueue.LAST_PSN), oldest) >= 0) {
+                return;
+            }
+            if (sends.current == sends.tail) {
+                // Acknowledged by what was sent before it was to be sent again.
+                sends.current++;
+                offset = 0;
+            }
+            queuePair.completeFirst();
+        }
+    }
+
+    // Again.
+
+    /** Goes on from the first packet that is not acknowledged. */
+    private void rewind() {
+        outstanding = 0;
+        seek(oldest);
+    }
+
+    /** Goes on from a packet. */
+    private void seek(int psn) {
+        next = psn;
+        int place = sends.tail;
+        while (place != started && Psn.compare(Memory.getInt(sends.slot(place) + SendQueue.LAST_PSN), psn) < 0) {
+            place++;
+        }
+        sends.current = place;
+        offset = place == started
+                ? 0
+                : (long) Psn.compare(psn, Memory.getInt(sends.slot(place) + SendQueue.FIRST_PSN)) * mtu;
+    }
+
+    /** Nothing came in time, or the time to wait for the receiver is over. */
+    void expired() {
+        if (pausing) {
+            pausing = false;
+        } else if (!queuePair.mayRetry()) {
+            return;
+        } else {
+            rewind();
+        }
+        run();
+    }
+}

@@ -1,0 +1,286 @@
+package org.rdmapanama.soft;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.DatagramChannel;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.util.HashMap;
+import java.util.Map;
+import jdk.net.ExtendedSocketOptions;
+import org.rdmapanama.soft.wire.Capture;
+import org.rdmapanama.soft.wire.FaultySender;
+import org.rdmapanama.soft.wire.Flow;
+import org.rdmapanama.soft.wire.InvariantCrc;
+import org.rdmapanama.soft.wire.Sender;
+
+/**
+ * The sockets of the device, one for each of its addresses, and the packets that go through them. Whoever calls has the
+ * device's lock, but for {@link #await} and {@link #wakeUp}.
+ *
+ * <p>The sockets are not connected, and forbid fragments: then the system gives packets the identification 0, which the
+ * checksum covers.
+ */
+final class Wire implements AutoCloseable {
+    /** What the kernel is asked to keep of packets that nobody has read yet. */
+    private static final int RECEIVE_BYTES = 4 << 20;
+
+    private static final int PORTS_TO_TRY = 64;
+
+    /** Strangers may use any number of addresses. */
+    private static final int MAX_PEERS = 1024;
+
+    /** What is done with a packet that came. */
+    interface Receiver {
+        /**
+         * Takes a packet of which the checksum is right.
+         *
+         * @param packet where it is
+         * @param bytes how long, without the checksum
+         * @param from who sent it
+         * @param index which of the own addresses it came to
+         */
+        void receive(long packet, int bytes, Peer from, int index);
+    }
+
+    private final InetSocketAddress[] own;
+    private final DatagramChannel[] channels;
+    private final Selector selector;
+    private final InvariantCrc crc = new InvariantCrc();
+    private final ByteBuffer incoming = buffer();
+    private final ByteBuffer outgoing = buffer();
+    private final long incomingAddress = MemorySegment.ofBuffer(incoming).address();
+    private final long outgoingAddress = MemorySegment.ofBuffer(outgoing).address();
+    private final Map<SocketAddress, Peer> peers = new HashMap<>();
+    private final Capture capture;
+    private final Sender sender;
+    private final FaultySender faulty;
+    private final int port;
+
+    private Wire(LocalAddresses addresses, DatagramChannel[] channels, int port, Settings settings) throws IOException {
+        this.channels = channels;
+        this.port = port;
+        own = new InetSocketAddress[channels.length];
+        selector = Selector.open();
+        for (int i = 0; i < channels.length; i++) {
+            own[i] = new InetSocketAddress(addresses.address(i), port);
+            if (channels[i] != null) {
+                channels[i].register(selector, SelectionKey.OP_READ);
+            }
+        }
+        capture = settings.capture() == null ? null : Capture.open(settings.capture());
+        Sender plain = this::sendNow;
+        faulty = settings.faults() == null
+                ? null
+                : new FaultySender(settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, plain);
+        sender = faulty == null ? plain : faulty;
+    }
+
+    private static ByteBuffer buffer() {
+        return ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES + 1).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /**
+     * Opens the sockets at the port of the settings, or at the next one that is free at all addresses.
+     *
+     * @throws IOException when they cannot be opened
+     */
+    static Wire open(LocalAddresses addresses, Settings settings) throws IOException {
+        IOException taken = null;
+        for (int port = settings.port(); port < settings.port() + PORTS_TO_TRY; port++) {
+            try {
+                return new Wire(addresses, openAll(addresses, port), port, settings);
+            } catch (BindException e) {
+                taken = e;
+            }
+        }
+        throw taken;
+    }
+
+    private static DatagramChannel[] openAll(LocalAddresses addresses, int port) throws IOException {
+        DatagramChannel[] channels = new DatagramChannel[addresses.count()];
+        try {
+            for (int i = 0; i < channels.length; i++) {
+                channels[i] = open(addresses.address(i), port);
+            }
+            return channels;
+        } catch (IOException e) {
+            closeAll(channels);
+            throw e;
+        }
+    }
+
+    private static DatagramChannel open(InetAddress address, int port) throws IOException {
+        DatagramChannel channel = DatagramChannel.open(
+                address.getAddress().length == Integer.BYTES
+                        ? StandardProtocolFamily.INET
+                        : StandardProtocolFamily.INET6);
+        try {
+            channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
+            channel.setOption(StandardSocketOptions.SO_RCVBUF, RECEIVE_BYTES);
+            channel.bind(new InetSocketAddress(address, port));
+            channel.configureBlocking(false);
+            return channel;
+        } catch (IOException e) {
+            channel.close();
+            throw e;
+        }
+    }
+
+    private static void closeAll(DatagramChannel[] channels) {
+        for (DatagramChannel each : channels) {
+            try {
+                if (each != null) {
+                    each.close();
+                }
+            } catch (IOException e) {
+                // It is gone either way.
+            }
+        }
+    }
+
+    int port() {
+        return port;
+    }
+
+    /** Who is at an address; the same object each time, as long as there are not too many. */
+    Peer peer(InetSocketAddress address) {
+        Peer peer = peers.get(address);
+        if (peer == null) {
+            if (peers.size() == MAX_PEERS) {
+                peers.clear();
+            }
+            peer = new Peer(address, own);
+            peers.put(address, peer);
+        }
+        return peer;
+    }
+
+    /** Where to write the next packet. */
+    long packet() {
+        return outgoingAddress;
+    }
+
+    /** Sends the packet that was written, so many bytes without the checksum, from one of the own addresses. */
+    void send(Peer to, int index, int bytes) {
+        Flow flow = to.toThem(index);
+        outgoing.clear();
+        int length = crc.append(flow, outgoing, bytes);
+        if (capture != null) {
+            capture.write(flow, 0, outgoing, length);
+        }
+        // One for which there is no room is lost, as on any wire.
+        sender.send(outgoing.limit(length).position(0), index, to.address);
+    }
+
+    private boolean sendNow(ByteBuffer packet, int index, SocketAddress to) {
+        try {
+            if (channels[index].send(packet, to) > 0) {
+                return true;
+            }
+        } catch (IOException unreachable) {
+            // As if it were lost: the queue pair tries again, and gives up in its own time.
+            packet.position(packet.limit());
+            return true;
+        }
+        return false;
+    }
+
+    /** Takes the packets that are there, so many at most; whether there were any. */
+    boolean receive(int most, Receiver receiver) {
+        if (faulty != null) {
+            long now = System.nanoTime();
+            if (faulty.due(now)) {
+                faulty.flush(now);
+            }
+        }
+        boolean any = false;
+        for (int i = 0; i < channels.length; i++) {
+            for (int count = 0; count < most && receiveOne(i, receiver); count++) {
+                any = true;
+            }
+        }
+        return any;
+    }
+
+    private boolean receiveOne(int index, Receiver receiver) {
+        incoming.clear();
+        SocketAddress from;
+        try {
+            from = channels[index].receive(incoming);
+        } catch (IOException e) {
+            // Such as a report that nobody listens there.
+            return true;
+        }
+        if (from == null) {
+            return false;
+        }
+        int length = incoming.position();
+        Peer peer = peer((InetSocketAddress) from);
+        Flow flow = peer.fromThem(index);
+        if (length <= InvariantCrc.MAX_PACKET_BYTES && crc.isValid(flow, incoming, length)) {
+            if (capture != null && !isOwn(peer.address)) {
+                capture.write(flow, crc.identification(flow, incoming, length), incoming, length);
+            }
+            receiver.receive(incomingAddress, length - InvariantCrc.BYTES, peer, index);
+        }
+        return true;
+    }
+
+    /** What the device sends itself was captured when it was sent. */
+    private boolean isOwn(InetSocketAddress address) {
+        for (InetSocketAddress each : own) {
+            if (each.equals(address)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Waits for a packet, so long at most, or for {@link #wakeUp}. */
+    void await(long millis) {
+        try {
+            selector.select(key -> {}, millis);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    void wakeUp() {
+        selector.wakeup();
+    }
+
+    /** Whether packets are held back, which {@link #receive} lets go in time. */
+    boolean isHolding() {
+        return faulty != null && faulty.held() > 0;
+    }
+
+    /** Writes out what was captured. */
+    void flushCapture() {
+        if (capture != null) {
+            capture.flush();
+        }
+    }
+
+    @Override
+    public void close() {
+        closeAll(channels);
+        try {
+            selector.close();
+        } catch (IOException e) {
+            // It is gone either way.
+        }
+        if (capture != null) {
+            capture.close();
+        }
+    }
+}
