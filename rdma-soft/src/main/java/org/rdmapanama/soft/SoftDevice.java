@@ -58,6 +58,10 @@ final class SoftDevice {
     private final LocalAddresses addresses;
     private final Settings settings;
     private final Wire wire;
+
+    /** Made once: it is needed all the time. */
+    private final Wire.Receiver receiver = this::receive;
+
     private final NativeBlock scratch = new NativeBlock(GRH_BYTES);
 
     /** By number. */
@@ -258,7 +262,7 @@ final class SoftDevice {
 
     /** Takes what packets there are, and sends what they call for; whether there were any. */
     private boolean turn() {
-        boolean any = wire.receive(PACKETS_PER_TURN, this::receive);
+        boolean any = wire.receive(PACKETS_PER_TURN, receiver);
         for (int left = ending.size(); left > 0; left--) {
             WireResponder each = ending.poll();
             each.queued = false;

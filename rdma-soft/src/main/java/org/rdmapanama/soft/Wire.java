@@ -65,6 +65,7 @@ final class Wire implements AutoCloseable {
     private final Sender sender;
     private final FaultySender faulty;
     private final int port;
+    private long received;
 
     private Wire(LocalAddresses addresses, DatagramChannel[] channels, int port, Settings settings) throws IOException {
         this.channels = channels;
@@ -224,6 +225,7 @@ final class Wire implements AutoCloseable {
         if (from == null) {
             return false;
         }
+        received++;
         int length = incoming.position();
         Peer peer = peer((InetSocketAddress) from);
         Flow flow = peer.fromThem(index);
@@ -257,6 +259,16 @@ final class Wire implements AutoCloseable {
 
     void wakeUp() {
         selector.wakeup();
+    }
+
+    /** How many packets something was done to on purpose. */
+    long faults() {
+        return faulty == null ? 0 : faulty.lost() + faulty.duplicated() + faulty.reordered() + faulty.corrupted();
+    }
+
+    /** How many packets came, right or wrong. */
+    long received() {
+        return received;
     }
 
     /** Whether packets are held back, which {@link #receive} lets go in time. */

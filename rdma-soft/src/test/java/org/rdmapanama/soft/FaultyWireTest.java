@@ -1,0 +1,161 @@
+package org.rdmapanama.soft;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.CompletionStatus;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.WorkCompletions;
+
+/** A wire that loses, doubles, reorders and spoils packets: a reliable connection brings all bytes, in order, once. */
+@Timeout(value = 100, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class FaultyWireTest {
+    private static final int HALF = SoftPair.BYTES / 2;
+    private static final int ROUNDS = 150;
+    private static final int MAX_BYTES = 20_000;
+
+    /** 4 milliseconds, and as often as can be. */
+    private static ConnectOptions options() {
+        return new ConnectOptions().timeout(10).retryCount(7).minRnrTimer(1).rnrRetry(7);
+    }
+
+    private static void check(SoftPair pair, Random random) {
+        MemorySegment source = pair.memory.asSlice(0, HALF);
+        MemorySegment target = pair.memory.asSlice(HALF, HALF);
+        SendWorkRequest request = pair.request();
+        byte[] bytes = new byte[HALF];
+        for (int round = 0; round < ROUNDS; round++) {
+            random.nextBytes(bytes);
+            source.copyFrom(MemorySegment.ofArray(bytes));
+            int length = random.nextInt(MAX_BYTES);
+            int from = random.nextInt(HALF - length);
+            int to = random.nextInt(HALF - length);
+            byte[] before = target.toArray(JAVA_BYTE);
+            request.clear().signaled(true);
+            if (random.nextBoolean()) {
+                request.rdmaWrite(target.address() + to, pair.region.rkey()).add(pair.region, from, length);
+            } else {
+                request.rdmaRead(source.address() + from, pair.region.rkey())
+                        .add(pair.region, HALF + (long) to, length);
+            }
+            pair.complete(request);
+            System.arraycopy(bytes, from, before, to, length);
+            assertArrayEquals(before, target.toArray(JAVA_BYTE));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "loss=0.01,seed=1",
+                "loss=0.05,seed=2",
+                "duplicate=0.05,seed=3",
+                "reorder=0.05,seed=4",
+                "corrupt=0.05,seed=5",
+                "loss=0.0125,duplicate=0.0125,reorder=0.0125,corrupt=0.0125,seed=6",
+                "loss=0.05,duplicate=0.05,reorder=0.05,corrupt=0.05,seed=7"
+            })
+    void shouldMoveAllBytes(String faults) {
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), "faults", faults)) {
+            check(pair, new Random(faults.hashCode()));
+            assertTrue(pair.faults() > 0);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"loss=0.05,seed=11", "loss=0.03,duplicate=0.05,reorder=0.05,corrupt=0.03,seed=12"})
+    void shouldDoEachAtomicOnce(String faults) {
+        int count = 1000;
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), "faults", faults)) {
+            SendWorkRequest add = pair.request()
+                    .fetchAndAdd(pair.memory.address(), pair.region.rkey(), 3)
+                    .add(pair.region, HALF, Long.BYTES);
+            for (int i = 0; i < count; i++) {
+                pair.complete(add);
+                assertEquals(3L * i, pair.memory.get(JAVA_LONG, HALF));
+            }
+            assertEquals(3L * count, pair.memory.get(JAVA_LONG, 0));
+            assertTrue(pair.faults() > 0);
+        }
+    }
+
+    /** Receives are used in the order of the messages, though some are not there in time. */
+    @ParameterizedTest
+    @ValueSource(strings = {"loss=0.05,seed=21", "loss=0.03,duplicate=0.05,reorder=0.05,corrupt=0.03,seed=22"})
+    void shouldReceiveInOrder(String faults) {
+        int messages = 400;
+        int most = 5000;
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), "faults", faults)) {
+            Random random = new Random(9);
+            for (int i = 0; i < most; i++) {
+                pair.memory.set(JAVA_BYTE, i, (byte) i);
+            }
+            ReceiveWorkRequest receive =
+                    ReceiveWorkRequest.allocate(pair.arena, 1).add(pair.region, HALF, most);
+            SendWorkRequest send = pair.request();
+            for (int i = 0; i < messages; i++) {
+                int length = random.nextInt(most);
+                send.clear().signaled(true).sendWithImmediate(i).add(pair.region, 0, length);
+                assertEquals(QueuePair.POSTED, pair.a.postSend(send.id(1)));
+                if (i % 16 == 0) {
+                    LockSupport.parkNanos(1_000_000);
+                }
+                assertEquals(QueuePair.POSTED, pair.b.postReceive(receive.id(2)));
+                boolean received = false;
+                boolean sent = false;
+                while (!received || !sent) {
+                    WorkCompletions wc = pair.next();
+                    assertEquals(CompletionStatus.SUCCESS, wc.status(0));
+                    if (wc.id(0) == 1) {
+                        assertFalse(sent);
+                        sent = true;
+                    } else {
+                        assertFalse(received);
+                        received = true;
+                        assertEquals(i, wc.immediate(0));
+                        assertEquals(length, wc.byteLength(0));
+                        assertEquals(-1, pair.memory.asSlice(0, length).mismatch(pair.memory.asSlice(HALF, length)));
+                    }
+                }
+            }
+        }
+    }
+
+    /** The queue pair that is to answer is gone: the end comes when the attributes say. */
+    @Test
+    void shouldGiveUpInTime() {
+        int timeout = 14;
+        int retries = 3;
+        ConnectOptions options = new ConnectOptions().timeout(timeout).retryCount(retries);
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, options, "wire", "true")) {
+            SendWorkRequest write = pair.request()
+                    .rdmaWrite(pair.memory.address(), pair.region.rkey())
+                    .add(pair.region, HALF, 100);
+            pair.complete(write);
+            pair.b.close();
+            long start = System.nanoTime();
+            assertEquals(QueuePair.POSTED, pair.a.postSend(write));
+            assertEquals(CompletionStatus.RETRY_EXC_ERR, pair.next().status(0));
+            long taken = System.nanoTime() - start;
+            long implied = (retries + 1) * (4096L << timeout);
+            assertTrue(taken >= implied, () -> taken + " ns, not " + implied);
+            // A busy machine may be late; not by seconds.
+            assertTrue(taken < implied + 5_000_000_000L, () -> taken + " ns, not " + implied);
+        }
+    }
+}
