@@ -42,10 +42,10 @@ final class SoftDevice {
     private static final int PKEY_BASE = 0x7fff;
     private static final int PACKETS_PER_TURN = 64;
 
-    /** Who polled so long ago at most will do so again. */
-    private static final long POLLING_NANOS = 2_000_000;
+    /** Who polled so long ago at most is polling. Others may be waiting for memory to change, and need the thread. */
+    private static final long POLLING_NANOS = 30_000;
 
-    private static final long NAP_NANOS = 500_000;
+    private static final long NAP_NANOS = 50_000;
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private static final int PLACE_BITS = 14;
