@@ -30,10 +30,6 @@ final class Requester {
     /** A state of a place in the queue: the work request fails, with the status that is added. */
     private static final int FAILED = 2;
 
-    private static final int REM_INV_RD_REQ_ERR = org.rdmapanama.ffm.verbs.rdma_h.IBV_WC_REM_INV_RD_REQ_ERR();
-    private static final int BAD_RESP_ERR = org.rdmapanama.ffm.verbs.rdma_h.IBV_WC_BAD_RESP_ERR();
-    private static final int FLAG_FENCE = org.rdmapanama.ffm.verbs.rdma_h.IBV_SEND_FENCE();
-
     private final SoftQueuePair queuePair;
     private final SoftDevice device;
     private final SendQueue sends;
@@ -58,7 +54,10 @@ final class Requester {
     /** How far into the message of {@code sends.current} the next packet is. */
     private long offset;
 
-    /** Reads and atomics that were asked for. */
+    /** Numbers of the last packets of the answers that were asked for, in a ring. */
+    private final int[] asked = new int[SoftDevice.MAX_READ_ATOMIC];
+
+    private int firstAsked;
     private int outstanding;
 
     private boolean pausing;
@@ -136,7 +135,7 @@ final class Requester {
 
     /** Gives a work request its numbers; false when it is not its turn. */
     private boolean start(long slot, int opcode) {
-        if ((Memory.getInt(slot + SendQueue.FLAGS) & FLAG_FENCE) != 0 && outstanding > 0) {
+        if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_FENCE) != 0 && outstanding > 0) {
             return false;
         }
         int state = queuePair.doHere(slot, opcode, reliable);
@@ -240,16 +239,20 @@ final class Requester {
                     add ? compareAdd : Memory.getLong(slot + SendQueue.SWAP),
                     add ? 0 : compareAdd);
         } else {
-            // What is asked for at once is no more than can be taken in at once.
+            // What is asked for at once is no more than can be taken in at once, and not in crumbs.
             int room = window - Psn.compare(next, oldest);
-            long part = Math.min(bytesOf(slot) - offset, (long) room * mtu);
+            long left = bytesOf(slot) - offset;
+            if (room < window / 2 && left > (long) room * mtu) {
+                return false;
+            }
+            long part = Math.min(left, (long) room * mtu);
             packets = (int) Math.max(1, Math.ceilDiv(part, (long) mtu));
             Reth.write(packet + Reth.OFFSET, remote + offset, rkey, (int) part);
             offset += part;
         }
         device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(code));
-        outstanding++;
         advance(packets);
+        asked[(firstAsked + outstanding++) % asked.length] = Psn.add(next, -1);
         if (atomic || offset == bytesOf(slot)) {
             endOfMessage();
         }
@@ -305,7 +308,7 @@ final class Requester {
         return switch (nak) {
             case Aeth.INVALID_REQUEST -> Verbs.REM_INV_REQ_ERR;
             case Aeth.REMOTE_ACCESS_ERROR -> Verbs.REM_ACCESS_ERR;
-            case Aeth.INVALID_RD_REQUEST -> REM_INV_RD_REQ_ERR;
+            case Aeth.INVALID_RD_REQUEST -> Verbs.REM_INV_RD_REQ_ERR;
             default -> Verbs.REM_OP_ERR;
         };
     }
@@ -341,6 +344,12 @@ final class Requester {
     /** The next packets are acknowledged: time begins anew, and what is complete is over. */
     private void progress() {
         queuePair.resetRetries();
+        // Whoever was not ready was reached after all.
+        pausing = false;
+        while (outstanding > 0 && Psn.compare(asked[firstAsked], oldest) < 0) {
+            firstAsked = (firstAsked + 1) % asked.length;
+            outstanding--;
+        }
         if (Psn.compare(oldest, next) > 0) {
             seek(oldest);
         }
@@ -358,7 +367,7 @@ final class Requester {
         }
         long at = (long) Psn.compare(psn, Memory.getInt(slot + SendQueue.FIRST_PSN)) * mtu;
         if (bytes != Math.min(mtu, bytesOf(slot) - at)) {
-            queuePair.failFirst(BAD_RESP_ERR);
+            queuePair.failFirst(Verbs.BAD_RESP_ERR);
             return;
         }
         if (!queuePair.takePart(slot, at, payload, bytes, segments)) {
@@ -366,10 +375,6 @@ final class Requester {
             return;
         }
         oldest = Psn.next(psn);
-        // How many were asked for in one is not kept: all of a message are over when it is.
-        if (psn == Memory.getInt(slot + SendQueue.LAST_PSN) || oldest == next) {
-            outstanding = oldest == next ? 0 : Math.max(0, outstanding - 1);
-        }
         progress();
     }
 
@@ -387,7 +392,6 @@ final class Requester {
             return;
         }
         oldest = Psn.next(psn);
-        outstanding = Math.max(0, outstanding - 1);
         progress();
     }
 

@@ -61,11 +61,14 @@ final class Verbs {
     static final int REM_INV_REQ_ERR = rdma_h.IBV_WC_REM_INV_REQ_ERR();
     static final int REM_ACCESS_ERR = rdma_h.IBV_WC_REM_ACCESS_ERR();
     static final int REM_OP_ERR = rdma_h.IBV_WC_REM_OP_ERR();
+    static final int BAD_RESP_ERR = rdma_h.IBV_WC_BAD_RESP_ERR();
+    static final int REM_INV_RD_REQ_ERR = rdma_h.IBV_WC_REM_INV_RD_REQ_ERR();
     static final int RETRY_EXC_ERR = rdma_h.IBV_WC_RETRY_EXC_ERR();
     static final int RNR_RETRY_EXC_ERR = rdma_h.IBV_WC_RNR_RETRY_EXC_ERR();
 
     static final int FLAG_SIGNALED = rdma_h.IBV_SEND_SIGNALED();
     static final int FLAG_SOLICITED = rdma_h.IBV_SEND_SOLICITED();
+    static final int FLAG_FENCE = rdma_h.IBV_SEND_FENCE();
     static final int FLAG_INLINE = rdma_h.IBV_SEND_INLINE();
 
     static final int LOCAL_WRITE = rdma_h.IBV_ACCESS_LOCAL_WRITE();

@@ -129,6 +129,7 @@ final class Wire implements AutoCloseable {
             channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
             channel.setOption(StandardSocketOptions.SO_RCVBUF, RECEIVE_BYTES);
             channel.bind(new InetSocketAddress(address, port));
+            ZeroChecksums.allow(new InetSocketAddress(address, port));
             channel.configureBlocking(false);
             return channel;
         } catch (IOException e) {

@@ -1,0 +1,44 @@
+package org.rdmapanama.ffm.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/** setsockopt(2), for what the JDK has no name for. */
+public final class SocketOptions {
+    private static final MethodHandle SETSOCKOPT = handle();
+
+    private SocketOptions() {}
+
+    @SuppressWarnings("restricted")
+    private static MethodHandle handle() {
+        Linker linker = Linker.nativeLinker();
+        return linker.downcallHandle(
+                linker.defaultLookup().find("setsockopt").orElseThrow(),
+                FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT),
+                Errno.CAPTURE);
+    }
+
+    /**
+     * Sets an option that is a number.
+     *
+     * @param fd the socket
+     * @param level such as IPPROTO_UDP
+     * @param name such as UDP_NO_CHECK6_RX
+     * @param value the value
+     * @return 0 or a negated errno
+     */
+    public static int set(int fd, int level, int name, int value) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment number = arena.allocateFrom(JAVA_INT, value);
+            long address = number.address();
+            return Errno.result(
+                    errno -> (int) SETSOCKOPT.invokeExact(errno, fd, level, name, address, (int) JAVA_INT.byteSize()));
+        }
+    }
+}
