@@ -96,7 +96,15 @@ public final class Memory {
         MemorySegment.copy(ALL, from, ALL, to, bytes);
     }
 
+    /** Writes zeros; without a slice of all memory, which would be garbage. */
     public static void zero(long address, long bytes) {
-        ALL.asSlice(address, bytes).fill((byte) 0);
+        long at = address;
+        long end = address + bytes;
+        for (; at <= end - Long.BYTES; at += Long.BYTES) {
+            putLong(at, 0);
+        }
+        for (; at < end; at++) {
+            putByte(at, (byte) 0);
+        }
     }
 }
