@@ -8,6 +8,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.verbs.ibv_ah;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
@@ -24,6 +26,8 @@ import org.rdmapanama.soft.wire.Opcode;
  * when nobody calls. One lock guards everything but taking completions out.
  */
 final class SoftDevice {
+    private static final Logger LOG = LogManager.getLogger(SoftDevice.class);
+
     static final String NAME = "soft0";
     static final int MAX_READ_ATOMIC = 128;
     static final long MAX_MESSAGE = 1L << 31;
@@ -199,23 +203,34 @@ final class SoftDevice {
     /** The thread: takes packets, tries again what is due, and rests while there is nothing to do. */
     private void work() {
         while (!closed) {
-            long next;
-            lock();
             try {
-                sleeping = false;
-                boolean moved = turn();
-                long now = System.nanoTime();
-                next = moved ? 0 : expire(now);
+                long next = workOnce();
                 if (next > 0) {
-                    sleeping = true;
-                    planned = next == Long.MAX_VALUE ? next : now + next;
+                    rest(next);
                 }
-            } finally {
-                unlock();
+            } catch (RuntimeException e) {
+                // A fault of this device; without its thread everybody would wait for ever.
+                LOG.error("{}: this should not happen", NAME, e);
+                LockSupport.parkNanos(this, NANOS_PER_MILLI);
             }
+        }
+    }
+
+    /** How long there is nothing to do, in nanoseconds. */
+    private long workOnce() {
+        lock();
+        try {
+            sleeping = false;
+            boolean moved = turn();
+            long now = System.nanoTime();
+            long next = moved ? 0 : expire(now);
             if (next > 0) {
-                rest(next);
+                sleeping = true;
+                planned = next == Long.MAX_VALUE ? next : now + next;
             }
+            return next;
+        } finally {
+            unlock();
         }
     }
 
