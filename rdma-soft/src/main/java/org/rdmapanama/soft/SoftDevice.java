@@ -102,6 +102,9 @@ final class SoftDevice {
 
     private boolean sleeping;
 
+    /** Whether the thread will look again soon. */
+    private volatile boolean napping;
+
     private SoftDevice() throws IOException {
         settings = Settings.ofProperties();
         LocalAddresses all = LocalAddresses.query();
@@ -241,7 +244,9 @@ final class SoftDevice {
             giveWay();
         } else if (System.nanoTime() - lastPolled < POLLING_NANOS || wire.isHolding()) {
             // Who polls takes the packets: waking up for each would only be in the way.
+            napping = true;
             LockSupport.parkNanos(this, Math.min(nanos, NAP_NANOS));
+            napping = false;
         } else if (nanos < 2 * NANOS_PER_MILLI) {
             LockSupport.parkNanos(this, nanos);
         } else {
@@ -269,19 +274,32 @@ final class SoftDevice {
         if (lock.tryLock()) {
             try {
                 turn();
+                if (!napping) {
+                    // Nobody else would.
+                    sendAnswers();
+                }
             } finally {
                 lock.unlock();
             }
         }
     }
 
-    /** Takes what packets there are, and sends what they call for; whether there were any. */
+    /**
+     * Sends the answers of the turn before, and takes what packets there are; whether there was something to do. So who
+     * polls has a message at once, and may send its own, before the acknowledgement goes out.
+     */
     private boolean turn() {
-        boolean any = wire.receive(PACKETS_PER_TURN, receiver);
+        boolean answered = sendAnswers();
+        boolean received = wire.receive(PACKETS_PER_TURN, receiver);
+        return answered || received;
+    }
+
+    private boolean sendAnswers() {
+        boolean any = !ending.isEmpty();
         for (int left = ending.size(); left > 0; left--) {
             WireResponder each = ending.poll();
             each.queued = false;
-            any |= each.endTurn();
+            each.endTurn();
         }
         return any;
     }

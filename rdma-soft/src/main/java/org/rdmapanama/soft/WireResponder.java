@@ -342,19 +342,15 @@ final class WireResponder {
         }
     }
 
-    /** Sends what was put off; whether there is still more. */
-    boolean endTurn() {
+    /** Sends what was put off; what is still more, in the next turn. */
+    void endTurn() {
         if (reads > 0) {
             respond();
         }
-        if (reads > 0) {
-            return true;
-        }
-        if (acknowledging && queuePair.canReceive()) {
+        if (reads == 0 && acknowledging && queuePair.canReceive()) {
             acknowledging = false;
             answer(Aeth.ACK, Psn.add(expected, -1));
         }
-        return false;
     }
 
     private void answer(int syndrome, int psn) {

@@ -1,0 +1,131 @@
+package org.rdmapanama.bench;
+
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
+import org.rdmapanama.Endpoint;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+
+/** A reliable connection: messages by SEND, chunks by RDMA WRITE, with which the other end has nothing to do. */
+final class VerbsLink implements Link {
+    private static final int DEPTH = 16;
+    private static final int RECEIVES = 64;
+
+    private final VerbsArena arena = VerbsArena.ofConfined();
+    private final CompletionQueue sends;
+    private final CompletionQueue receives;
+    private final QueuePair queuePair;
+    private final MemoryRegion region;
+    private final WorkCompletions completions = new WorkCompletions(arena, DEPTH);
+    private final SendWorkRequest message;
+    private final SendWorkRequest chunk;
+    private final ReceiveWorkRequest receive;
+    private int outstanding;
+
+    VerbsLink(String device) {
+        Context context = Context.open(arena, device);
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        sends = context.createCompletionQueue(2 * DEPTH);
+        receives = context.createCompletionQueue(2 * RECEIVES);
+        queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
+                .maxSendWorkRequests(DEPTH)
+                .maxReceiveWorkRequests(RECEIVES));
+        region = domain.register(arena.allocate(2L * CHUNK, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        message = SendWorkRequest.allocate(arena, 1)
+                .send()
+                .add(region, 0, MESSAGE)
+                .signaled(true);
+        chunk = SendWorkRequest.allocate(arena, 1).add(region, 0, CHUNK).signaled(true);
+        receive = ReceiveWorkRequest.allocate(arena, 1).add(region, CHUNK, MESSAGE);
+    }
+
+    @Override
+    public String place() {
+        return queuePair.localEndpoint() + "/" + region.address() + "/" + region.rkey();
+    }
+
+    @Override
+    public void connect(String otherPlace) {
+        String[] parts = otherPlace.split("/", -1);
+        queuePair.connect(Endpoint.parse(parts[0]));
+        for (int i = 0; i < RECEIVES; i++) {
+            post(receive);
+        }
+        chunk.rdmaWrite(Long.parseLong(parts[1]) + CHUNK, Integer.parseInt(parts[2]));
+    }
+
+    private void post(ReceiveWorkRequest request) {
+        if (queuePair.postReceive(request) != QueuePair.POSTED) {
+            throw new IllegalStateException("no room for a receive");
+        }
+    }
+
+    /** The acknowledgement of what is long ago has come in the meantime: nobody waits for it here. */
+    private void post(SendWorkRequest request) {
+        while (outstanding == DEPTH) {
+            outstanding -= await(sends);
+        }
+        if (queuePair.postSend(request) != QueuePair.POSTED) {
+            throw new IllegalStateException("no room for a send");
+        }
+        outstanding++;
+    }
+
+    /** Waits for some; how many there were. */
+    private int await(CompletionQueue queue) {
+        int count;
+        do {
+            count = queue.poll(completions);
+        } while (count == 0);
+        for (int i = 0; i < count; i++) {
+            if (!completions.succeeded(i)) {
+                throw new IllegalStateException(completions.describe(i));
+            }
+        }
+        return count;
+    }
+
+    private void receive() {
+        await(receives);
+        post(receive);
+    }
+
+    @Override
+    public void ping() {
+        post(message);
+        receive();
+    }
+
+    @Override
+    public void pong() {
+        receive();
+        post(message);
+    }
+
+    @Override
+    public void push(int chunks) {
+        for (int i = 0; i < chunks; i++) {
+            post(chunk);
+        }
+        // It comes behind them.
+        ping();
+    }
+
+    @Override
+    public void take(int chunks) {
+        pong();
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}
