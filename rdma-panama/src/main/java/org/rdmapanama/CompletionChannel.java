@@ -85,12 +85,14 @@ public final class CompletionChannel extends ContextObject {
      * The file descriptor that becomes readable when a queue tells, for an event loop of the caller's own.
      *
      * @return the descriptor, which this channel owns; it never blocks
+     * @throws UnsupportedOperationException when the device has none, because it is in this process only, as {@code
+     *     soft0}
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public int fileDescriptor() {
         checkOpen();
-        return fileDescriptor;
+        return context.requireDescriptor(fileDescriptor, "of a completion channel", "wait with await");
     }
 
     @Override

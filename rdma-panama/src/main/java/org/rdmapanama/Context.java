@@ -207,11 +207,24 @@ public final class Context extends VerbsObject {
      * {@link #importFrom import} this context. It stays this one's own.
      *
      * @return a file descriptor
+     * @throws UnsupportedOperationException when the device has none, because it is in this process only, as {@code
+     *     soft0}
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public int commandFileDescriptor() {
-        return (int) call(() -> ibv_context.cmd_fd(Native.struct(address, ibv_context.layout())));
+        long descriptor = call(() -> ibv_context.cmd_fd(Native.struct(address, ibv_context.layout())));
+        return requireDescriptor(
+                (int) descriptor, "of a command channel", "other processes cannot import what is made on it");
+    }
+
+    /** Programs would take -1 for a descriptor. */
+    int requireDescriptor(int descriptor, String what, String cure) {
+        if (descriptor < 0) {
+            throw new UnsupportedOperationException(
+                    name + " has no file descriptor " + what + ", because it is in this process only: " + cure);
+        }
+        return descriptor;
     }
 
     /**
@@ -672,12 +685,14 @@ public final class Context extends VerbsObject {
      * of the caller's own. Call {@code awaitAsyncEvent(Duration.ZERO)} then until it gives nothing.
      *
      * @return the descriptor, which this context owns; it never blocks
+     * @throws UnsupportedOperationException when the device has none, because it is in this process only, as {@code
+     *     soft0}
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public int asyncFileDescriptor() {
         checkOpen();
-        return asyncFileDescriptor;
+        return requireDescriptor(asyncFileDescriptor, "for asynchronous events", "wait for them with awaitAsyncEvent");
     }
 
     /**

@@ -42,8 +42,8 @@ class ClosingTreesLabTest {
     private static final long LIMIT_SECONDS = 30;
 
     @BeforeEach
-    void assumeSoftRoce() {
-        LabDevices.assumeSoftRoce("half of the objects are pretended");
+    void assumeOurs() {
+        LabDevices.assumeOurs("half of the objects are pretended");
     }
 
     /** Closes a tree in some way. */

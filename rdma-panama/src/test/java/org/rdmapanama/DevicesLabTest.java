@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,10 +34,22 @@ class DevicesLabTest {
     private static String devinfo;
 
     @BeforeAll
-    static void open() throws Exception {
+    static void open() {
         arena = VerbsArena.ofShared();
         context = Context.open(arena, LabDevices.first());
-        devinfo = Commands.run("ibv_devinfo", "-v", "-d", context.deviceName());
+    }
+
+    /** Skips the test where there is no such program that could say something. */
+    private static String devinfo() {
+        LabDevices.assumeNative("ibv_devinfo to compare it with");
+        try {
+            if (devinfo == null) {
+                devinfo = Commands.run("ibv_devinfo", "-v", "-d", context.deviceName());
+            }
+            return devinfo;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @AfterAll
@@ -47,7 +61,7 @@ class DevicesLabTest {
 
     /** The value behind a name, without what it stands for in parentheses. */
     private static String infoText(String field) {
-        Matcher line = Pattern.compile("(?m)^\\s*" + field + ":\\s*(.*?)\\s*$").matcher(devinfo);
+        Matcher line = Pattern.compile("(?m)^\\s*" + field + ":\\s*(.*?)\\s*$").matcher(devinfo());
         assertTrue(line.find(), () -> "ibv_devinfo says nothing of " + field + ": " + devinfo);
         return line.group(1);
     }
@@ -68,8 +82,9 @@ class DevicesLabTest {
 
     @Test
     void shouldListDevices() throws Exception {
+        LabDevices.assumeNative("ibv_devinfo to compare it with");
         String list = Commands.run("ibv_devinfo", "-l");
-        DeviceList devices = DeviceList.query();
+        List<Device> devices = LabDevices.ofTheKernel();
         assertFalse(devices.isEmpty());
         for (Device device : devices) {
             assertTrue(
@@ -84,12 +99,17 @@ class DevicesLabTest {
     @Test
     void shouldDescribeADeviceBeforeItIsOpened() {
         Device device = LabDevices.first();
-        String guid = infoText("node_guid").replace(":", "");
-        assertEquals(Long.parseUnsignedLong(guid, 16), device.guid());
         assertEquals(NodeType.CA, device.nodeType());
         assertEquals(TransportType.IB, device.transportType());
-        assertTrue(device.index() >= 0);
+        assertEquals(LabDevices.areNative(), device.index() >= 0);
         assertEquals(device.name(), device.toString());
+        assertEquals(device.guid(), context.queryDevice().nodeGuid());
+    }
+
+    @Test
+    void shouldKnowTheGuidBeforeItIsOpened() {
+        String guid = infoText("node_guid").replace(":", "");
+        assertEquals(Long.parseUnsignedLong(guid, 16), LabDevices.first().guid());
     }
 
     @Test
@@ -142,11 +162,16 @@ class DevicesLabTest {
     }
 
     @Test
-    void shouldQueryPorts() {
+    void shouldHaveAPortThatIsUp() {
         PortAttributes port = context.queryPort(1);
         assertEquals(1, port.port());
         assertEquals(PortState.ACTIVE, port.state());
         assertTrue(port.isUp());
+    }
+
+    @Test
+    void shouldQueryPorts() {
+        PortAttributes port = context.queryPort(1);
         assertEquals(infoCode("state"), port.state().code());
         assertEquals(infoNumber("max_mtu"), port.maxMtu().bytes());
         assertEquals(infoNumber("active_mtu"), port.activeMtu().bytes());
@@ -164,12 +189,17 @@ class DevicesLabTest {
     @Test
     void shouldReadTheGidTable() {
         List<GidEntry> table = context.gidTable();
-        long filled =
-                Pattern.compile("(?m)^\\s*GID\\[").matcher(devinfo).results().count();
-        assertEquals(filled, table.size());
+        assertFalse(table.isEmpty());
         for (GidEntry entry : table) {
             assertEquals(entry, context.gid(entry.port(), entry.index()));
         }
+    }
+
+    @Test
+    void shouldFindAllPlacesOfTheGidTableThatAreFilled() {
+        long filled =
+                Pattern.compile("(?m)^\\s*GID\\[").matcher(devinfo()).results().count();
+        assertEquals(filled, context.gidTable().size());
     }
 
     @Test
@@ -267,7 +297,7 @@ class DevicesLabTest {
 
     @Test
     void shouldTellWhenACompletionQueueOverruns() throws Exception {
-        LabDevices.assumeSoftRoce("drivers differ in what they do with a queue that overruns");
+        LabDevices.assumeOurs("drivers differ in what they do with a queue that overruns");
         try (ConnectedPair pair =
                 ConnectedPair.of(QueuePairType.RC).queueEntries(1).open()) {
             for (int i = 0; i < 10; i++) {

@@ -55,7 +55,7 @@ class DomainLabTest {
 
     @Test
     void shouldSayThatThereAreNoThreadDomains() throws IOException {
-        LabDevices.assumeSoftRoce("its driver would follow the pointers of a forged structure");
+        LabDevices.assumeOurs("its driver would follow the pointers of a forged structure");
         RecordingProvider recording = RecordingProvider.of(LabDevices.first());
         Context real = Context.open(arena, LabDevices.first(), () -> recording);
         recording.keepBytes("allocateThreadDomain", 4);

@@ -156,7 +156,7 @@ class ErrorsLabTest {
     @Test
     void shouldRefuseAMisalignedAtomic() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-            LabDevices.assumeSoftRoce("hardware reports it in the completion");
+            LabDevices.assumeOurs("hardware reports it in the completion");
             SendWorkRequest atomic =
                     pair.a.request(3, 0, 8).fetchAndAdd(pair.b.region.address() + 4, pair.b.region.rkey(), 1);
             SendWorkRequest chain = pair.writeToB(1, 0, 8).next(atomic);

@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -16,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** Completion channels: sleeping until something completes, and every way for that sleep to end. */
 @Tag("lab")
@@ -110,9 +113,26 @@ class EventsLabTest {
 
     @Test
     void shouldHaveAFileDescriptor() {
+        LabDevices.assumeHasDescriptors();
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             assertTrue(pair.a.channel.fileDescriptor() > 2);
             assertNotEquals(pair.a.channel.fileDescriptor(), pair.b.channel.fileDescriptor());
+        }
+    }
+
+    @Test
+    void shouldSayThatThereIsNoFileDescriptor() {
+        assumeFalse(LabDevices.areNative(), "devices of the kernel have descriptors");
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            Map<String, Executable> descriptors = Map.of(
+                    "a file descriptor of a completion channel", pair.a.channel::fileDescriptor,
+                    "a file descriptor for asynchronous events", pair.a.context::asyncFileDescriptor,
+                    "a file descriptor of a command channel", pair.a.context::commandFileDescriptor);
+            descriptors.forEach((what, call) -> {
+                String message = assertThrows(UnsupportedOperationException.class, call, what)
+                        .getMessage();
+                assertTrue(message.startsWith(pair.a.context.deviceName() + " has no " + what.substring(2)), message);
+            });
         }
     }
 

@@ -555,7 +555,7 @@ class ExtendedQueuesLabTest {
 
     @Test
     void shouldSayThatThereAreNoTimestamps() {
-        LabDevices.assumeSoftRoce("it may have timestamps");
+        LabDevices.assumeOurs("it may have timestamps");
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = Context.open(arena, LabDevices.first());
             for (CompletionField field :
@@ -673,6 +673,7 @@ class ExtendedQueuesLabTest {
             },
             standIn = true)
     void shouldReadWhatADriverHasAFunctionFor() {
+        LabDevices.assumeHasDriver();
         try (ConnectedPair pair = extended(QueuePairType.RC).open();
                 VerbsArena arena = VerbsArena.ofConfined()) {
             MemorySegment struct =
@@ -715,7 +716,7 @@ class ExtendedQueuesLabTest {
 
     @Test
     void shouldTellWhenItOverruns() throws Exception {
-        LabDevices.assumeSoftRoce("drivers differ in what they do with a queue that overruns");
+        LabDevices.assumeOurs("drivers differ in what they do with a queue that overruns");
         try (ConnectedPair pair = extended(QueuePairType.RC).queueEntries(1).open()) {
             for (int i = 0; i < 10; i++) {
                 pair.a.queuePair.postSend(pair.writeToB(i, 0, 8));

@@ -277,7 +277,7 @@ class FlowLabTest {
 
     @Test
     void shouldSayThatFlowsCannotBeDestroyed() {
-        LabDevices.assumeSoftRoce("its driver would follow the pointers of a forged structure");
+        LabDevices.assumeOurs("its driver would follow the pointers of a forged structure");
         Flow flow = fakeFlow(Ownership.OWNED);
         assertEquals(queuePair, flow.queuePair());
         VerbsException failure = assertThrows(VerbsException.class, flow::close);
@@ -288,7 +288,7 @@ class FlowLabTest {
 
     @Test
     void shouldSayThatThereAreNoCounters() throws IOException {
-        LabDevices.assumeSoftRoce("its driver would follow the pointers of a forged structure");
+        LabDevices.assumeOurs("its driver would follow the pointers of a forged structure");
         recording.keepBytes("createCounters", 4);
         recording.keepBytes("attachCountersToFlow", 12);
         Unsupported.verb("ibv_create_counters", () -> context.createCounters());
@@ -323,7 +323,7 @@ class FlowLabTest {
 
     @Test
     void shouldSayThatThereIsNoIpsec() {
-        LabDevices.assumeSoftRoce("its driver would follow the pointers of a forged structure");
+        LabDevices.assumeOurs("its driver would follow the pointers of a forged structure");
         FlowActionEspOptions options = new FlowActionEspOptions().securityParametersIndex(1);
         Unsupported.verb("ibv_create_flow_action_esp", () -> context.createFlowActionEsp(options));
         FlowActionEsp action = fakeAction();

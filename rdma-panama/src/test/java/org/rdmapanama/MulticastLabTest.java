@@ -47,8 +47,12 @@ class MulticastLabTest {
 
     /** As long as it is open, the network interface of side b receives what is sent to the group. */
     private static MulticastSocket join() throws IOException {
-        LabDevices.assumeSoftRoce("the test knows its network interfaces");
+        LabDevices.assumeOurs("the test knows its network interfaces");
         MulticastSocket socket = new MulticastSocket(0);
+        if (!LabDevices.areNative()) {
+            // What is sent to a group within a process needs no network.
+            return socket;
+        }
         socket.joinGroup(new InetSocketAddress(InetAddress.getByName(GROUP), 0), NetworkInterface.getByName("veth1"));
         return socket;
     }

@@ -80,7 +80,7 @@ class QueuePairVerbsLabTest {
     @Test
     @Shows("ibv_query_qp_data_in_order")
     void shouldPromiseNoOrderThatTheDriverDoesNotPromise() {
-        LabDevices.assumeSoftRoce("it may write in order");
+        LabDevices.assumeOurs("it may write in order");
         QueuePair queuePair = queuePair(QueuePairType.RC);
         for (WorkRequestOpcode opcode : WorkRequestOpcode.values()) {
             assertEquals(Set.of(), queuePair.queryDataInOrder(opcode));

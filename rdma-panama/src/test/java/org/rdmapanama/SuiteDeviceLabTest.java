@@ -118,12 +118,16 @@ class SuiteDeviceLabTest {
     void test_query_pkey() throws Exception {
         forEachDevice((device, context) -> {
             if (device.nodeType() == NodeType.CA) {
-                assertEquals(pkeyInSysfs(device, 0), context.pkey(1, 0));
+                assertEquals(expectedPkey(device, 0), context.pkey(1, 0));
             }
         });
     }
 
-    private static int pkeyInSysfs(Device device, int index) throws Exception {
+    /** As the kernel tells, or, of a device that is in this process only, the one that RoCE has. */
+    private static int expectedPkey(Device device, int index) throws Exception {
+        if (!LabDevices.isNative(device)) {
+            return 0xffff;
+        }
         Path file = Path.of("/sys/class/infiniband", device.name(), "ports/1/pkeys/" + index);
         return Integer.decode(Files.readString(file).strip());
     }
@@ -133,7 +137,7 @@ class SuiteDeviceLabTest {
     void test_get_pkey_index() throws Exception {
         forEachDevice((device, context) -> {
             if (device.nodeType() == NodeType.CA) {
-                assertEquals(0, context.pkeyIndex(1, pkeyInSysfs(device, 0)).orElseThrow());
+                assertEquals(0, context.pkeyIndex(1, expectedPkey(device, 0)).orElseThrow());
             }
         });
     }

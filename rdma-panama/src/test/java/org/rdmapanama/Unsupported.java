@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.function.Executable;
 
-/** Checks how verbs fail that Soft-RoCE does not have. */
+/** Checks how verbs fail that Soft-RoCE does not have, nor mostly {@code soft0}. */
 final class Unsupported {
     private Unsupported() {}
 
@@ -17,7 +17,7 @@ final class Unsupported {
      * @param verb the C function, written out: docs/VERBS.md is made of these calls
      */
     static UnsupportedVerbException verb(String verb, Executable call) {
-        LabDevices.assumeSoftRoce("it may have " + verb);
+        LabDevices.assumeOurs("it may have " + verb);
         UnsupportedVerbException thrown = assertThrows(UnsupportedVerbException.class, call, verb);
         assertEquals(verb, thrown.verb());
         assertEquals(LabDevices.first().name(), thrown.device());
@@ -35,7 +35,7 @@ final class Unsupported {
      * @param verb the C function, written out: docs/VERBS.md is made of these calls
      */
     static void reached(String verb, VerbsException failure) {
-        LabDevices.assumeSoftRoce("it may have " + verb);
+        LabDevices.assumeOurs("it may have " + verb);
         assertEquals(verb, failure.verb());
         assertTrue(
                 failure.errno() == Errno.EOPNOTSUPP.number || failure.errno() == Errno.ENOSYS.number,

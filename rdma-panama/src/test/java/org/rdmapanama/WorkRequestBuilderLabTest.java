@@ -234,6 +234,7 @@ class WorkRequestBuilderLabTest {
             value = {"ibv_wr_flush", "ibv_wr_atomic_write"},
             standIn = true)
     void shouldCallWhatADriverHasForPersistentMemory() {
+        LabDevices.assumeHasDriver();
         throughTheStructure = true;
         with(QueuePairType.RC, (queuePair, region) -> {
             MemorySegment struct = functionsOf(queuePair);
@@ -264,6 +265,7 @@ class WorkRequestBuilderLabTest {
     @Test
     @Shows(value = "ibv_wr_send_tso", standIn = true)
     void shouldCallWhatADriverHasForSegmentedSends() {
+        LabDevices.assumeHasDriver();
         throughTheStructure = true;
         with(QueuePairType.UD, (queuePair, region) -> {
             MemorySegment struct = functionsOf(queuePair);
@@ -292,6 +294,7 @@ class WorkRequestBuilderLabTest {
     @Test
     @Shows(value = "ibv_wr_set_xrc_srqn", standIn = true)
     void shouldCallWhatADriverHasForXrc() {
+        LabDevices.assumeHasDriver();
         throughTheStructure = true;
         with(QueuePairType.XRC_SEND, (queuePair, region) -> {
             ibv_qp_ex.wr_set_xrc_srqn(

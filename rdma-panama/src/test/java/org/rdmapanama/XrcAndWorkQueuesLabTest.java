@@ -58,7 +58,7 @@ class XrcAndWorkQueuesLabTest {
 
     @BeforeEach
     void open() {
-        LabDevices.assumeSoftRoce("it may have what this calls with memory that is no object");
+        LabDevices.assumeOurs("it may have what this calls with memory that is no object");
         // Each test runs in a thread of its own, because of the timeout.
         arena = VerbsArena.ofShared();
         provider = new WorkQueuePosts(LabDevices.first());

@@ -61,6 +61,9 @@ final class SoftQueuePair {
     /** What was set last: a struct ibv_qp_attr, and struct ibv_qp_init_attr. */
     private final NativeBlock attributes = new NativeBlock(ibv_qp_attr.sizeof());
 
+    /** A view of them, made once, because interpreted code makes garbage of a view. */
+    private final MemorySegment attributesView = Native.struct(attributes.address(), ibv_qp_attr.layout());
+
     private final NativeBlock initial = new NativeBlock(ibv_qp_init_attr.sizeof());
 
     private final Segments segments;
@@ -118,7 +121,7 @@ final class SoftQueuePair {
     }
 
     private MemorySegment attributes() {
-        return Native.struct(attributes.address(), ibv_qp_attr.layout());
+        return attributesView;
     }
 
     int state() {
@@ -416,6 +419,10 @@ final class SoftQueuePair {
     }
 
     private void failAt(long slot, int status) {
+        if (state == Verbs.ERR) {
+            // One that is its own peer has failed as that already, and this was flushed.
+            return;
+        }
         complete(slot, status);
         fail();
     }
