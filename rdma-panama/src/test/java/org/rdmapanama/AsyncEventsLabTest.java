@@ -41,7 +41,7 @@ class AsyncEventsLabTest {
     private static final Duration SHORT = Duration.ofMillis(300);
     private static final int WRITES = 40;
 
-    /** A pair whose side a has a completion queue that overruns: one event for each completion that is lost. */
+    /** A pair whose side a has a completion queue that overruns. */
     private static ConnectedPair overrun(VerbsArena arena) {
         LabDevices.assumeOurs("drivers differ in what they do with a queue that overruns");
         ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
@@ -75,7 +75,9 @@ class AsyncEventsLabTest {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             ConnectedPair pair = overrun(arena);
             List<AsyncEvent> events = all(pair.a.context, Integer.MAX_VALUE);
-            assertTrue(events.size() > 1 && events.size() < WRITES, events::toString);
+            // Soft-RoCE tells of each completion that is lost, and soft0 that the queue overran.
+            int least = LabDevices.areSoftRoce() ? 2 : 1;
+            assertTrue(events.size() >= least && events.size() < WRITES, events::toString);
             for (AsyncEvent event : events) {
                 assertEquals(AsyncEventType.CQ_ERR, event.type());
                 assertSame(pair.a.queue, event.completionQueue());

@@ -17,10 +17,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
 /** Java against rstream and riostream of rdma-core, as either side. They check what they get, and so do we. */
 @Tag("lab")
+@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CProgramsLabTest {
     private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();

@@ -12,9 +12,11 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** rsockets over iWARP. */
 @Tag("lab")
+@NeedsKernelDevice("librdmacm")
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class IwarpLabTest {
     private static final int BYTES = 1 << 20;

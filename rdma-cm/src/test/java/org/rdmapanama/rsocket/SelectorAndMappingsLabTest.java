@@ -25,10 +25,12 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Shows;
 
 /** Several channels watched at once, and memory that peers write into. */
 @Tag("lab")
+@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SelectorAndMappingsLabTest {
     /** An echo server as one writes it for TCP: nothing but the provider tells that it is for RDMA. */

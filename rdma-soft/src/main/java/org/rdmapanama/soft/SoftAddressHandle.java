@@ -2,6 +2,11 @@ package org.rdmapanama.soft;
 
 /** Where datagrams go, or a connection: a GID of the other side, and which of our own to send from. */
 final class SoftAddressHandle {
+    /** How the addresses of groups begin. */
+    private static final int IPV4_MULTICAST = 0xe;
+
+    private static final int IPV6_MULTICAST = 0xff;
+
     /** Of the C structure, for address handles; null for the address of a connection. */
     final NativeBlock struct;
 
@@ -46,6 +51,8 @@ final class SoftAddressHandle {
     }
 
     boolean isMulticast() {
-        return gidHigh >>> 56 == 0xff;
+        return LocalAddresses.isVersion4(gidHigh, gidLow)
+                ? (int) gidLow >>> 28 == IPV4_MULTICAST
+                : gidHigh >>> 56 == IPV6_MULTICAST;
     }
 }

@@ -691,8 +691,10 @@ final class SoftContext extends ProviderContext {
         int known = rdma_h.IBV_QP_INIT_ATTR_PD() | rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS();
         int mask = ibv_qp_init_attr_ex.comp_mask(init);
         boolean operations = (mask & rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS()) != 0;
-        if ((mask & ~known) != 0
-                || (operations && (ibv_qp_init_attr_ex.send_ops_flags(init) & ~SoftSendVerbs.OPERATIONS) != 0)) {
+        long possible = ibv_qp_init_attr_ex.qp_type(init) == Verbs.UD
+                ? SoftSendVerbs.DATAGRAM_OPERATIONS
+                : SoftSendVerbs.OPERATIONS;
+        if ((mask & ~known) != 0 || (operations && (ibv_qp_init_attr_ex.send_ops_flags(init) & ~possible) != 0)) {
             return -Verbs.EOPNOTSUPP;
         }
         return createPair(ibv_qp_init_attr_ex.pd(init).address(), initialAttributes, operations);

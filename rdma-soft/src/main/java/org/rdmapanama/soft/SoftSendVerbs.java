@@ -22,6 +22,10 @@ final class SoftSendVerbs extends SendVerbs {
             | rdma_h.IBV_QP_EX_WITH_BIND_MW()
             | rdma_h.IBV_QP_EX_WITH_SEND_WITH_INV());
 
+    /** Those of datagrams. */
+    static final long DATAGRAM_OPERATIONS =
+            Integer.toUnsignedLong(rdma_h.IBV_QP_EX_WITH_SEND() | rdma_h.IBV_QP_EX_WITH_SEND_WITH_IMM());
+
     private static final long NUMBER = ibv_qp.qp_num$offset();
     private static final long WR_ID = ibv_qp_ex.wr_id$offset() + Pthread.MUTEX_GROWTH;
     private static final long WR_FLAGS = ibv_qp_ex.wr_flags$offset() + Pthread.MUTEX_GROWTH;

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
 /** Ping-pong against itself and against the programs of rdma-core, over every transport, polling and sleeping. */
@@ -93,6 +94,7 @@ class PingPongLabTest {
 
     @ParameterizedTest
     @MethodSource("waysToPlay")
+    @NeedsKernelDevice("the C program")
     void shouldPlayAsClientOfACServer(Transport transport, boolean events) throws Exception {
         String port = Side.port();
         try (Program server = theirs(Side.FIRST, transport, events, port)) {
@@ -104,6 +106,7 @@ class PingPongLabTest {
 
     @ParameterizedTest
     @MethodSource("waysToPlay")
+    @NeedsKernelDevice("the C program")
     void shouldPlayAsServerOfACClient(Transport transport, boolean events) throws Exception {
         String port = Side.port();
         Run server = Run.start(ours(Side.FIRST, transport, events, port));
@@ -130,6 +133,7 @@ class PingPongLabTest {
     }
 
     @Test
+    @NeedsKernelDevice("the C program")
     void shouldWarmUpBeforeItMeasures() throws Exception {
         String port = Side.port();
         Run server = Run.start(ours(Side.FIRST, Transport.rc, true, port, "--warmup", "40"));
@@ -173,6 +177,7 @@ class PingPongLabTest {
     }
 
     @Test
+    @NeedsKernelDevice("the C program")
     void shouldGiveUpWhenThePeerDies() throws Exception {
         String port = Side.port();
         try (Program server = Program.start(

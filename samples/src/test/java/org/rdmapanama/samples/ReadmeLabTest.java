@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** The lines of code that a reader meets run as they stand. */
 @Tag("lab")
@@ -47,6 +48,7 @@ class ReadmeLabTest {
 
     @Test
     @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    @NeedsKernelDevice("librdmacm")
     void shouldRunTheCodeThatConnectsByAddress() throws Exception {
         assertEquals(List.of("RC: hello"), linesOf(2));
     }

@@ -16,11 +16,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.rsocket.RSocketChannel;
 
 /** Copies files from Java to Java and, both ways, between Java and rcopy of rdma-core. */
 @Tag("lab")
+@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RsocketCopyLabTest {
     private static final String SERVER = "10.77.0.2";

@@ -18,10 +18,12 @@ import org.rdmapanama.DeviceList;
 import org.rdmapanama.NodeType;
 import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
 /** The lab's two Software iWARP devices: they are there, behind the two of Soft-RoCE, and they carry data. */
 @Tag("lab")
+@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SoftwareIwarpLabTest {
     private static final int PINGS = 10;

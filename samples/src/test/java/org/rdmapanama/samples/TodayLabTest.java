@@ -13,9 +13,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** The comparison with what users have today: its table, and that nothing stays whichever way it ends. */
 @Tag("lab")
+@NeedsKernelDevice("librdmacm")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TodayLabTest {
     private static final String[] ROWS = {

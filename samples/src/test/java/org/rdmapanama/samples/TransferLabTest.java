@@ -3,6 +3,7 @@ package org.rdmapanama.samples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -25,6 +26,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
 /** Transfers between two devices, in all ways to meet, and all the ways in which they end early. */
@@ -52,7 +54,11 @@ class TransferLabTest {
             this.client = client;
         }
 
-        private static String[] arguments(String command, List<String> way, String port, String... more) {
+        /** Skips the test where the connection manager does not know the device. */
+        private String[] arguments(String command, List<String> way, String port, String... more) {
+            assumeTrue(
+                    this == TCP || NeedsKernelDevice.Condition.isMet(),
+                    () -> NeedsKernelDevice.Condition.reason("librdmacm"));
             List<String> all = new ArrayList<>(List.of(command));
             all.addAll(way);
             all.addAll(List.of("-p", port));
@@ -100,6 +106,10 @@ class TransferLabTest {
     /** All that belongs to a process, but for the contexts, of which librdmacm keeps some of its own. */
     private static List<String> resources() throws Exception {
         List<String> lines = new ArrayList<>();
+        if (!NeedsKernelDevice.Condition.isMet()) {
+            // The kernel keeps nothing for it.
+            return lines;
+        }
         for (String kind : List.of("qp", "cq", "mr", "pd", "cm_id")) {
             try (Program show = Program.start("rdma", "resource", "show", kind)) {
                 assertEquals(0, show.join(), show::toString);
@@ -184,6 +194,7 @@ class TransferLabTest {
 
     /** Without addresses: the server listens at all, and the client chooses its own. */
     @Test
+    @NeedsKernelDevice("librdmacm")
     void shouldFindADeviceByTheAddressOfThePeer() throws Exception {
         String port = Side.port();
         Run server = Run.start("transfer", "--serve", "-p", port);
@@ -247,6 +258,7 @@ class TransferLabTest {
     }
 
     @Test
+    @NeedsKernelDevice("librdmacm")
     void shouldNameTheCureOfAWrongAddress() throws Exception {
         assertFailed(
                 Run.start("transfer", "127.0.0.1", "--timeout", "2"), "give the address of an RDMA port, or --tcp");
@@ -262,6 +274,7 @@ class TransferLabTest {
     }
 
     @Test
+    @NeedsKernelDevice("librdmacm")
     void shouldNotConnectIwarpOverTcp() throws Exception {
         String cure = "is iWARP, which only the connection manager connects: leave out --tcp";
         assertFailed(Run.start("serve", "--tcp", "-d", "siw0"), cure);
@@ -271,6 +284,7 @@ class TransferLabTest {
     // ---- peers of another kind
 
     @Test
+    @NeedsKernelDevice("ibv_rc_pingpong")
     void shouldNoticeAPeerOfAnotherKindOverTcp() throws Exception {
         String port = Side.port();
         Run server = Way.TCP.serve(port, "--timeout", "3");
@@ -297,6 +311,7 @@ class TransferLabTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP"})
+    @NeedsKernelDevice("rping")
     void shouldNotTakeAnyServerForAPeer(Way way) throws Exception {
         String port = Side.port();
         try (Program rping =
@@ -375,6 +390,7 @@ class TransferLabTest {
     /** In JVMs of their own: Ctrl-C closes everything, on either side. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
+    @Tag("two-processes")
     void shouldLeaveNothingBehindAfterCtrlC(Way way) throws Exception {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "120");
@@ -400,6 +416,7 @@ class TransferLabTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
+    @Tag("two-processes")
     void shouldNoticeThatThePeerWasKilled(Way way) throws Exception {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "120");
@@ -421,6 +438,7 @@ class TransferLabTest {
     /** One that is stopped answers by its device, but its program does not. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
+    @Tag("two-processes")
     void shouldNotWaitForAPeerThatIsStopped(Way way) throws Exception {
         String port = Side.port();
         // With -P it waits for ever until a client comes.

@@ -28,6 +28,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.Run;
@@ -317,6 +318,7 @@ class PerfLabTest {
     }
 
     @Test
+    @Tag("two-processes")
     void shouldSayWhenTheServerIsKilled() throws Exception {
         String at = Side.port();
         try (Program killed =
@@ -333,6 +335,7 @@ class PerfLabTest {
 
     @Test
     @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    @NeedsKernelDevice("perftest")
     void shouldCompareWithPerftest() throws Exception {
         Run run = Run.start(
                 "perf",
