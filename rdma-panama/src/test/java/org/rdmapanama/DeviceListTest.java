@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -80,25 +81,69 @@ class DeviceListTest {
         }
     }
 
+    /** A machine whose kernel has no RDMA. */
+    private static final class NoKernel extends Provider {
+        @Override
+        public List<ProviderDevice> devices() {
+            throw new ProviderException("ibv_get_device_list", 38, "load the module ib_uverbs");
+        }
+
+        @Override
+        public ProviderContext open(ProviderDevice device) {
+            throw new AssertionError("nothing to open");
+        }
+
+        @Override
+        public ProviderContext at(long context) {
+            throw new AssertionError("nobody asks for it");
+        }
+    }
+
+    private static List<String> names(Provider... providers) {
+        return DeviceList.query(List.of(providers)).stream().map(Device::name).toList();
+    }
+
+    @Test
+    void shouldListDevicesInTheOrderOfTheirProviders() {
+        Provider kernel = new FakeProvider("rxe0", "siw0");
+        Provider soft = new FakeProvider("soft0");
+        assertEquals(List.of("rxe0", "siw0", "soft0"), names(kernel, soft));
+        assertEquals(List.of("soft0"), names(new FakeProvider(), soft));
+        DeviceList all = DeviceList.query(List.of(kernel, soft));
+        assertEquals(soft, all.byName("soft0").providerDevice().provider());
+        assertTrue(thrownByName(all, "soft1").getMessage().contains("rxe0, siw0, soft0"));
+    }
+
+    @Test
+    void shouldPreferADeviceOfTheKernel() {
+        assumeTrue(System.getenv("RDMA_DEVICE") == null, "it chooses");
+        Provider soft = new FakeProvider("soft0");
+        assertEquals(
+                "mlx5_0",
+                DeviceList.query(List.of(new FakeProvider("mlx5_0"), soft))
+                        .preferred()
+                        .name());
+        assertEquals(
+                "soft0",
+                DeviceList.query(List.of(new FakeProvider(), soft)).preferred().name());
+        assertEquals(
+                "soft0",
+                DeviceList.query(List.of(new NoKernel(), soft)).preferred().name());
+    }
+
+    @Test
+    void shouldNotMindAKernelWithoutRdmaWhereThereIsAnotherDevice() {
+        Provider soft = new FakeProvider("soft0");
+        assertEquals(List.of("soft0"), names(new NoKernel(), soft));
+        assertEquals(List.of("soft0"), names(soft, new NoKernel()));
+        VerbsException none =
+                assertThrows(VerbsException.class, () -> DeviceList.query(List.of(new NoKernel(), new FakeProvider())));
+        assertEquals("load the module ib_uverbs", none.cure());
+    }
+
     @Test
     void shouldSayWhyThereIsNoList() {
-        Provider broken = new Provider() {
-            @Override
-            public List<ProviderDevice> devices() {
-                throw new ProviderException("ibv_get_device_list", 38, "load the module ib_uverbs");
-            }
-
-            @Override
-            public ProviderContext open(ProviderDevice device) {
-                throw new AssertionError("nothing to open");
-            }
-
-            @Override
-            public ProviderContext at(long context) {
-                throw new AssertionError("nobody asks for it");
-            }
-        };
-        VerbsException exception = assertThrows(VerbsException.class, () -> DeviceList.query(broken));
+        VerbsException exception = assertThrows(VerbsException.class, () -> DeviceList.query(new NoKernel()));
         assertEquals("ENOSYS", exception.errnoName());
         assertEquals("load the module ib_uverbs", exception.cure());
     }

@@ -46,7 +46,7 @@ final class ReplyAddress {
         }
         int index = addresses.indexOf(ownHigh, ownLow);
         if (index < 0) {
-            return -Verbs.ENOENT;
+            return -Verbs.EINVAL;
         }
         Memory.zero(attributes, ibv_ah_attr.sizeof());
         MemorySegment address = Native.struct(attributes, ibv_ah_attr.layout());
