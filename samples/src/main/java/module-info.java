@@ -7,9 +7,12 @@ module org.rdmapanama.samples {
     requires java.xml;
     requires org.rdmapanama;
     requires org.rdmapanama.cm;
+    requires org.rdmapanama.soft;
 
     // picocli fills in the options by reflection.
     opens org.rdmapanama.samples to
+            info.picocli;
+    opens org.rdmapanama.samples.learn to
             info.picocli;
     opens org.rdmapanama.samples.perf to
             info.picocli;

@@ -1,10 +1,17 @@
 package org.rdmapanama.samples;
 
+import java.nio.file.Path;
+import org.rdmapanama.samples.learn.LearnCommand;
 import org.rdmapanama.samples.perf.PerfCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.RunLast;
+import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
 /** The program {@code bin/rdma}: a few commands that show RDMA at work. */
@@ -23,6 +30,7 @@ import picocli.CommandLine.Spec;
             TransferCommand.class,
             RsocketCopyCommand.class,
             HelloCommand.class,
+            LearnCommand.class,
         },
         footerHeading = "%nExit status:%n",
         footer = {
@@ -35,6 +43,13 @@ public final class Rdma implements Runnable {
     /** Filled in by picocli. */
     @Spec
     private CommandSpec spec;
+
+    @Option(
+            names = "--pcap",
+            paramLabel = "FILE",
+            scope = ScopeType.INHERIT,
+            description = "Write the packets of the device soft0 to FILE, which Wireshark and tcpdump read.")
+    private Path pcap;
 
     /** For picocli. */
     public Rdma() {}
@@ -51,7 +66,9 @@ public final class Rdma implements Runnable {
     /** The parser of the command line, which also runs what it parsed. */
     static CommandLine commandLine() {
         Failures failures = new Failures();
-        CommandLine commandLine = new CommandLine(new Rdma())
+        Rdma rdma = new Rdma();
+        CommandLine commandLine = new CommandLine(rdma)
+                .setExecutionStrategy(rdma::execute)
                 .setExecutionExceptionHandler(failures)
                 .setParameterExceptionHandler(failures)
                 .setUsageHelpAutoWidth(true)
@@ -62,10 +79,26 @@ public final class Rdma implements Runnable {
         return commandLine;
     }
 
+    private int execute(ParseResult parsed) {
+        Integer help = CommandLine.executeHelpRequest(parsed);
+        if (help != null) {
+            return help;
+        }
+        RunLast command = new RunLast();
+        if (pcap == null) {
+            return command.execute(parsed);
+        }
+        try {
+            return PacketCapture.run(pcap, spec.commandLine().getErr(), () -> command.execute(parsed));
+        } catch (Failure e) {
+            throw new ExecutionException(spec.commandLine(), e.getMessage(), e);
+        }
+    }
+
     @Override
     public void run() {
         throw new ParameterException(
                 spec.commandLine(),
-                "which command? devices, device-info, pingpong, perf, ping, serve, transfer, rsocket-copy or hello");
+                "which command? devices, device-info, pingpong, perf, ping, serve, transfer, rsocket-copy, hello or learn");
     }
 }

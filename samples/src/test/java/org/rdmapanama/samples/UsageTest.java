@@ -120,6 +120,9 @@ class UsageTest {
             perf today --rounds 0                     | --rounds must be between 1 and
             perf today --timeout 0                    | --timeout must be between 1 and
             perf today -I a,b,c                       | --addresses are one or two, not 3
+            learn 9                                   | a lesson is 1 to 8, not 9
+            learn many                                | 'many' is not an int
+            devices --pcap                            | Missing required parameter for option '--pcap'
             perf today host                           | Unmatched argument at index 2: 'host'
             """)
     void shouldSayWhatIsWrong(String arguments, String message) throws Exception {
@@ -148,6 +151,8 @@ class UsageTest {
                 "transfer -h",
                 "rsocket-copy -h",
                 "hello -h",
+                "learn -h",
+                "--pcap /no/such/file hello -h",
                 "perf today --help",
                 "--version"
             })

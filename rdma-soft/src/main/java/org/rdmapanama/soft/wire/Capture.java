@@ -5,8 +5,11 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 
@@ -19,9 +22,13 @@ import org.apache.logging.log4j.Logger;
 public final class Capture implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(Capture.class);
 
+    /** Those that this process began: a device that is opened again goes on with its file. */
+    private static final Set<Path> BEGUN = ConcurrentHashMap.newKeySet();
+
     private static final int MAGIC = 0xA1B2_3C4D;
     private static final int RAW_IP = 101;
     private static final int MAX_PACKET = 65535;
+    private static final int FILE_HEADER_BYTES = 24;
     private static final int RECORD_BYTES = 16;
     private static final int BUFFER_BYTES = 1 << 18;
     private static final int HOPS = 64;
@@ -35,11 +42,19 @@ public final class Capture implements AutoCloseable {
     private final long nanosBetweenClocks;
     private boolean ended;
 
-    private Capture(Path path, OutputStream file) {
+    private Capture(Path path, OutputStream file, boolean further) {
         this.path = path;
         this.file = file;
         Instant now = Instant.now();
         nanosBetweenClocks = now.getEpochSecond() * SECOND + now.getNano() - System.nanoTime();
+        if (!further) {
+            putFileHeader();
+        }
+        // What follows is of network packets, except for the heads of the records.
+        buffer.order(ByteOrder.BIG_ENDIAN);
+    }
+
+    private void putFileHeader() {
         buffer.order(ByteOrder.nativeOrder())
                 .putInt(MAGIC)
                 // Version 2.4; no offset to universal time, no precision.
@@ -49,18 +64,21 @@ public final class Capture implements AutoCloseable {
                 .putInt(0)
                 .putInt(MAX_PACKET)
                 .putInt(RAW_IP);
-        // What follows is of network packets, except for the heads of the records.
-        buffer.order(ByteOrder.BIG_ENDIAN);
     }
 
     /**
-     * Begins a file; one of the same name is overwritten.
+     * Begins a file; one of the same name is overwritten, unless this process wrote it: then packets are added to it.
      *
      * @throws IOException when it cannot be created
      */
     @SuppressWarnings("resource") // The capture closes it.
     public static Capture open(Path path) throws IOException {
-        return new Capture(path, new FileOutputStream(path.toFile()));
+        Path absolute = path.toAbsolutePath().normalize();
+        boolean further =
+                BEGUN.contains(absolute) && Files.exists(absolute) && Files.size(absolute) >= FILE_HEADER_BYTES;
+        Capture capture = new Capture(path, new FileOutputStream(path.toFile(), further), further);
+        BEGUN.add(absolute);
+        return capture;
     }
 
     /**

@@ -148,6 +148,24 @@ class CaptureTest {
         assertEquals(List.of(), read(path));
     }
 
+    /** As when a device is opened again in one process. */
+    @Test
+    void shouldGoOnWithItsOwnFile() throws IOException {
+        Path path = folder.resolve("again.pcap");
+        Files.write(path, new byte[1000]);
+        ByteBuffer packet = Packets.direct(GoldenPacketsTest.ALL[0].roce());
+        for (int i = 0; i < 3; i++) {
+            try (Capture capture = Capture.open(path)) {
+                capture.write(GoldenPacketsTest.ALL[0].flow(), 0, packet, packet.limit());
+            }
+        }
+        assertEquals(3, read(path).size());
+
+        Files.write(path, new byte[0]);
+        Capture.open(path).close();
+        assertEquals(List.of(), read(path));
+    }
+
     @Test
     void shouldSurviveAFullDisk() throws IOException {
         Path full = Path.of("/dev/full");

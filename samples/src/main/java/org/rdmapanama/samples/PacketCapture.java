@@ -1,0 +1,85 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.function.IntSupplier;
+
+/** The option {@code --pcap}: a file to which soft0 writes its packets while a command runs. */
+public final class PacketCapture {
+    /** The system property that names the file. */
+    public static final String PROPERTY = "org.rdmapanama.soft.pcap";
+
+    private PacketCapture() {}
+
+    /**
+     * Runs a command that opens its devices itself, and says what was captured meanwhile.
+     *
+     * @param file where to; overwritten
+     * @param log where to say it
+     * @param command what to run
+     * @return the command's status
+     * @throws Failure when the file cannot be written
+     */
+    static int run(Path file, PrintWriter log, IntSupplier command) {
+        begin(file);
+        String before = System.setProperty(PROPERTY, file.toString());
+        try {
+            return command.getAsInt();
+        } finally {
+            restore(before);
+            log.println("rdma: " + result(file));
+            log.flush();
+        }
+    }
+
+    /**
+     * Sets the property back.
+     *
+     * @param before its value, or null
+     */
+    public static void restore(String before) {
+        if (before == null) {
+            System.clearProperty(PROPERTY);
+        } else {
+            System.setProperty(PROPERTY, before);
+        }
+    }
+
+    private static void begin(Path file) {
+        Path folder = file.toAbsolutePath().getParent();
+        if (Files.isDirectory(file)) {
+            throw new Failure("cannot write packets to " + file + ": it is a folder");
+        }
+        if (Files.exists(file) && !Files.isRegularFile(file)) {
+            throw new Failure("cannot write packets to " + file + ": it is no regular file");
+        }
+        if (folder == null || !Files.isDirectory(folder)) {
+            throw new Failure("cannot write packets to " + file + ": there is no folder " + folder);
+        }
+        try {
+            Files.newOutputStream(file).close();
+        } catch (AccessDeniedException e) {
+            throw new Failure("cannot write packets to " + file + ": permission denied", e);
+        } catch (IOException e) {
+            throw new Failure("cannot write packets to " + file + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static String result(Path file) {
+        try {
+            if (Files.size(file) == 0) {
+                Files.delete(file);
+                return "no packets were written: --pcap is for the device soft0, which this command did not use";
+            }
+            try (CaptureFile capture = new CaptureFile(file)) {
+                int packets = capture.packets();
+                return packets + (packets == 1 ? " packet" : " packets") + " of soft0 in " + file;
+            }
+        } catch (IOException e) {
+            return "what became of the packets in " + file + " is not known: " + e.getMessage();
+        }
+    }
+}

@@ -1,0 +1,39 @@
+package org.rdmapanama.samples.learn;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.SendWorkRequest;
+
+/** Lesson 5: a number in B's memory, which A changes in one step. */
+final class Atomics {
+    private Atomics() {}
+
+    static void run(Board board) throws InterruptedException {
+        try (TwoEnds ends = new TwoEnds(board)) {
+            MemorySegment counter = ends.memoryOfB.memory();
+            MemorySegment before = ends.memoryOfA.memory();
+            long address = ends.memoryOfB.address();
+            int key = ends.memoryOfB.rkey();
+            counter.set(JAVA_LONG, 0, 40);
+            board.say("B's number is %d", counter.get(JAVA_LONG, 0));
+
+            SendWorkRequest request = SendWorkRequest.allocate(ends.arena, 1)
+                    .add(ends.memoryOfA, 0, 8)
+                    .signaled(true);
+            ends.a.postSend(request.fetchAndAdd(address, key, 2));
+            ends.await(ends.queueOfA);
+            board.say("A added 2: it was %d, and is %d", before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
+
+            ends.a.postSend(request.compareAndSwap(address, key, 42, 100));
+            ends.await(ends.queueOfA);
+            board.say("A put 100 for 42: it was %d, and is %d", before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
+
+            ends.a.postSend(request.compareAndSwap(address, key, 42, 7));
+            ends.await(ends.queueOfA);
+            board.say(
+                    "A put 7 for 42, in vain: it was %d, and is %d",
+                    before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package org.rdmapanama.samples.learn;
+
+import java.io.PrintWriter;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.rdmapanama.QueuePair;
+
+/** What a lesson writes on. */
+final class Board {
+    /** A queue pair in the diagram of packets. */
+    record End(String name, int peer, boolean left) {}
+
+    private final PrintWriter out;
+    private final Map<Integer, End> ends = new HashMap<>();
+
+    Board(PrintWriter out) {
+        this.out = out;
+    }
+
+    /** Writes a line, as {@link String#format}. */
+    void say(String format, Object... values) {
+        out.println(String.format(Locale.ROOT, format, values));
+        out.flush();
+    }
+
+    /** The diagram is to show the packets between these two. */
+    void draw(String leftName, QueuePair left, String rightName, QueuePair right) {
+        ends.put(left.number(), new End(leftName, right.number(), true));
+        ends.put(right.number(), new End(rightName, left.number(), false));
+    }
+
+    /** What to draw, by queue pair numbers. */
+    Map<Integer, End> ends() {
+        return ends;
+    }
+}

@@ -1,0 +1,67 @@
+package org.rdmapanama.samples.learn;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.cm.RdmaServer;
+
+/** Lesson 8: the connection manager, which makes all of lesson 1 out of an address. */
+final class ConnectionByAddress {
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private ConnectionByAddress() {}
+
+    static void run(Board board) throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress("127.0.0.1", 0));
+                ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            RdmaConnectionOptions ofServer = new RdmaConnectionOptions()
+                    .privateData("welcome".getBytes(UTF_8))
+                    .prepare(connection -> connection
+                            .queuePair()
+                            .postReceive(ReceiveWorkRequest.allocate(arena, 1)
+                                    .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64)));
+            Future<RdmaConnection> accepted =
+                    executor.submit(() -> server.accept(ofServer, LIMIT).orElseThrow());
+
+            RdmaConnectionOptions ofClient = new RdmaConnectionOptions().privateData("it is me".getBytes(UTF_8));
+            try (RdmaConnection a = new RdmaClient(arena).connect(server.localAddress(), ofClient, LIMIT);
+                    RdmaConnection b = accepted.get()) {
+                board.draw("A", a.queuePair(), "B", b.queuePair());
+                board.say("A said '%s'", new String(b.privateData(), UTF_8).trim());
+                board.say("B said '%s'", new String(a.privateData(), UTF_8).trim());
+                board.say(
+                        "their queue pairs are connected: %s and %s",
+                        a.queuePair().state(), b.queuePair().state());
+
+                MemoryRegion message = a.register(64, AccessFlag.LOCAL_WRITE);
+                a.queuePair()
+                        .postSend(SendWorkRequest.allocate(arena, 1)
+                                .send()
+                                .add(message, 0, 64)
+                                .signaled(true));
+                WorkCompletions completions = new WorkCompletions(arena, 1);
+                while (a.sendQueue().poll(completions) == 0) {
+                    Thread.onSpinWait();
+                }
+                board.say("A's send: %s", completions.status(0));
+
+                a.disconnect(LIMIT);
+                board.say("B sees that A has gone: %b", b.awaitDisconnect(LIMIT));
+            }
+        }
+    }
+}

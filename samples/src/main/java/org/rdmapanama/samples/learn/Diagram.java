@@ -1,0 +1,159 @@
+package org.rdmapanama.samples.learn;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.rdmapanama.samples.CaptureFile;
+import org.rdmapanama.soft.wire.Aeth;
+import org.rdmapanama.soft.wire.AtomicAckEth;
+import org.rdmapanama.soft.wire.AtomicEth;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.Psn;
+import org.rdmapanama.soft.wire.Reth;
+
+/**
+ * Packets as arrows between two ends. Packet sequence numbers count from 0 for each end: the first one is random. Packets
+ * of others than the ends of the board are left out, except those of the connection manager.
+ */
+final class Diagram {
+    private static final int WIDTH = 88;
+    private static final String LINE = "─";
+
+    /** The queue pair of the connection manager. */
+    private static final int MANAGER = 1;
+
+    /** The kinds of its messages, by their number less that of the first one. */
+    private static final String[] MESSAGES = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP"};
+
+    private static final int FIRST_MESSAGE = 0x10;
+    private static final int MESSAGE_KIND_OFFSET = 16;
+    private static final int SENDER_OFFSET = 24;
+    private static final int MIN_MESSAGE_BYTES = SENDER_OFFSET + Integer.BYTES;
+
+    private static final String[] NAKS = {
+        "PSN sequence error", "invalid request", "remote access error", "remote operational error", "invalid RD request"
+    };
+
+    private final Map<Integer, Board.End> ends;
+    private final Map<Integer, Integer> firstPsns = new HashMap<>();
+    private final StringBuilder text = new StringBuilder();
+
+    /** The number by which the connection manager that began knows the connection. */
+    private Integer beginner;
+
+    private String lastPair;
+
+    private Diagram(Map<Integer, Board.End> ends) {
+        this.ends = ends;
+    }
+
+    /** Lines of text, one for each packet. */
+    static String of(CaptureFile capture, Map<Integer, Board.End> ends) {
+        Diagram diagram = new Diagram(ends);
+        capture.forEach(diagram::add);
+        return diagram.text.toString();
+    }
+
+    private void add(long packet, int bytes) {
+        int opcode = Bth.opcode(packet);
+        int number = Bth.destinationQueuePair(packet);
+        int payload = bytes - Opcode.headerBytes(opcode) - Bth.pad(packet);
+        if (number == MANAGER && Opcode.hasDeth(opcode) && payload >= MIN_MESSAGE_BYTES) {
+            addMessage(packet + Deth.OFFSET + Deth.BYTES, opcode, payload);
+            return;
+        }
+        Board.End to = ends.get(number);
+        if (to == null || !Opcode.isKnown(opcode)) {
+            return;
+        }
+        Board.End from = ends.get(to.peer());
+        int asking = Opcode.isResponse(opcode) ? number : to.peer();
+        int psn = Psn.compare(Bth.psn(packet), firstPsns.computeIfAbsent(asking, first -> Bth.psn(packet)));
+        String label = Opcode.name(opcode).substring("RC_".length())
+                + " psn " + psn
+                + String.join("", details(packet, opcode, payload));
+        arrow(to.left() ? to.name() : from.name(), to.left() ? from.name() : to.name(), !to.left(), label);
+    }
+
+    /** One of the connection manager. */
+    private void addMessage(long message, int opcode, int payload) {
+        int kind = (Memory.getNetShort(message + MESSAGE_KIND_OFFSET) & 0xFFFF) - FIRST_MESSAGE;
+        int sender = Memory.getNetInt(message + SENDER_OFFSET);
+        if (beginner == null) {
+            beginner = sender;
+        }
+        String name = kind >= 0 && kind < MESSAGES.length ? MESSAGES[kind] : "message";
+        String label = Opcode.name(opcode) + " " + payload + " B: " + name + " of the connection manager";
+        arrow("A", "B", sender == beginner, label);
+    }
+
+    private static List<String> details(long packet, int opcode, int payload) {
+        List<String> details = new ArrayList<>();
+        if (Opcode.hasPayload(opcode)) {
+            details.add(", " + payload + " B");
+        }
+        if (Opcode.hasReth(opcode)) {
+            long header = packet + Reth.OFFSET;
+            if (opcode == Opcode.RC_RDMA_READ_REQUEST) {
+                details.add(", wants " + Reth.length(header) + " B");
+            } else if (!Opcode.isOnly(opcode)) {
+                details.add(" of " + Reth.length(header));
+            }
+            details.add(String.format(Locale.ROOT, ", rkey 0x%08x", Reth.rkey(header)));
+        }
+        if (Opcode.hasAtomicEth(opcode)) {
+            long header = packet + AtomicEth.OFFSET;
+            details.add(
+                    opcode == Opcode.RC_FETCH_ADD
+                            ? ", adds " + AtomicEth.swapOrAdd(header)
+                            : ", if " + AtomicEth.compare(header) + " then " + AtomicEth.swapOrAdd(header));
+            details.add(String.format(Locale.ROOT, ", rkey 0x%08x", AtomicEth.rkey(header)));
+        }
+        if (Opcode.hasImmediate(opcode)) {
+            details.add(", immediate " + Memory.getNetInt(packet + Opcode.immediateOffset(opcode)));
+        }
+        if (Opcode.hasAeth(opcode)) {
+            details.add(syndrome(opcode, Aeth.syndrome(packet + Aeth.OFFSET)));
+        }
+        if (Opcode.hasAtomicAckEth(opcode)) {
+            details.add(", was " + AtomicAckEth.original(packet + AtomicAckEth.OFFSET));
+        }
+        if (Bth.solicited(packet)) {
+            details.add(", solicited");
+        }
+        if (Bth.ackRequest(packet)) {
+            details.add(", asks for ACK");
+        }
+        return details;
+    }
+
+    private static String syndrome(int opcode, int syndrome) {
+        int code = Aeth.code(syndrome);
+        if (Aeth.isRnrNak(syndrome)) {
+            return ", RNR NAK: again after " + Aeth.rnrNanos(code) / 1_000_000.0 + " ms";
+        }
+        if (Aeth.isNak(syndrome)) {
+            return ", NAK: " + (code < NAKS.length ? NAKS[code] : "code " + code);
+        }
+        return opcode == Opcode.RC_ACKNOWLEDGE ? ", ACK" : "";
+    }
+
+    private void arrow(String left, String right, boolean toTheRight, String label) {
+        String pair = left + right;
+        if (lastPair != null && !lastPair.equals(pair)) {
+            text.append('\n');
+        }
+        lastPair = pair;
+        String shaft = LINE.repeat(Math.max(2, WIDTH - label.length()));
+        text.append(
+                toTheRight
+                        ? left + " ── " + label + " " + shaft + "▶ " + right
+                        : left + " ◀" + shaft + " " + label + " ── " + right);
+        text.append('\n');
+    }
+}

@@ -1,0 +1,53 @@
+package org.rdmapanama.samples.learn;
+
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import org.rdmapanama.samples.CommonOptions;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Runs a lesson about verbs. */
+@Command(
+        name = "learn",
+        description = {
+            "Learn what verbs are, by short lessons that run on the device soft0 in this process and show its packets.",
+            "docs/LEARN.md explains them, and shows their code.",
+        },
+        sortOptions = false)
+public final class LearnCommand implements Callable<Integer> {
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(arity = "0..1", paramLabel = "LESSON", description = "The number of a lesson; without it, lists them.")
+    private Integer number;
+
+    /** For picocli. */
+    public LearnCommand() {}
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = spec.commandLine().getOut();
+        Lesson[] lessons = Lesson.values();
+        if (number == null) {
+            for (Lesson lesson : lessons) {
+                out.println("bin/rdma learn " + lesson.number() + "    " + lesson.title());
+            }
+            out.println();
+            out.println("docs/LEARN.md explains them, and shows their code.");
+            out.flush();
+            return 0;
+        }
+        if (number < 1 || number > lessons.length) {
+            throw new ParameterException(spec.commandLine(), "a lesson is 1 to " + lessons.length + ", not " + number);
+        }
+        lessons[number - 1].run(out);
+        return 0;
+    }
+}

@@ -1,0 +1,84 @@
+package org.rdmapanama.samples.learn;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.rdmapanama.Context;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.samples.CaptureFile;
+import org.rdmapanama.samples.PacketCapture;
+
+/** The lessons, in their order. */
+enum Lesson {
+    STATES("queue pairs and their states", QueuePairsAndStates::run),
+    MEMORY("memory and its keys", MemoryAndKeys::run),
+    SEND("send and receive", SendAndReceive::run),
+    WRITE("write and read", WriteAndRead::run),
+    ATOMICS("atomics", Atomics::run),
+    COMPLETIONS("completion queues and events", CompletionsAndEvents::run),
+    WRONG("what goes wrong", WhatGoesWrong::run),
+    ADDRESS("connections by address", ConnectionByAddress::run);
+
+    private final String title;
+    private final Body body;
+
+    /** What a lesson does. */
+    @FunctionalInterface
+    private interface Body {
+        void run(Board board) throws Exception;
+    }
+
+    Lesson(String title, Body body) {
+        this.title = title;
+        this.body = body;
+    }
+
+    /** From 1 on. */
+    int number() {
+        return ordinal() + 1;
+    }
+
+    String title() {
+        return title;
+    }
+
+    /** Runs it on soft0, and prints what happens, and then the packets. */
+    void run(PrintWriter out) throws Exception {
+        out.println("Lesson " + number() + ": " + title);
+        out.println();
+        String given = System.getProperty(PacketCapture.PROPERTY);
+        if (given != null) {
+            run(out, Path.of(given));
+            return;
+        }
+        Path capture = Files.createTempFile("lesson", ".pcap");
+        System.setProperty(PacketCapture.PROPERTY, capture.toString());
+        try {
+            run(out, capture);
+        } finally {
+            PacketCapture.restore(null);
+            Files.delete(capture);
+        }
+    }
+
+    private void run(PrintWriter out, Path packets) throws Exception {
+        Board board = new Board(out);
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            // It stays open, so that numbers of queue pairs are not given twice.
+            Context.open(arena, "soft0");
+            body.run(board);
+        }
+        out.println();
+        out.println("The packets of that:");
+        out.println();
+        out.print(diagram(packets, board));
+        out.flush();
+    }
+
+    private static String diagram(Path packets, Board board) throws IOException {
+        try (CaptureFile capture = new CaptureFile(packets)) {
+            return Diagram.of(capture, board.ends());
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package org.rdmapanama.samples.learn;
+
+import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.AccessFlag.REMOTE_ATOMIC;
+import static org.rdmapanama.AccessFlag.REMOTE_READ;
+import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+
+import java.time.Duration;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Context;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.Mtu;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.samples.Failure;
+
+/** What most lessons begin with: two queue pairs that are connected, each with a completion queue and memory. */
+final class TwoEnds implements AutoCloseable {
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    // excerpt
+    final VerbsArena arena = VerbsArena.ofConfined();
+    final Context context = Context.open(arena, "soft0");
+    final ProtectionDomain domain = context.allocateProtectionDomain();
+    final CompletionChannel channelOfB = context.createCompletionChannel();
+    final CompletionQueue queueOfA = context.createCompletionQueue(16);
+    final CompletionQueue queueOfB = context.createCompletionQueue(16, channelOfB, 0);
+    final QueuePair a = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queueOfA).maxSegments(2, 1));
+    final QueuePair b = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queueOfB).maxSegments(2, 1));
+    final MemoryRegion memoryOfA = domain.register(arena.allocate(4096, 8), LOCAL_WRITE);
+    final MemoryRegion memoryOfB =
+            domain.register(arena.allocate(4096, 8), LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC);
+
+    TwoEnds(Board board, String nameOfA, String nameOfB, ConnectOptions options) {
+        options.pathMtu(Mtu.BYTES_1024);
+        a.localEndpoint(options);
+        b.localEndpoint(options);
+        a.connect(b.localEndpoint());
+        b.connect(a.localEndpoint());
+        board.draw(nameOfA, a, nameOfB, b);
+    }
+
+    // end
+
+    private final WorkCompletions completions = new WorkCompletions(arena, 1);
+
+    /** A and B; a packet that gets no answer is sent again after four seconds, which is long enough not to be seen. */
+    TwoEnds(Board board) {
+        this(board, "A", "B", new ConnectOptions().timeout(20));
+    }
+
+    /** The next completion of a queue, for which it waits; it is there until the next call. */
+    WorkCompletions await(CompletionQueue queue) throws InterruptedException {
+        long start = System.nanoTime();
+        while (queue.poll(completions) == 0) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            if (System.nanoTime() - start > LIMIT.toNanos()) {
+                throw new Failure("nothing completed within " + LIMIT.toSeconds() + " s");
+            }
+            Thread.onSpinWait();
+        }
+        return completions;
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

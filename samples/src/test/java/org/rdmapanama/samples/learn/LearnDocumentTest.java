@@ -1,0 +1,112 @@
+package org.rdmapanama.samples.learn;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.VerbsException;
+
+/**
+ * Fills in docs/LEARN.md what is between its marks: the code of the lessons as their sources have it, and what they print
+ * when they run. Fails when the document has something else.
+ */
+class LearnDocumentTest {
+    private static final Path MODULE =
+            Path.of(System.getProperty("basedir", "")).toAbsolutePath();
+    private static final Path DOCUMENT = MODULE.resolveSibling("docs").resolve("LEARN.md");
+    private static final Path SOURCES = MODULE.resolve("src/main/java/org/rdmapanama/samples/learn");
+
+    private static final Pattern PART =
+            Pattern.compile("(<!-- (code|output) (\\w+) -->\n)(.*?)(<!-- end -->\n)", Pattern.DOTALL);
+    private static final Pattern EXCERPT =
+            Pattern.compile("^ *// excerpt\n(.*?)^ *// end\n", Pattern.DOTALL | Pattern.MULTILINE);
+    private static final Pattern BODY =
+            Pattern.compile("^    static void run\\(.*?\\{\n(.*?)^    }\n", Pattern.DOTALL | Pattern.MULTILINE);
+
+    /** Addresses, keys and numbers of queue pairs are others each time; they are printed with six digits or more. */
+    private static final Pattern VARYING = Pattern.compile("0x[0-9a-f]{6,}");
+
+    /** What stands in for the output of a lesson that cannot run yet. */
+    private static final String NOT_YET = "Not yet on soft0.\n";
+
+    @Test
+    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    void shouldBeWhatTheLessonsSay() throws Exception {
+        String text = read(DOCUMENT);
+        StringBuilder made = new StringBuilder();
+        Matcher part = PART.matcher(text);
+        int parts = 0;
+        while (part.find()) {
+            String content = part.group(2).equals("code")
+                    ? code(part.group(3))
+                    : output(Lesson.values()[Integer.parseInt(part.group(3)) - 1], part.group(4));
+            part.appendReplacement(made, Matcher.quoteReplacement(part.group(1) + content + part.group(5)));
+            parts++;
+        }
+        part.appendTail(made);
+        assertEquals(
+                2 * Lesson.values().length + 1, parts, "parts between marks: the code and the output of each lesson");
+        if (Boolean.getBoolean("tables.write")) {
+            Files.writeString(DOCUMENT, made);
+        }
+        assertEquals(
+                made.toString(),
+                read(DOCUMENT),
+                () -> DOCUMENT + " is not what the lessons say; write it anew with: mvn -pl samples -am test -Dtest="
+                        + getClass().getSimpleName()
+                        + " -Dsurefire.failIfNoSpecifiedTests=false -Dtables.write=true");
+    }
+
+    @Test
+    void shouldHaveAChapterForEachLesson() throws IOException {
+        String text = read(DOCUMENT);
+        for (Lesson lesson : Lesson.values()) {
+            String heading = "## " + lesson.number() + ". "
+                    + lesson.title().substring(0, 1).toUpperCase(java.util.Locale.ROOT)
+                    + lesson.title().substring(1) + "\n";
+            assertTrue(text.contains(heading), heading);
+        }
+    }
+
+    private static String read(Path file) throws IOException {
+        return Files.readString(file).replace("\r\n", "\n");
+    }
+
+    /** What is marked as an excerpt of a class, or else all that its lesson does. */
+    private static String code(String type) throws IOException {
+        String source = read(SOURCES.resolve(type + ".java"));
+        Matcher excerpt = EXCERPT.matcher(source);
+        Matcher found = excerpt.find() ? excerpt.reset() : BODY.matcher(source);
+        String code = found.results()
+                .map(result -> result.group(1).stripTrailing().stripIndent())
+                .collect(Collectors.joining("\n\n"));
+        assertFalse(code.isEmpty(), () -> type + " has no code to show");
+        return "```java\n" + code + "\n```\n";
+    }
+
+    private static String output(Lesson lesson, String now) throws Exception {
+        StringWriter output = new StringWriter();
+        try (PrintWriter out = new PrintWriter(output)) {
+            lesson.run(out);
+        } catch (VerbsException e) {
+            if (now.equals(NOT_YET)) {
+                return now;
+            }
+            throw e;
+        }
+        String text = VARYING.matcher(output.toString().replace("\r\n", "\n"))
+                .replaceAll(varying -> "0x" + ".".repeat(varying.group().length() - 2));
+        return "```text\n$ bin/rdma learn " + lesson.number() + "\n" + text + "```\n";
+    }
+}
