@@ -55,7 +55,8 @@ class SoakLabTest {
     @Test
     void shouldFindNativeMemoryThatStays() {
         try (Arena leak = Arena.ofShared()) {
-            String message = fail(new Soak(() -> {}, () -> leak.allocate(1 << 20, 8).fill((byte) 1)));
+            String message =
+                    fail(new Soak(() -> {}, () -> leak.allocate(1 << 20, 8).fill((byte) 1)));
             assertTrue(message.contains("the process has grown by "), message);
         }
     }
