@@ -10,4 +10,6 @@ module org.rdmapanama.cm {
 
     exports org.rdmapanama.cm;
     exports org.rdmapanama.rsocket;
+
+    uses org.rdmapanama.internal.provider.Provider;
 }

@@ -3,7 +3,7 @@
  *
  * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama}.
  */
-// The module that it exports to is compiled later.
+// The modules that it exports to are compiled later.
 @SuppressWarnings("module")
 module org.rdmapanama {
     requires org.apache.logging.log4j;
@@ -11,6 +11,7 @@ module org.rdmapanama {
 
     exports org.rdmapanama;
     exports org.rdmapanama.internal.provider to
+            org.rdmapanama.cm,
             org.rdmapanama.soft;
 
     uses org.rdmapanama.internal.provider.Provider;

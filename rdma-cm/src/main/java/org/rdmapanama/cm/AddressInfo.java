@@ -9,10 +9,10 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import org.rdmapanama.QueuePairType;
-import org.rdmapanama.cm.internal.Librdmacm;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
  * What an id needs to reach a peer, or to listen, {@code struct rdma_addrinfo}: addresses, port space, type of queue
@@ -80,6 +80,7 @@ public final class AddressInfo {
         if (host == null && service == null) {
             throw new IllegalArgumentException("either a host or a service is needed");
         }
+        ConnectionManager manager = ConnectionManagers.preferred();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment hints = arena.allocate(rdma_addrinfo.layout());
             rdma_addrinfo.ai_flags(hints, options.flags());
@@ -91,12 +92,12 @@ public final class AddressInfo {
                 rdma_addrinfo.ai_src_len(hints, SocketAddresses.length(options.source()));
             }
             MemorySegment result = arena.allocate(JAVA_LONG);
-            int status = Librdmacm.getAddressInfo(
+            int status = manager.getAddressInfo(
                     string(arena, host), string(arena, service), hints.address(), result.address());
             if (status != 0) {
                 throw failure(status, host, service);
             }
-            return copyAndFree(result.get(JAVA_LONG, 0));
+            return copyAndFree(manager, result.get(JAVA_LONG, 0));
         }
     }
 
@@ -106,12 +107,12 @@ public final class AddressInfo {
 
     private static ConnectionException failure(int status, String host, String service) {
         String arguments = "host " + host + ", service " + service;
-        return status > -Librdmacm.NAME_SERVICE
+        return status > -ConnectionManager.NAME_SERVICE
                 ? Failures.of("rdma_getaddrinfo", status, arguments)
-                : ConnectionException.ofNameService(status + Librdmacm.NAME_SERVICE, arguments);
+                : ConnectionException.ofNameService(status + ConnectionManager.NAME_SERVICE, arguments);
     }
 
-    private static List<AddressInfo> copyAndFree(long first) {
+    private static List<AddressInfo> copyAndFree(ConnectionManager manager, long first) {
         try {
             List<AddressInfo> all = new ArrayList<>();
             for (long next = first; next != 0; ) {
@@ -121,7 +122,7 @@ public final class AddressInfo {
             }
             return List.copyOf(all);
         } finally {
-            Librdmacm.freeAddressInfo(first);
+            manager.freeAddressInfo(first);
         }
     }
 

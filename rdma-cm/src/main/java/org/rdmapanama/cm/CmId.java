@@ -24,7 +24,6 @@ import org.rdmapanama.QueuePairState;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.cm.internal.Librdmacm;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
@@ -38,6 +37,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.ffm.verbs.rdma_ib_addr;
 import org.rdmapanama.ffm.verbs.rdma_route;
 import org.rdmapanama.ffm.verbs.rdma_ud_param;
+import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
  * One end of a connection, or of an exchange of datagrams, before, while and after it exists, {@code struct rdma_cm_id}:
@@ -78,6 +78,7 @@ public final class CmId implements AutoCloseable {
     private static final int MAX_BACKLOG = Integer.MAX_VALUE;
 
     private final ReentrantLock lock = new ReentrantLock();
+    private final ConnectionManager manager;
     private final long address;
     private final MemorySegment struct;
     private final PortSpace portSpace;
@@ -89,6 +90,7 @@ public final class CmId implements AutoCloseable {
     private CmId(EventChannel channel, long address) {
         this.channel = channel;
         this.address = address;
+        manager = channel.manager();
         struct = Native.struct(address, rdma_cm_id.sizeof());
         portSpace = PortSpace.of(rdma_cm_id.ps(struct));
         queuePairType = QueuePairType.of(rdma_cm_id.qp_type(struct));
@@ -190,7 +192,7 @@ public final class CmId implements AutoCloseable {
     public void bind(InetSocketAddress local) {
         try (Arena arena = Arena.ofConfined()) {
             long source = SocketAddresses.write(arena, local).address();
-            call("rdma_bind_addr", () -> "to " + local, id -> Librdmacm.bindAddress(id, source));
+            call("rdma_bind_addr", () -> "to " + local, id -> manager.bindAddress(id, source));
         }
     }
 
@@ -231,7 +233,7 @@ public final class CmId implements AutoCloseable {
             call(
                     "rdma_resolve_addr",
                     () -> (local == null ? "" : "from " + local + " ") + "to " + remote,
-                    id -> Librdmacm.resolveAddress(id, source, destination, millis));
+                    id -> manager.resolveAddress(id, source, destination, millis));
         }
     }
 
@@ -248,7 +250,7 @@ public final class CmId implements AutoCloseable {
      */
     public void resolveRoute(Duration timeout) {
         int millis = millis(timeout);
-        callWithDevice("rdma_resolve_route", null, id -> Librdmacm.resolveRoute(id, millis));
+        callWithDevice("rdma_resolve_route", null, id -> manager.resolveRoute(id, millis));
     }
 
     private static int millis(Duration timeout) {
@@ -274,7 +276,7 @@ public final class CmId implements AutoCloseable {
         if (backlog < 0) {
             throw new IllegalArgumentException("a backlog is between 0 and " + MAX_BACKLOG + ", not " + backlog);
         }
-        call("rdma_listen", () -> "backlog " + backlog, id -> Librdmacm.listen(id, backlog));
+        call("rdma_listen", () -> "backlog " + backlog, id -> manager.listen(id, backlog));
     }
 
     /**
@@ -301,7 +303,7 @@ public final class CmId implements AutoCloseable {
         checkPrivateData(parameters.privateDataLength(), CONNECT_BYTES, DATAGRAM_REQUEST_BYTES);
         try (Arena arena = Arena.ofConfined()) {
             long encoded = parameters.write(arena).address();
-            callWithDevice("rdma_connect", parameters::toString, id -> Librdmacm.connect(id, encoded));
+            callWithDevice("rdma_connect", parameters::toString, id -> manager.connect(id, encoded));
         }
     }
 
@@ -324,7 +326,7 @@ public final class CmId implements AutoCloseable {
         checkPrivateData(parameters.privateDataLength(), ACCEPT_BYTES, DATAGRAM_ANSWER_BYTES);
         try (Arena arena = Arena.ofConfined()) {
             long encoded = parameters.write(arena).address();
-            callWithDevice("rdma_accept", parameters::toString, id -> Librdmacm.accept(id, encoded));
+            callWithDevice("rdma_accept", parameters::toString, id -> manager.accept(id, encoded));
         }
     }
 
@@ -339,7 +341,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_reject
      */
     public void reject(byte... privateData) {
-        reject("rdma_reject", privateData, Librdmacm::reject);
+        reject("rdma_reject", privateData, manager::reject);
     }
 
     /**
@@ -353,7 +355,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_reject_ece
      */
     public void rejectEce(byte... privateData) {
-        reject("rdma_reject_ece", privateData, Librdmacm::rejectEce);
+        reject("rdma_reject_ece", privateData, manager::rejectEce);
     }
 
     @FunctionalInterface
@@ -406,7 +408,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_establish
      */
     public void establish() {
-        call("rdma_establish", Librdmacm::establish);
+        call("rdma_establish", manager::establish);
     }
 
     /**
@@ -421,7 +423,7 @@ public final class CmId implements AutoCloseable {
      */
     public void notifyEvent(AsyncEventType event) {
         int code = event.code();
-        call("rdma_notify", event::toString, id -> Librdmacm.notifyEvent(id, code));
+        call("rdma_notify", event::toString, id -> manager.notifyEvent(id, code));
     }
 
     /**
@@ -434,7 +436,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_disconnect
      */
     public void disconnect() {
-        callWithDevice("rdma_disconnect", null, Librdmacm::disconnect);
+        callWithDevice("rdma_disconnect", null, manager::disconnect);
     }
 
     /**
@@ -450,7 +452,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_join_multicast
      */
     public void joinMulticast(InetSocketAddress group) {
-        join("rdma_join_multicast", group, Librdmacm::joinMulticast);
+        join("rdma_join_multicast", group, manager::joinMulticast);
     }
 
     /**
@@ -472,7 +474,7 @@ public final class CmId implements AutoCloseable {
                         attributes, rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS());
                 rdma_cm_join_mc_attr_ex.join_flags(attributes, rdma_h.RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER());
                 rdma_cm_join_mc_attr_ex.addr(attributes, MemorySegment.ofAddress(destination));
-                return Librdmacm.joinMulticastEx(id, attributes.address(), key);
+                return manager.joinMulticastEx(id, attributes.address(), key);
             }
         });
     }
@@ -511,7 +513,7 @@ public final class CmId implements AutoCloseable {
     public void leaveMulticast(InetSocketAddress group) {
         try (Arena arena = Arena.ofConfined()) {
             long destination = SocketAddresses.write(arena, group).address();
-            call("rdma_leave_multicast", group::toString, id -> Librdmacm.leaveMulticast(id, destination));
+            call("rdma_leave_multicast", group::toString, id -> manager.leaveMulticast(id, destination));
             groups.values().remove(group);
         }
     }
@@ -530,7 +532,7 @@ public final class CmId implements AutoCloseable {
         try {
             lock.lock();
             try {
-                call("rdma_migrate_id", () -> "to " + target, id -> Librdmacm.migrateId(id, target.address()));
+                call("rdma_migrate_id", () -> "to " + target, id -> manager.migrateId(id, target.address()));
                 channel.remove(this);
                 channel = target;
                 target.add(this);
@@ -638,7 +640,7 @@ public final class CmId implements AutoCloseable {
             call(
                     "rdma_set_option",
                     () -> "level " + level + ", option " + option,
-                    id -> Librdmacm.setOption(id, level, option, copy.address(), copy.byteSize()));
+                    id -> manager.setOption(id, level, option, copy.address(), copy.byteSize()));
         }
     }
 
@@ -658,7 +660,7 @@ public final class CmId implements AutoCloseable {
             ibv_ece.vendor_id(encoded, ece.vendorId());
             ibv_ece.options(encoded, ece.options());
             ibv_ece.comp_mask(encoded, ece.compMask());
-            call("rdma_set_local_ece", ece::toString, id -> Librdmacm.setLocalEce(id, encoded.address()));
+            call("rdma_set_local_ece", ece::toString, id -> manager.setLocalEce(id, encoded.address()));
         }
     }
 
@@ -673,7 +675,7 @@ public final class CmId implements AutoCloseable {
     public Ece remoteEce() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment encoded = arena.allocate(ibv_ece.layout());
-            call("rdma_get_remote_ece", id -> Librdmacm.getRemoteEce(id, encoded.address()));
+            call("rdma_get_remote_ece", id -> manager.getRemoteEce(id, encoded.address()));
             return new Ece(ibv_ece.vendor_id(encoded), ibv_ece.options(encoded), ibv_ece.comp_mask(encoded));
         }
     }
@@ -703,7 +705,7 @@ public final class CmId implements AutoCloseable {
             callWithDevice(
                     "rdma_init_qp_attr",
                     state::toString,
-                    id -> Librdmacm.initQueuePairAttributes(id, attributes.address(), mask.address()));
+                    id -> manager.initQueuePairAttributes(id, attributes.address(), mask.address()));
             return QueuePairAttributes.ofNative(attributes, mask.get(JAVA_INT, 0));
         }
     }
@@ -967,7 +969,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_get_src_port
      */
     public int localPort() {
-        return portOf(Librdmacm::sourcePort);
+        return portOf(manager::sourcePort);
     }
 
     /**
@@ -978,7 +980,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_get_dst_port
      */
     public int remotePort() {
-        return portOf(Librdmacm::destinationPort);
+        return portOf(manager::destinationPort);
     }
 
     @FunctionalInterface
@@ -1098,7 +1100,7 @@ public final class CmId implements AutoCloseable {
             closed = true;
             IDS.remove(address, this);
             try {
-                Failures.check("rdma_destroy_id", Librdmacm.destroyId(address), this);
+                Failures.check("rdma_destroy_id", manager.destroyId(address), this);
             } finally {
                 // Not before: a channel that closes waits for the ids that it has, and the function uses the channel.
                 channel.remove(this);

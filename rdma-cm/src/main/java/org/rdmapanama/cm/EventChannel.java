@@ -11,13 +11,13 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import org.rdmapanama.cm.internal.Librdmacm;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
+import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
  * Where ids tell what happened to them, {@code struct rdma_event_channel}; see rdma_create_event_channel(3).
@@ -39,8 +39,12 @@ import org.rdmapanama.ffm.verbs.rdma_event_channel;
 public final class EventChannel implements AutoCloseable {
     private static final int SLICE_MILLIS = 50;
 
+    private final ConnectionManager manager;
     private final long address;
+
+    /** -1 where it has none. */
     private final int fileDescriptor;
+
     private final Set<CmId> ids = ConcurrentHashMap.newKeySet();
 
     /** Calls that are under way hold it for reading. It comes before the locks of ids. */
@@ -58,7 +62,8 @@ public final class EventChannel implements AutoCloseable {
     /** For a selector, from when it is asked for. */
     private volatile Readiness readiness;
 
-    private EventChannel(long address, int fileDescriptor) {
+    private EventChannel(ConnectionManager manager, long address, int fileDescriptor) {
+        this.manager = manager;
         this.address = address;
         this.fileDescriptor = fileDescriptor;
     }
@@ -72,17 +77,18 @@ public final class EventChannel implements AutoCloseable {
      * @verb rdma_create_event_channel
      */
     public static EventChannel create() {
-        long address = Librdmacm.createEventChannel();
+        ConnectionManager manager = ConnectionManagers.preferred();
+        long address = manager.createEventChannel();
         if (address < 0) {
             throw Failures.of("rdma_create_event_channel", (int) address, "");
         }
         int fd = rdma_event_channel.fd(Native.struct(address, rdma_event_channel.sizeof()));
-        int result = Libc.setNonBlocking(fd);
+        int result = fd < 0 ? 0 : Libc.setNonBlocking(fd);
         if (result < 0) {
-            Librdmacm.destroyEventChannel(address);
+            manager.destroyEventChannel(address);
             throw Failures.of("fcntl", result, "");
         }
-        return new EventChannel(address, fd);
+        return new EventChannel(manager, address, fd);
     }
 
     /**
@@ -104,7 +110,7 @@ public final class EventChannel implements AutoCloseable {
         enter();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
-            Failures.check("rdma_create_id", Librdmacm.createId(address, id.address(), 0, code), portSpace);
+            Failures.check("rdma_create_id", manager.createId(address, id.address(), 0, code), portSpace);
             return CmId.register(this, id.get(JAVA_LONG, 0));
         } finally {
             exit();
@@ -133,19 +139,19 @@ public final class EventChannel implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
             long encoded = info.write(arena).address();
-            Failures.check("rdma_create_ep", Librdmacm.createEndpoint(id.address(), encoded, 0, 0), info);
+            Failures.check("rdma_create_ep", manager.createEndpoint(id.address(), encoded, 0, 0), info);
             made = id.get(JAVA_LONG, 0);
         }
         try {
             enter();
             try {
-                Failures.check("rdma_migrate_id", Librdmacm.migrateId(made, address), info);
+                Failures.check("rdma_migrate_id", manager.migrateId(made, address), info);
                 return CmId.register(this, made);
             } finally {
                 exit();
             }
         } catch (RuntimeException | Error e) {
-            Librdmacm.destroyEndpoint(made);
+            manager.destroyEndpoint(made);
             throw e;
         }
     }
@@ -186,7 +192,7 @@ public final class EventChannel implements AutoCloseable {
             if (event != null || millis == 0) {
                 return event;
             }
-            Failures.check("poll", Libc.awaitReadable(fileDescriptor, millis), this);
+            Failures.check("poll", manager.awaitEvent(address, millis), this);
             return take();
         } finally {
             exit();
@@ -199,7 +205,7 @@ public final class EventChannel implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pointer = arena.allocate(JAVA_LONG);
             while (true) {
-                int result = Librdmacm.getEvent(address, pointer.address());
+                int result = manager.getEvent(address, pointer.address());
                 if (result == -Errno.EAGAIN || result == -Errno.EINTR) {
                     if (readiness != null) {
                         readiness.rearm();
@@ -232,14 +238,14 @@ public final class EventChannel implements AutoCloseable {
             }
         } finally {
             // The library's own copy of the event is all that this can fail for.
-            Librdmacm.ackEvent(event);
+            manager.ackEvent(event);
         }
         if (request && copy == null) {
             // The listener was closed at this moment: nobody wants this request any more.
-            Librdmacm.destroyId(id);
+            manager.destroyId(id);
         }
         if (type == CmEventType.DEVICE_REMOVAL) {
-            RdmaDevices.letGoOfRemoved();
+            RdmaDevices.letGoOfRemoved(manager);
         }
         return copy;
     }
@@ -272,7 +278,7 @@ public final class EventChannel implements AutoCloseable {
     private boolean awaitReadable() {
         enter();
         try {
-            int readable = Libc.awaitReadable(fileDescriptor, SLICE_MILLIS);
+            int readable = manager.awaitEvent(address, SLICE_MILLIS);
             Failures.check("poll", readable, toString());
             return readable > 0;
         } finally {
@@ -286,9 +292,14 @@ public final class EventChannel implements AutoCloseable {
      *
      * @return the descriptor, which this channel owns; it never blocks
      * @throws IllegalStateException when this is closed
+     * @throws UnsupportedOperationException when it has none, because the devices are software in this process
      */
     public int fileDescriptor() {
         checkOpen();
+        if (fileDescriptor < 0) {
+            throw new UnsupportedOperationException(
+                    "event channels of a software device have no file descriptor: use await, poll or selectableChannel");
+        }
         return fileDescriptor;
     }
 
@@ -318,7 +329,7 @@ public final class EventChannel implements AutoCloseable {
                     readiness.close();
                 }
                 closeIds();
-                Librdmacm.destroyEventChannel(address);
+                manager.destroyEventChannel(address);
             }
         } finally {
             lock.writeLock().unlock();
@@ -341,6 +352,10 @@ public final class EventChannel implements AutoCloseable {
         if (failure != null) {
             throw failure;
         }
+    }
+
+    ConnectionManager manager() {
+        return manager;
     }
 
     long address() {
@@ -377,9 +392,9 @@ public final class EventChannel implements AutoCloseable {
         }
     }
 
-    /** Its file descriptor. */
+    /** Its file descriptor, or its address where it has none. */
     @Override
     public String toString() {
-        return "event channel " + fileDescriptor;
+        return "event channel " + (fileDescriptor < 0 ? "0x" + Long.toHexString(address) : fileDescriptor);
     }
 }

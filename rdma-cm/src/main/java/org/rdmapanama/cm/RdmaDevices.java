@@ -7,10 +7,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import org.rdmapanama.cm.internal.Librdmacm;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
+import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
  * The devices that the connection manager knows; see rdma_get_devices(3).
@@ -37,16 +37,17 @@ public final class RdmaDevices {
      * @verb rdma_free_devices
      */
     public static List<String> names() {
+        ConnectionManager manager = ConnectionManagers.preferred();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_INT);
-            long list = Librdmacm.getDevices(count.address());
+            long list = manager.getDevices(count.address());
             if (list < 0) {
                 throw Failures.of("rdma_get_devices", (int) list, "");
             }
             try {
                 return names(Native.struct(list, count.get(JAVA_INT, 0) * JAVA_LONG.byteSize()));
             } finally {
-                Librdmacm.freeDevices(list);
+                manager.freeDevices(list);
             }
         }
     }
@@ -67,12 +68,12 @@ public final class RdmaDevices {
                 .getString(0);
     }
 
-    /** Has librdmacm close devices that are gone. */
-    static void letGoOfRemoved() {
-        long list = Librdmacm.getDevices(0);
+    /** Has the library close devices that are gone. */
+    static void letGoOfRemoved(ConnectionManager manager) {
+        long list = manager.getDevices(0);
         // It fails where the last device is gone: then it has not looked.
         if (list > 0) {
-            Librdmacm.freeDevices(list);
+            manager.freeDevices(list);
         }
     }
 }

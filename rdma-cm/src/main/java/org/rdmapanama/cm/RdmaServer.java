@@ -141,6 +141,7 @@ public final class RdmaServer implements AutoCloseable {
      *
      * @return the descriptor, which this owns; it never blocks
      * @throws IllegalStateException when this is closed
+     * @throws UnsupportedOperationException when it has none, because the devices are software in this process
      */
     public int fileDescriptor() {
         return listener.id().channel().fileDescriptor();

@@ -70,6 +70,17 @@ final class LocalAddresses {
         return addresses.get(index);
     }
 
+    /** Place of an address in the table, or -1. */
+    int indexOf(InetAddress address) {
+        return addresses.indexOf(address);
+    }
+
+    /** The first eight bytes of the GID of a device at a socket, which tell its port if it is not that of RoCEv2. */
+    static long high(InetSocketAddress socket) {
+        boolean tells = socket.getAddress() instanceof Inet4Address && socket.getPort() != Flow.ROCE_PORT;
+        return tells ? socket.getPort() : high(socket.getAddress());
+    }
+
     /** The socket that a GID stands for, or null. */
     static InetSocketAddress socketOf(long gidHigh, long gidLow) {
         boolean version4 = isVersion4(gidHigh, gidLow);

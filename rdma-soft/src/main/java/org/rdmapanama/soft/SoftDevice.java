@@ -15,6 +15,7 @@ import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderException;
+import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Flow;
 import org.rdmapanama.soft.wire.InvariantCrc;
@@ -82,7 +83,10 @@ final class SoftDevice {
     private final List<MulticastMember> members = new ArrayList<>();
 
     /** Those that wait for a time. */
-    private final List<SoftQueuePair> waiting = new ArrayList<>();
+    private final List<Timed> waiting = new ArrayList<>();
+
+    /** What takes the datagrams to queue pair 1, while there is something. */
+    private SoftManagement management;
 
     private final Map<Long, SoftContext> contexts = new HashMap<>();
     private final Thread thread;
@@ -176,6 +180,15 @@ final class SoftDevice {
 
     LocalAddresses addresses() {
         return addresses;
+    }
+
+    Settings settings() {
+        return settings;
+    }
+
+    /** With the lock held: who takes the datagrams to queue pair 1 from now on; null for nobody. */
+    void management(SoftManagement taker) {
+        management = taker;
     }
 
     /** The largest MTU of a path, of enum ibv_mtu. */
@@ -330,7 +343,14 @@ final class SoftDevice {
         if (headers == 0 || payload < 0 || (payload > 0 && !Opcode.hasPayload(opcode))) {
             return;
         }
-        SoftQueuePair queuePair = queuePairs.get(Bth.destinationQueuePair(packet));
+        int number = Bth.destinationQueuePair(packet);
+        if (number == Mad.QUEUE_PAIR) {
+            if (management != null && opcode == Opcode.UD_SEND_ONLY) {
+                management.receive(packet, payload, from, index);
+            }
+            return;
+        }
+        SoftQueuePair queuePair = queuePairs.get(number);
         if (queuePair == null) {
             return;
         }
@@ -347,8 +367,8 @@ final class SoftDevice {
     private long expire(long now) {
         long next = Long.MAX_VALUE;
         for (int i = waiting.size() - 1; i >= 0; i--) {
-            SoftQueuePair each = waiting.get(i);
-            long left = each.deadline - now;
+            Timed each = waiting.get(i);
+            long left = each.deadline() - now;
             if (left <= 0) {
                 waiting.remove(i);
                 each.expired();
@@ -361,18 +381,18 @@ final class SoftDevice {
     }
 
     /** It waits for its deadline, which may be another one than before. */
-    void wakeAt(SoftQueuePair queuePair, boolean already) {
-        if (!already || !waiting.contains(queuePair)) {
-            waiting.add(queuePair);
+    void wakeAt(Timed timed, boolean already) {
+        if (!already || !waiting.contains(timed)) {
+            waiting.add(timed);
         }
-        if (sleeping && queuePair.deadline - planned < 0) {
-            planned = queuePair.deadline;
+        if (sleeping && timed.deadline() - planned < 0) {
+            planned = timed.deadline();
             wake();
         }
     }
 
-    void forget(SoftQueuePair queuePair) {
-        waiting.remove(queuePair);
+    void forget(Timed timed) {
+        waiting.remove(timed);
     }
 
     // Addresses.
@@ -411,10 +431,15 @@ final class SoftDevice {
         return routingHeader(sourceHigh, sourceLow, to.gidHigh, to.gidLow, to.trafficClass, to.hopLimit, length);
     }
 
+    /** Whether a port that a packet came from is one that its device receives at. */
+    static boolean receivesWhereItSends(int port) {
+        return port < EPHEMERAL_PORTS;
+    }
+
     /** The same for a datagram from elsewhere: of what its header said the system tells the addresses only. */
     private long routingHeader(Peer from, int index, int bytes) {
         int port = from.address.getPort();
-        boolean tells = port != Flow.ROCE_PORT && port < EPHEMERAL_PORTS;
+        boolean tells = receivesWhereItSends(port) && port != Flow.ROCE_PORT;
         return routingHeader(
                 tells && LocalAddresses.isVersion4(from.gidHigh, from.gidLow) ? port : from.gidHigh,
                 from.gidLow,

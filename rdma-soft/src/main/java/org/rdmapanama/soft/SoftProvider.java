@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import java.util.List;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.ConnectionManager;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
@@ -10,6 +11,8 @@ import org.rdmapanama.internal.provider.ProviderDevice;
 public final class SoftProvider extends Provider {
     /** The GUID of all of them: locally administered, as those of other software devices. */
     static final long GUID = 0x0200_00ff_fe50_4600L;
+
+    private static final ConnectionManager MANAGER = new SoftConnectionManager();
 
     /** For the service loader. */
     public SoftProvider() {}
@@ -28,5 +31,10 @@ public final class SoftProvider extends Provider {
     @Override
     public ProviderContext at(long context) {
         return SoftDevice.contextAt(context);
+    }
+
+    @Override
+    public ConnectionManager connectionManager() {
+        return MANAGER;
     }
 }

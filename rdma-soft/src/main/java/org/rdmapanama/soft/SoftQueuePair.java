@@ -16,7 +16,7 @@ import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 
 /** A queue pair. Whoever calls has the device's lock. */
-final class SoftQueuePair {
+final class SoftQueuePair implements Timed {
     private static final long STATE = ibv_qp.state$offset();
     private static final long WR_OPCODE = ibv_send_wr.opcode$offset();
     private static final long WR_NEXT = ibv_send_wr.next$offset();
@@ -473,8 +473,14 @@ final class SoftQueuePair {
         }
     }
 
+    @Override
+    public long deadline() {
+        return deadline;
+    }
+
     /** It is time to try again. */
-    void expired() {
+    @Override
+    public void expired() {
         waiting = false;
         if (requester != null && state != Verbs.ERR) {
             requester.expired();

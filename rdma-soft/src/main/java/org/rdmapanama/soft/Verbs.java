@@ -8,12 +8,18 @@ final class Verbs {
     static final int EAGAIN = 11;
     static final int ENOMEM = 12;
     static final int EBUSY = 16;
+    static final int ENODEV = 19;
     static final int EINVAL = 22;
     static final int ENOENT = 2;
     static final int ENODATA = 61;
+    static final int ENOSYS = 38;
     static final int EOPNOTSUPP = 95;
     static final int EPROTONOSUPPORT = 93;
+    static final int EADDRINUSE = 98;
+    static final int EADDRNOTAVAIL = 99;
     static final int ENETUNREACH = 101;
+    static final int EISCONN = 106;
+    static final int ETIMEDOUT = 110;
 
     static final int RESET = rdma_h.IBV_QPS_RESET();
     static final int INIT = rdma_h.IBV_QPS_INIT();

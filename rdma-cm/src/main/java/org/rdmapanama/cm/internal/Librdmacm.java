@@ -10,6 +10,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
  * The functions of rdma_cma.h that the object model needs, one method each. Addresses are passed as {@code long}. The C
@@ -17,9 +18,6 @@ import org.rdmapanama.ffm.internal.Errno;
  * library lacks throws when it is called, never before.
  */
 public final class Librdmacm {
-    /** Subtracted from the codes of getaddrinfo(3), which are negative, to tell them from errnos. */
-    public static final int NAME_SERVICE = 10_000;
-
     private static final MethodHandle CREATE_EVENT_CHANNEL = withErrno("rdma_create_event_channel", JAVA_LONG);
     private static final MethodHandle DESTROY_EVENT_CHANNEL = ofVoid("rdma_destroy_event_channel", JAVA_LONG);
     private static final MethodHandle GET_CM_EVENT = withErrno("rdma_get_cm_event", JAVA_INT, JAVA_LONG, JAVA_LONG);
@@ -361,7 +359,7 @@ public final class Librdmacm {
      * @param service a C string or NULL
      * @param hints a struct rdma_addrinfo or NULL
      * @param result where to write the address of the first one
-     * @return zero, a negated errno, or a code of getaddrinfo(3) less NAME_SERVICE
+     * @return zero, a negated errno, or a code of getaddrinfo(3) less {@link ConnectionManager#NAME_SERVICE}
      */
     public static int getAddressInfo(long node, long service, long hints, long result) {
         int[] code = new int[1];
@@ -369,7 +367,7 @@ public final class Librdmacm {
             code[0] = (int) GETADDRINFO.invokeExact(errno, node, service, hints, result);
             return code[0];
         });
-        return code[0] < -1 ? code[0] - NAME_SERVICE : status;
+        return code[0] < -1 ? code[0] - ConnectionManager.NAME_SERVICE : status;
     }
 
     /**

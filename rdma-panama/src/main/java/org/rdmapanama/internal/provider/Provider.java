@@ -35,4 +35,13 @@ public abstract class Provider {
      * @return the open device
      */
     public abstract ProviderContext at(long context);
+
+    /**
+     * What connects queue pairs of these devices by address, where that is not librdmacm.
+     *
+     * @return the connection manager, the same each time, or null
+     */
+    public ConnectionManager connectionManager() {
+        return null;
+    }
 }

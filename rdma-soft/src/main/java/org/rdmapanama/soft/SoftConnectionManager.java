@@ -1,0 +1,496 @@
+package org.rdmapanama.soft;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.BindException;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.StandardProtocolFamily;
+import java.nio.channels.DatagramChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToIntFunction;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.rdma_addrinfo;
+import org.rdmapanama.ffm.verbs.rdma_cm_id;
+import org.rdmapanama.ffm.verbs.rdma_conn_param;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.ffm.verbs.rdma_route;
+import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.internal.provider.ProviderException;
+import org.rdmapanama.soft.cm.Rej;
+import org.rdmapanama.soft.wire.Flow;
+import org.rdmapanama.soft.wire.Memory;
+
+/**
+ * The connection manager of {@code soft0}. It has the device open as long as there is an event channel, an id, or a list
+ * of devices.
+ */
+final class SoftConnectionManager extends ConnectionManager {
+    private static final int PORTS_TO_TRY = 64;
+    private static final int ADDRESS_BYTES = 128;
+
+    private final Map<Long, SoftEventChannel> channels = new ConcurrentHashMap<>();
+    private final Map<Long, SoftCmId> ids = new ConcurrentHashMap<>();
+    private final Map<Long, SoftCmEvent> taken = new ConcurrentHashMap<>();
+    private final Map<Long, NativeBlock> deviceLists = new ConcurrentHashMap<>();
+    private final SoftAddressInfo addressInfo = new SoftAddressInfo();
+
+    // Guarded by this. The device's lock may be held before.
+    private int users;
+    private volatile SoftManagement management;
+
+    private synchronized SoftManagement acquire() {
+        if (users == 0) {
+            SoftContext context = SoftDevice.open();
+            SoftManagement made = new SoftManagement(this, context);
+            context.device().lock();
+            try {
+                context.device().management(made);
+            } finally {
+                context.device().unlock();
+            }
+            management = made;
+        }
+        users++;
+        return management;
+    }
+
+    private void release() {
+        SoftManagement last;
+        synchronized (this) {
+            if (--users > 0) {
+                return;
+            }
+            last = management;
+            management = null;
+        }
+        SoftDevice device = last.device;
+        device.lock();
+        try {
+            device.management(null);
+        } finally {
+            device.unlock();
+        }
+        last.context.close();
+        last.free();
+    }
+
+    /** With the device's lock held: there is one more id, of a request. */
+    SoftCmId made(SoftCmId id) {
+        synchronized (this) {
+            users++;
+        }
+        ids.put(id.address(), id);
+        return id;
+    }
+
+    /** A call for an id, with the device's lock. */
+    private int with(long id, ToIntFunction<SoftCmId> call) {
+        SoftCmId known = ids.get(id);
+        if (known == null) {
+            return -Verbs.EINVAL;
+        }
+        SoftDevice device = management.device;
+        device.lock();
+        try {
+            return call.applyAsInt(known);
+        } finally {
+            device.unlock();
+        }
+    }
+
+    // Event channels.
+
+    @Override
+    public long createEventChannel() {
+        try {
+            acquire();
+        } catch (ProviderException e) {
+            return -e.errno();
+        }
+        SoftEventChannel channel = new SoftEventChannel();
+        channels.put(channel.address(), channel);
+        return channel.address();
+    }
+
+    @Override
+    public void destroyEventChannel(long channel) {
+        SoftEventChannel known = channels.remove(channel);
+        if (known != null) {
+            known.free();
+            release();
+        }
+    }
+
+    @Override
+    public int awaitEvent(long channel, int timeoutMillis) {
+        SoftEventChannel known = channels.get(channel);
+        if (known == null) {
+            return -Verbs.EINVAL;
+        }
+        return known.await(timeoutMillis) ? 1 : 0;
+    }
+
+    @Override
+    public int getEvent(long channel, long event) {
+        SoftEventChannel known = channels.get(channel);
+        if (known == null) {
+            return -Verbs.EINVAL;
+        }
+        SoftCmEvent next = known.poll();
+        if (next == null) {
+            return -Verbs.EAGAIN;
+        }
+        if (next.listener != null) {
+            next.listener.seen();
+        }
+        taken.put(next.address(), next);
+        Memory.putLong(event, next.address());
+        return 0;
+    }
+
+    @Override
+    public int ackEvent(long event) {
+        SoftCmEvent known = taken.remove(event);
+        if (known == null) {
+            return -Verbs.EINVAL;
+        }
+        known.free();
+        return 0;
+    }
+
+    // Ids.
+
+    private static int queuePairType(int portSpace) {
+        boolean datagrams = portSpace == rdma_h.RDMA_PS_UDP() || portSpace == rdma_h.RDMA_PS_IPOIB();
+        return datagrams ? Verbs.UD : Verbs.RC;
+    }
+
+    private static boolean isKnown(int portSpace) {
+        return portSpace == rdma_h.RDMA_PS_TCP()
+                || portSpace == rdma_h.RDMA_PS_UDP()
+                || portSpace == rdma_h.RDMA_PS_IB()
+                || portSpace == rdma_h.RDMA_PS_IPOIB();
+    }
+
+    @Override
+    public int createId(long channel, long id, long context, int portSpace) {
+        SoftEventChannel known = channels.get(channel);
+        if (known == null || !isKnown(portSpace)) {
+            return -Verbs.EINVAL;
+        }
+        SoftCmId made = create(known, portSpace, queuePairType(portSpace));
+        rdma_cm_id.context(Native.struct(made.address(), rdma_cm_id.layout()), MemorySegment.ofAddress(context));
+        Memory.putLong(id, made.address());
+        return 0;
+    }
+
+    private SoftCmId create(SoftEventChannel channel, int portSpace, int queuePairType) {
+        SoftManagement owner = acquire();
+        owner.device.lock();
+        try {
+            SoftCmId made = new SoftCmId(owner, channel, portSpace, queuePairType);
+            ids.put(made.address(), made);
+            return made;
+        } finally {
+            owner.device.unlock();
+        }
+    }
+
+    @Override
+    public int destroyId(long id) {
+        SoftCmId known = ids.remove(id);
+        if (known == null) {
+            return -Verbs.EINVAL;
+        }
+        List<SoftCmId> requests;
+        SoftDevice device = management.device;
+        device.lock();
+        try {
+            requests = known.destroy();
+        } finally {
+            device.unlock();
+        }
+        for (SoftCmId each : requests) {
+            destroyId(each.address());
+        }
+        known.free();
+        release();
+        return 0;
+    }
+
+    @Override
+    public int createEndpoint(long id, long information, long pd, long initialAttributes) {
+        MemorySegment info = Native.struct(information, rdma_addrinfo.layout());
+        int portSpace = rdma_addrinfo.ai_port_space(info);
+        int type = rdma_addrinfo.ai_qp_type(info);
+        boolean passive = (rdma_addrinfo.ai_flags(info) & rdma_h.RAI_PASSIVE()) != 0;
+        if (!isKnown(portSpace) || (type != Verbs.RC && type != Verbs.UC && type != Verbs.UD)) {
+            return -Verbs.EINVAL;
+        }
+        long source = rdma_addrinfo.ai_src_len(info) == 0
+                ? 0
+                : rdma_addrinfo.ai_src_addr(info).address();
+        long destination = rdma_addrinfo.ai_dst_addr(info).address();
+        SoftCmId made;
+        try {
+            made = create(null, portSpace, type);
+        } catch (ProviderException e) {
+            return -e.errno();
+        }
+        int result;
+        if (passive) {
+            result = bindAddress(made.address(), source);
+        } else {
+            result = resolveAddress(made.address(), source, destination, 0);
+            result = result < 0 ? result : with(made.address(), SoftCmId::resolveRoute);
+            // What a channel would tell.
+            result = result == -Verbs.EINVAL ? -Verbs.ENETUNREACH : result;
+        }
+        if (result < 0) {
+            destroyId(made.address());
+            return result;
+        }
+        Memory.putLong(id, made.address());
+        return 0;
+    }
+
+    @Override
+    public void destroyEndpoint(long id) {
+        destroyId(id);
+    }
+
+    @Override
+    public int migrateId(long id, long channel) {
+        SoftEventChannel target = channels.get(channel);
+        if (target == null) {
+            return -Verbs.EINVAL;
+        }
+        return with(id, known -> {
+            known.migrate(target);
+            return 0;
+        });
+    }
+
+    @Override
+    public int setOption(long id, int level, int option, long value, long size) {
+        return level == rdma_h.RDMA_OPTION_ID()
+                ? with(id, known -> known.setOption(option, value, size))
+                : -Verbs.ENOSYS;
+    }
+
+    // Addresses.
+
+    @Override
+    public int bindAddress(long id, long address) {
+        InetSocketAddress socket = address == 0 ? null : SocketStructs.read(address);
+        return socket == null ? -Verbs.EINVAL : with(id, known -> known.bind(socket));
+    }
+
+    @Override
+    public int resolveAddress(long id, long source, long destination, int timeoutMillis) {
+        InetSocketAddress to = destination == 0 ? null : SocketStructs.read(destination);
+        InetSocketAddress from = source == 0 ? null : SocketStructs.read(source);
+        if (to == null || (source != 0 && from == null)) {
+            return -Verbs.EINVAL;
+        }
+        InetAddress way = null;
+        int errno = 0;
+        try (DatagramChannel channel = DatagramChannel.open(family(to.getAddress()))) {
+            // Nothing is sent.
+            channel.connect(new InetSocketAddress(to.getAddress(), Flow.ROCE_PORT));
+            SocketAddress local = channel.getLocalAddress();
+            way = ((InetSocketAddress) local).getAddress();
+        } catch (IOException | RuntimeException e) {
+            errno = -Verbs.ENETUNREACH;
+        }
+        InetAddress found = way;
+        int failure = errno;
+        return with(id, known -> known.resolve(from, to, found, failure));
+    }
+
+    private static StandardProtocolFamily family(InetAddress address) {
+        return address instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
+    }
+
+    @Override
+    public int resolveRoute(long id, int timeoutMillis) {
+        return with(id, SoftCmId::resolveRoute);
+    }
+
+    // Connections.
+
+    @Override
+    public int listen(long id, int backlog) {
+        return with(id, known -> known.listen(backlog));
+    }
+
+    @Override
+    public int connect(long id, long parameters) {
+        SoftCmId known = ids.get(id);
+        if (known == null || known.remote() == null || parameters == 0) {
+            return -Verbs.EINVAL;
+        }
+        MemorySegment given = Native.struct(parameters, rdma_conn_param.layout());
+        List<InetSocketAddress> devices = devices(known);
+        return with(id, each -> each.connect(given, devices));
+    }
+
+    /**
+     * Where the device may be that serves what an id asks for. On other machines it is at the port of RoCEv2. On this one
+     * every process has a device of its own, at the next port that is free: all that are taken come into question, unless
+     * the service is one of this process.
+     */
+    private List<InetSocketAddress> devices(SoftCmId id) {
+        SoftManagement owner = management;
+        InetAddress address = id.remote().getAddress();
+        List<InetSocketAddress> devices = new ArrayList<>();
+        if (owner.addresses().indexOf(address) < 0) {
+            devices.add(new InetSocketAddress(address, Flow.ROCE_PORT));
+            return devices;
+        }
+        int own = owner.device.wire().port();
+        boolean here = with(id.address(), each -> owner.isServedHere(each) ? 1 : 0) > 0;
+        if (!here) {
+            addTaken(devices, address, Flow.ROCE_PORT, own);
+            int first = owner.device.settings().port();
+            if (first < Flow.ROCE_PORT || first >= Flow.ROCE_PORT + PORTS_TO_TRY) {
+                addTaken(devices, address, first, own);
+            }
+        }
+        if (devices.isEmpty()) {
+            devices.add(new InetSocketAddress(address, own));
+        }
+        return devices;
+    }
+
+    private static void addTaken(List<InetSocketAddress> devices, InetAddress address, int first, int own) {
+        int most = address instanceof Inet4Address ? PORTS_TO_TRY : 1;
+        for (int port = first; port < first + most; port++) {
+            InetSocketAddress each = new InetSocketAddress(address, port);
+            if (port != own && !devices.contains(each) && isTaken(each)) {
+                devices.add(each);
+            }
+        }
+    }
+
+    private static boolean isTaken(InetSocketAddress socket) {
+        try (DatagramChannel channel = DatagramChannel.open(family(socket.getAddress()))) {
+            channel.bind(socket);
+            return false;
+        } catch (BindException e) {
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public int accept(long id, long parameters) {
+        return parameters == 0
+                ? -Verbs.EINVAL
+                : with(id, known -> known.accept(Native.struct(parameters, rdma_conn_param.layout())));
+    }
+
+    @Override
+    public int establish(long id) {
+        return with(id, SoftCmId::establish);
+    }
+
+    @Override
+    public int reject(long id, long privateData, byte length) {
+        return with(
+                id,
+                known -> known.reject(
+                        Rej.BY_CONSUMER, MemorySegment.ofAddress(privateData), Byte.toUnsignedInt(length)));
+    }
+
+    @Override
+    public int rejectEce(long id, long privateData, byte length) {
+        return with(
+                id,
+                known -> known.reject(
+                        Rej.VENDOR_OPTION, MemorySegment.ofAddress(privateData), Byte.toUnsignedInt(length)));
+    }
+
+    @Override
+    public int notifyEvent(long id, int event) {
+        return with(id, known -> known.notifyEvent(event));
+    }
+
+    @Override
+    public int disconnect(long id) {
+        return with(id, SoftCmId::disconnect);
+    }
+
+    @Override
+    public int initQueuePairAttributes(long id, long attributes, long mask) {
+        return with(id, known -> known.initQueuePair(attributes, mask));
+    }
+
+    @Override
+    public int getRemoteEce(long id, long ece) {
+        // Vendor, options and mask: there are none.
+        Memory.zero(ece, 3L * Integer.BYTES);
+        return 0;
+    }
+
+    // What there is.
+
+    @Override
+    public int getAddressInfo(long node, long service, long hints, long result) {
+        return addressInfo.get(node, service, hints, result);
+    }
+
+    @Override
+    public void freeAddressInfo(long information) {
+        addressInfo.free(information);
+    }
+
+    @Override
+    public long getDevices(long count) {
+        SoftManagement owner;
+        try {
+            owner = acquire();
+        } catch (ProviderException e) {
+            return -e.errno();
+        }
+        NativeBlock list = new NativeBlock(2L * Long.BYTES);
+        Memory.putLong(list.address(), owner.context.address());
+        if (count != 0) {
+            Memory.putInt(count, 1);
+        }
+        deviceLists.put(list.address(), list);
+        return list.address();
+    }
+
+    @Override
+    public void freeDevices(long list) {
+        NativeBlock known = deviceLists.remove(list);
+        if (known != null) {
+            known.free();
+            release();
+        }
+    }
+
+    private static short portAt(long id, long offset) {
+        MemorySegment struct = Native.struct(id, rdma_cm_id.layout());
+        long addresses = rdma_route.addr(rdma_cm_id.route(struct)).address();
+        return Memory.getShort(addresses + offset + Short.BYTES);
+    }
+
+    @Override
+    public short sourcePort(long id) {
+        return portAt(id, 0);
+    }
+
+    @Override
+    public short destinationPort(long id) {
+        return portAt(id, ADDRESS_BYTES);
+    }
+}

@@ -1,0 +1,273 @@
+package org.rdmapanama.soft;
+
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.cm.IpHeader;
+import org.rdmapanama.soft.cm.Mad;
+import org.rdmapanama.soft.cm.Rej;
+import org.rdmapanama.soft.cm.Req;
+import org.rdmapanama.soft.cm.SidrRep;
+import org.rdmapanama.soft.cm.SidrReq;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.Flow;
+import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.wire.Opcode;
+
+/**
+ * The connection manager's end of the device: queue pair 1, the ids by what the datagrams say, and port numbers. Whoever
+ * calls has the device's lock.
+ */
+final class SoftManagement {
+    private static final int PAYLOAD = Deth.OFFSET + Deth.BYTES;
+    private static final int PORT_BITS = 16;
+    private static final int PORT_MASK = 0xffff;
+
+    // Those that are given to who names none.
+    private static final int FIRST_PORT = 32768;
+    private static final int PORTS = 28232;
+
+    /** Locally administered. */
+    private static final long GUID_MASK = 0x00ff_ffff_ffff_ffffL;
+
+    private static final long GUID_MARK = 0x0200_0000_0000_0000L;
+
+    final SoftContext context;
+    final SoftDevice device;
+
+    /**
+     * Of this process alone, other than that of the device: peers tell by it whether two connections are of one place, and
+     * identifiers and queue pairs the same.
+     */
+    final long guid;
+
+    private final SoftConnectionManager manager;
+    private final SplittableRandom random = new SplittableRandom(new SecureRandom().nextLong());
+    private final NativeBlock scratch = new NativeBlock(Mad.BYTES);
+    private final Map<Integer, SoftCmId> byNumber = new HashMap<>();
+    private final Map<Request, SoftCmId> byRequest = new HashMap<>();
+    private final Map<Integer, List<SoftCmId>> byPort = new HashMap<>();
+    private int psn;
+
+    /** What tells requests apart: who sent it, and its number there. */
+    record Request(InetSocketAddress sender, int number, boolean datagram) {}
+
+    SoftManagement(SoftConnectionManager manager, SoftContext context) {
+        this.manager = manager;
+        this.context = context;
+        device = context.device();
+        guid = (random.nextLong() & GUID_MASK) | GUID_MARK;
+    }
+
+    void free() {
+        scratch.free();
+    }
+
+    LocalAddresses addresses() {
+        return device.addresses();
+    }
+
+    int random24() {
+        return random.nextInt() & 0xff_ffff;
+    }
+
+    // Numbers of ids.
+
+    /** A number for an id, which finds it from now on. */
+    int register(SoftCmId id) {
+        int number;
+        do {
+            number = random.nextInt();
+        } while (number == 0 || byNumber.containsKey(number));
+        byNumber.put(number, id);
+        return number;
+    }
+
+    void unregister(int number) {
+        byNumber.remove(number);
+    }
+
+    void register(Request request, SoftCmId id) {
+        byRequest.put(request, id);
+    }
+
+    void unregister(Request request, SoftCmId id) {
+        byRequest.remove(request, id);
+    }
+
+    // Port numbers.
+
+    private static int key(int portSpace, int port) {
+        return portSpace << PORT_BITS | port;
+    }
+
+    /** Gives an id a port, any for 0: the port, or 0 when it is taken. */
+    int takePort(SoftCmId id, InetAddress address, int wanted, boolean shared) {
+        int port = wanted == 0 ? freePort(id.portSpace()) : wanted;
+        List<SoftCmId> others = byPort.computeIfAbsent(key(id.portSpace(), port), key -> new ArrayList<>(1));
+        for (SoftCmId each : others) {
+            if (each.overlaps(address) && !(shared && each.sharesPort())) {
+                return 0;
+            }
+        }
+        others.add(id);
+        return port;
+    }
+
+    private int freePort(int portSpace) {
+        int start = random.nextInt(PORTS);
+        for (int i = 0; i < PORTS; i++) {
+            int port = FIRST_PORT + (start + i) % PORTS;
+            if (!byPort.containsKey(key(portSpace, port))) {
+                return port;
+            }
+        }
+        return FIRST_PORT;
+    }
+
+    void givePort(SoftCmId id, int port) {
+        List<SoftCmId> all = byPort.get(key(id.portSpace(), port));
+        if (all != null && all.remove(id) && all.isEmpty()) {
+            byPort.remove(key(id.portSpace(), port));
+        }
+    }
+
+    /** Who listens for a service at an address; null when nobody does. */
+    SoftCmId listener(long service, InetAddress address) {
+        if (service >>> PORT_BITS > PORT_MASK) {
+            return null;
+        }
+        SoftCmId found = null;
+        for (SoftCmId each : byPort.getOrDefault((int) service, List.of())) {
+            if (each.listensAt(address) && (found == null || !each.isWildcard())) {
+                found = each;
+            }
+        }
+        return found;
+    }
+
+    /** Whether an id asks for what this device serves itself. */
+    boolean isServedHere(SoftCmId id) {
+        long service = Integer.toUnsignedLong(key(id.portSpace(), id.remote().getPort()));
+        return listener(service, id.remote().getAddress()) != null;
+    }
+
+    static boolean isWildcardOf(InetAddress wildcard, InetAddress address, boolean familyOnly) {
+        boolean version6 = wildcard instanceof Inet6Address;
+        return wildcard.isAnyLocalAddress()
+                && (version6 == address instanceof Inet6Address || (version6 && !familyOnly));
+    }
+
+    // Sending.
+
+    /** Where to write a datagram that is sent once. */
+    long scratch() {
+        return scratch.address();
+    }
+
+    void send(long mad, InetSocketAddress to, int index) {
+        long packet = device.wire().packet();
+        Bth.write(packet, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, psn++);
+        Deth.write(packet + Deth.OFFSET, Mad.QKEY, Mad.QUEUE_PAIR);
+        Memory.copy(mad, packet + PAYLOAD, Mad.BYTES);
+        device.wire().send(device.wire().peer(to), index, PAYLOAD + Mad.BYTES);
+    }
+
+    // Receiving.
+
+    /** A datagram to queue pair 1. Anybody may send anything. */
+    void receive(long packet, int bytes, Peer from, int index) {
+        long mad = packet + PAYLOAD;
+        if (bytes != Mad.BYTES || Deth.qkey(packet + Deth.OFFSET) != Mad.QKEY || !Mad.isValid(mad)) {
+            return;
+        }
+        InetSocketAddress sender = SoftDevice.receivesWhereItSends(from.address.getPort())
+                ? from.address
+                : new InetSocketAddress(from.address.getAddress(), Flow.ROCE_PORT);
+        int kind = Mad.attribute(mad);
+        switch (kind) {
+            case Mad.REQ -> takeRequest(mad, sender, index);
+            case Mad.SIDR_REQ -> takeDatagramRequest(mad, sender, index);
+            case Mad.SIDR_REP -> {
+                SoftCmId id = byNumber.get(Mad.localId(mad));
+                if (id != null && id.isPeer(sender)) {
+                    id.takeDatagramAnswer(mad, sender);
+                }
+            }
+            case Mad.REP, Mad.RTU, Mad.MRA, Mad.REJ, Mad.DREQ, Mad.DREP -> {
+                SoftCmId id = byNumber.get(Mad.remoteId(mad));
+                if (id == null && kind == Mad.REJ && Rej.reason(mad) == Rej.TIMEOUT) {
+                    // Who gives up before there was an answer knows no number of ours.
+                    id = byRequest.get(new Request(sender, Mad.localId(mad), false));
+                }
+                if (id != null && id.isPeer(sender)) {
+                    id.take(kind, mad, sender);
+                } else if (kind == Mad.DREQ) {
+                    // The connection is over and forgotten: the peer need not go on asking.
+                    Mad.writeDrep(scratch(), Mad.transaction(mad), Mad.remoteId(mad), Mad.localId(mad));
+                    send(scratch(), sender, index);
+                }
+            }
+            default -> {
+                // Other paths: there are none.
+            }
+        }
+    }
+
+    private void takeRequest(long mad, InetSocketAddress sender, int index) {
+        Request request = new Request(sender, Mad.localId(mad), false);
+        SoftCmId known = byRequest.get(request);
+        if (known != null) {
+            known.takeRequestAgain();
+            return;
+        }
+        SoftCmId listener = listener(Req.service(mad), addresses().address(index));
+        int reason = 0;
+        if (listener == null) {
+            reason = Rej.INVALID_SERVICE;
+        } else if (listener.isDatagram() || Req.transportService(mad) != listener.transportService()) {
+            reason = Rej.INVALID_TRANSPORT;
+        } else if (Req.mtu(mad) < rdma_h.IBV_MTU_256() || Req.mtu(mad) > device.mtu()) {
+            reason = Rej.INVALID_MTU;
+        } else if (!IpHeader.isValid(mad + Req.PRIVATE)) {
+            reason = Rej.UNSUPPORTED;
+        }
+        if (reason != 0) {
+            Rej.write(scratch(), Mad.transaction(mad), 0, Mad.localId(mad), Rej.OF_REQ, reason);
+            send(scratch(), sender, index);
+        } else if (listener.hasRoom()) {
+            InetSocketAddress remote =
+                    new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + Req.PRIVATE));
+            manager.made(SoftCmId.ofRequest(this, listener, request, remote, index))
+                    .takeRequest(mad);
+        }
+    }
+
+    private void takeDatagramRequest(long mad, InetSocketAddress sender, int index) {
+        Request request = new Request(sender, Mad.localId(mad), true);
+        SoftCmId known = byRequest.get(request);
+        if (known != null) {
+            known.takeRequestAgain();
+            return;
+        }
+        long service = SidrReq.service(mad);
+        SoftCmId listener = listener(service, addresses().address(index));
+        if (listener == null || !listener.isDatagram() || !IpHeader.isValid(mad + SidrReq.PRIVATE)) {
+            SidrRep.write(scratch(), Mad.transaction(mad), Mad.localId(mad), SidrRep.UNSUPPORTED, service, 0, 0);
+            send(scratch(), sender, index);
+        } else if (listener.hasRoom()) {
+            InetSocketAddress remote =
+                    new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + SidrReq.PRIVATE));
+            manager.made(SoftCmId.ofRequest(this, listener, request, remote, index))
+                    .takeRequest(mad);
+        }
+    }
+}

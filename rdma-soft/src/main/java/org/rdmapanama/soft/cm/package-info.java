@@ -1,0 +1,2 @@
+/** The datagrams by which connections are made: their layout. */
+package org.rdmapanama.soft.cm;
