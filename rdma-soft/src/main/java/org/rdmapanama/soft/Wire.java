@@ -99,7 +99,9 @@ final class Wire implements AutoCloseable {
         IOException taken = null;
         for (int port = settings.port(); port < settings.port() + PORTS_TO_TRY; port++) {
             try {
-                return new Wire(addresses, openAll(addresses, port), port, settings);
+                // Those that have a GID at this port, so that its place tells the socket.
+                LocalAddresses those = addresses.atPort(port);
+                return new Wire(those, openAll(those, port), port, settings);
             } catch (BindException e) {
                 taken = e;
             }
