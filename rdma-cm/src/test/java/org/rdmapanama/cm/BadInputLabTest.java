@@ -132,11 +132,11 @@ class BadInputLabTest {
             values.put(PortSpace.class, PortSpace.TCP);
             values.put(
                     AddressInfo.class,
-                    AddressInfo.resolve("10.77.0.2", "7541", new AddressInfoOptions().passive(true))
+                    AddressInfo.resolve(Lab.SECOND_HOST, "7541", new AddressInfoOptions().passive(true))
                             .get(0));
             values.put(byte[].class, new byte[1]);
             values.put(AccessFlag[].class, new AccessFlag[] {AccessFlag.LOCAL_WRITE});
-            values.put(String.class, "10.77.0.2");
+            values.put(String.class, Lab.SECOND_HOST);
             values.put(ProtectionDomain.class, side.domain);
             values.put(ProtocolFamily.class, StandardProtocolFamily.INET);
             values.put(UnaryOperator.class, UnaryOperator.identity());
@@ -324,7 +324,7 @@ class BadInputLabTest {
                     () -> first.disconnect(queuePair));
             for (org.junit.jupiter.api.function.Executable use : uses) {
                 IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, use);
-                assertEquals(true, exception.getMessage().contains("rxe0"), exception::getMessage);
+                assertEquals(true, exception.getMessage().contains(Lab.firstDevice()), exception::getMessage);
             }
             assertEquals(QueuePairState.RESET, queuePair.state());
         }

@@ -111,8 +111,8 @@ class ConnectionLabTest {
         try (Pair pair = new Pair()) {
             CmEvent request = pair.connect();
 
-            assertEquals("rxe0", pair.client.deviceName());
-            assertEquals("rxe1", pair.server.deviceName());
+            assertEquals(Lab.firstDevice(), pair.client.deviceName());
+            assertEquals(Lab.secondDevice(), pair.server.deviceName());
             assertEquals(1, pair.client.port());
             assertEquals(Lab.second(PORT), pair.client.remoteAddress());
             assertEquals(Lab.first(0).getAddress(), pair.client.localAddress().getAddress());

@@ -184,7 +184,7 @@ class IdsLabTest {
     @Shows({"rdma_getaddrinfo", "rdma_freeaddrinfo", "rdma_create_ep", "rdma_destroy_ep"})
     void shouldResolveNamesAndMakeEndpoints() throws Exception {
         AddressInfo local = AddressInfo.resolve(
-                        "10.77.0.2",
+                        Lab.SECOND_HOST,
                         "7481",
                         new AddressInfoOptions().passive(true).numericHost(true))
                 .getFirst();
@@ -192,7 +192,7 @@ class IdsLabTest {
         assertEquals(Lab.second(PORT), local.source());
         assertEquals(PortSpace.TCP, local.portSpace());
         AddressInfo remote = AddressInfo.resolve(
-                        "10.77.0.2",
+                        Lab.SECOND_HOST,
                         "7481",
                         new AddressInfoOptions()
                                 .family(StandardProtocolFamily.INET)
@@ -206,7 +206,7 @@ class IdsLabTest {
                 SynchronousId client = SynchronousId.create(remote);
                 ExecutorService threads = Executors.newSingleThreadExecutor()) {
             listener.id().listen(1);
-            assertEquals("rxe0", client.id().deviceName());
+            assertEquals(Lab.firstDevice(), client.id().deviceName());
             Side clientSide = new Side(arena, client.id());
             Future<CmEvent> connected =
                     threads.submit(() -> client.connect(clientSide.queuePair, new ConnectionParameters(), Lab.SECONDS));

@@ -3,6 +3,7 @@ package org.rdmapanama.cm;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -12,8 +13,17 @@ import java.util.Arrays;
 import java.util.List;
 import org.rdmapanama.ffm.Program;
 
-/** The lab's addresses, and what is left of connections there. */
+/**
+ * The lab's addresses, and what is left of connections there. When the environment variable RDMA_DEVICE names a device,
+ * as the software device of this process, both addresses are one of this machine.
+ */
 final class Lab {
+    /** The device that was chosen, or null for those of the lab. */
+    private static final String CHOSEN = System.getenv("RDMA_DEVICE");
+
+    static final String FIRST_HOST = isKernel() ? "10.77.0.1" : "127.0.0.1";
+    static final String SECOND_HOST = isKernel() ? "10.77.0.2" : "127.0.0.1";
+
     static final Duration SECONDS = Duration.ofSeconds(20);
 
     /** The connection manager of InfiniBand repeats what was lost after four seconds. */
@@ -23,14 +33,32 @@ final class Lab {
 
     private Lab() {}
 
+    /** Whether the lab's devices are used, and the kernel's connection manager. */
+    static boolean isKernel() {
+        return CHOSEN == null || CHOSEN.isBlank();
+    }
+
+    /** Skips the test, visibly, where there is no kernel below, or no lab around. */
+    static void assumeKernel(String why) {
+        assumeTrue(isKernel(), () -> "on " + CHOSEN + ": " + why);
+    }
+
+    static String firstDevice() {
+        return isKernel() ? "rxe0" : CHOSEN;
+    }
+
+    static String secondDevice() {
+        return isKernel() ? "rxe1" : CHOSEN;
+    }
+
     /** An address of rxe0, from which the others connect. */
     static InetSocketAddress first(int port) {
-        return new InetSocketAddress("10.77.0.1", port);
+        return new InetSocketAddress(FIRST_HOST, port);
     }
 
     /** An address of rxe1. */
     static InetSocketAddress second(int port) {
-        return new InetSocketAddress("10.77.0.2", port);
+        return new InetSocketAddress(SECOND_HOST, port);
     }
 
     /** The next event, which is to be this one. */
@@ -61,6 +89,9 @@ final class Lab {
      * kernel names the thread that made each, not its process; what the kernel has for itself has none.
      */
     static List<String> resources() throws IOException, InterruptedException {
+        if (!isKernel()) {
+            return List.of();
+        }
         List<String> lines = Program.run(
                         "bash",
                         "-c",

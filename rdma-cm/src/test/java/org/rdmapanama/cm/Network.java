@@ -16,11 +16,18 @@ enum Network {
     }
 
     String firstHost() {
-        return prefix + "1";
+        return isLab() ? prefix + "1" : Lab.FIRST_HOST;
     }
 
     String secondHost() {
-        return prefix + "2";
+        return isLab() ? prefix + "2" : Lab.SECOND_HOST;
+    }
+
+    private boolean isLab() {
+        if (this == IWARP) {
+            Lab.assumeKernel("it is no iWARP device");
+        }
+        return Lab.isKernel();
     }
 
     /** From here the tests connect. */
