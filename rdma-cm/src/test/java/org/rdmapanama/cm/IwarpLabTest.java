@@ -10,6 +10,7 @@ import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,6 +32,11 @@ import org.rdmapanama.ffm.NeedsKernelDevice;
 @NeedsKernelDevice("librdmacm")
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class IwarpLabTest {
+    @BeforeEach
+    void needsTheKernel() {
+        Lab.assumeKernel("it is no iWARP device");
+    }
+
     private static final int PORT = 7490;
     private static final int BYTES = 4096;
     private static final long LIMIT_NANOS = 20_000_000_000L;

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,11 @@ import org.rdmapanama.ffm.NeedsKernelDevice;
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
 class LinkLabTest {
+    @BeforeEach
+    void needsTheKernel() {
+        Lab.assumeKernel("the links are of the lab");
+    }
+
     private static final int PORT = 7531;
 
     /** Nothing here takes much longer than it is given. */

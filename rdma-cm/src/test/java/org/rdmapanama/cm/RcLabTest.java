@@ -482,10 +482,17 @@ class RcLabTest {
                 assertUsable(pair);
             }
             assertEquals(
-                    network == Network.ROCE ? AtomicCapability.HCA : AtomicCapability.NONE,
+                    atomicsOf(network),
                     pair.left.connection.queuePair().context().queryDevice().atomicCapability());
             pair.disconnect();
         }
+    }
+
+    private static AtomicCapability atomicsOf(Network network) {
+        if (network == Network.IWARP) {
+            return AtomicCapability.NONE;
+        }
+        return Lab.isKernel() ? AtomicCapability.HCA : AtomicCapability.GLOBAL;
     }
 
     /**

@@ -308,11 +308,13 @@ class RdmaServerLabTest {
                 }
                 assertTrue(own.isOpen() && other.isOpen(), "they are the caller's");
             }
-            // One of a device that the connection does not come through.
-            IllegalArgumentException wrong = assertThrows(
-                    IllegalArgumentException.class,
-                    () -> client.connect(network.second(PORT), from(network).protectionDomain(own), Lab.SECONDS));
-            assertTrue(wrong.getMessage().contains(other.context().deviceName()), wrong::getMessage);
+            if (Lab.isKernel()) {
+                // One of a device that the connection does not come through.
+                IllegalArgumentException wrong = assertThrows(
+                        IllegalArgumentException.class,
+                        () -> client.connect(network.second(PORT), from(network).protectionDomain(own), Lab.SECONDS));
+                assertTrue(wrong.getMessage().contains(other.context().deviceName()), wrong::getMessage);
+            }
             other.close();
             assertThrows(
                     IllegalStateException.class,

@@ -1,6 +1,7 @@
 package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -68,7 +69,7 @@ final class SoftCmId implements Timed {
     private static final long PROBE_WAIT = 100 * MILLI;
 
     /** And after this long, where at least one said that it is not meant, the others are taken to be none. */
-    private static final long PROBE_PATIENCE = 3000 * MILLI;
+    private static final long PROBE_PATIENCE = 4000 * MILLI;
 
     /** In the exponents of the datagrams: 4.3 seconds, and 69 for who waits for a program. */
     private static final int RESPONSE_TIMEOUT = 20;
@@ -87,7 +88,12 @@ final class SoftCmId implements Timed {
     private static final int PORT_BITS = 16;
     private static final int ADDRESS_BYTES = 128;
     private static final int DATAGRAM_QKEY = 0x0123_4567;
-    private static final int RTR_AND_SO_ON_BITS = 0x1f;
+    private static final int TIMEOUT_BITS = 0x1f;
+    private static final int MULTICAST_QUEUE_PAIR = 0xff_ffff;
+
+    /** Of an IPv4 group: global, and not permanent. */
+    private static final long MULTICAST_GID = 0xff0e_0000_0000_0000L;
+
     private static final int ACCESS = Verbs.REMOTE_WRITE;
     private static final int MORE_ACCESS = Verbs.REMOTE_READ | Verbs.REMOTE_ATOMIC;
 
@@ -374,7 +380,7 @@ final class SoftCmId implements Timed {
             }
             familyOnly = Memory.getInt(value) != 0;
         } else if (option == rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT()) {
-            ackTimeout = Memory.getByte(value) & RTR_AND_SO_ON_BITS;
+            ackTimeout = Memory.getByte(value) & TIMEOUT_BITS;
         } else {
             return -Verbs.ENOSYS;
         }
@@ -421,6 +427,8 @@ final class SoftCmId implements Timed {
         mtu = management.device.activeMtu();
         candidates = new ArrayList<>(devices);
         candidate = 0;
+        // Where this machine is meant, this device, which is no candidate then, does not serve it.
+        refused = management.addresses().indexOf(remote.getAddress()) >= 0 && !management.isServedHere(this);
         number = management.register(this);
         transaction = Integer.toUnsignedLong(number);
         state = isDatagram() ? State.SIDR_SENT : State.REQ_SENT;
@@ -977,6 +985,41 @@ final class SoftCmId implements Timed {
         }
     }
 
+    // Groups.
+
+    private record Group(InetSocketAddress address, long context) {}
+
+    private final List<Group> groups = new ArrayList<>();
+
+    /** Only the word of it: datagrams to groups stay on this device, and go to those that are attached. */
+    int join(InetSocketAddress group, long context) {
+        if (index < 0 || !isDatagram() || !group.getAddress().isMulticastAddress()) {
+            return -Verbs.EINVAL;
+        }
+        groups.add(new Group(group, context));
+        SoftCmEvent event = new SoftCmEvent(this, null, rdma_h.RDMA_CM_EVENT_MULTICAST_JOIN(), 0);
+        MemorySegment datagram = event.datagram();
+        rdma_ud_param.private_data(datagram, MemorySegment.ofAddress(context));
+        rdma_ud_param.qp_num(datagram, MULTICAST_QUEUE_PAIR);
+        rdma_ud_param.qkey(datagram, DATAGRAM_QKEY);
+        MemorySegment address = rdma_ud_param.ah_attr(datagram);
+        boolean version4 = group.getAddress() instanceof Inet4Address;
+        long high = version4 ? MULTICAST_GID : LocalAddresses.high(group.getAddress());
+        writeRoute(address, high, LocalAddresses.low(group.getAddress()));
+        tell(event);
+        return 0;
+    }
+
+    int leave(InetSocketAddress group) {
+        for (Group each : groups) {
+            if (each.address().getAddress().equals(group.getAddress())) {
+                groups.remove(each);
+                return 0;
+            }
+        }
+        return -Verbs.EADDRNOTAVAIL;
+    }
+
     private void giveUp() {
         if (state == State.DREQ_SENT) {
             linger();
@@ -1066,8 +1109,14 @@ final class SoftCmId implements Timed {
 
     /** The way to the other side, a struct ibv_ah_attr. */
     private void writeRoute(MemorySegment address) {
+        writeRoute(address, remoteGidHigh(), LocalAddresses.low(remote.getAddress()));
+    }
+
+    private void writeRoute(MemorySegment address, long high, long low) {
         MemorySegment route = ibv_ah_attr.grh(address);
-        writeGid(ibv_global_route.dgid(route).address());
+        long gid = ibv_global_route.dgid(route).address();
+        Memory.putNetLong(gid, high);
+        Memory.putNetLong(gid + Long.BYTES, low);
         ibv_global_route.sgid_index(route, (byte) index);
         ibv_global_route.hop_limit(route, (byte) HOPS);
         ibv_global_route.traffic_class(route, (byte) typeOfService);

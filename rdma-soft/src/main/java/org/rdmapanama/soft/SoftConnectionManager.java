@@ -17,6 +17,7 @@ import java.util.function.ToIntFunction;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_cm_id;
+import org.rdmapanama.ffm.verbs.rdma_cm_join_mc_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.ffm.verbs.rdma_route;
@@ -438,6 +439,29 @@ final class SoftConnectionManager extends ConnectionManager {
         // Vendor, options and mask: there are none.
         Memory.zero(ece, 3L * Integer.BYTES);
         return 0;
+    }
+
+    // Groups.
+
+    @Override
+    public int joinMulticast(long id, long address, long context) {
+        InetSocketAddress group = address == 0 ? null : SocketStructs.read(address);
+        return group == null ? -Verbs.EINVAL : with(id, known -> known.join(group, context));
+    }
+
+    @Override
+    public int joinMulticastEx(long id, long attributes, long context) {
+        MemorySegment attr = Native.struct(attributes, rdma_cm_join_mc_attr_ex.layout());
+        int mask = rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS();
+        return rdma_cm_join_mc_attr_ex.comp_mask(attr) == mask
+                ? joinMulticast(id, rdma_cm_join_mc_attr_ex.addr(attr).address(), context)
+                : -Verbs.EINVAL;
+    }
+
+    @Override
+    public int leaveMulticast(long id, long address) {
+        InetSocketAddress group = address == 0 ? null : SocketStructs.read(address);
+        return group == null ? -Verbs.EINVAL : with(id, known -> known.leave(group));
     }
 
     // What there is.

@@ -345,8 +345,8 @@ final class SoftDevice {
         }
         int number = Bth.destinationQueuePair(packet);
         if (number == Mad.QUEUE_PAIR) {
-            if (management != null && opcode == Opcode.UD_SEND_ONLY) {
-                management.receive(packet, payload, from, index);
+            if (opcode == Opcode.UD_SEND_ONLY) {
+                SoftManagement.receive(this, management, packet, payload, from, index);
             }
             return;
         }

@@ -174,17 +174,22 @@ final class SoftManagement {
     }
 
     void send(long mad, InetSocketAddress to, int index) {
+        Memory.copy(mad, device.wire().packet() + PAYLOAD, Mad.BYTES);
+        send(device, to, index, psn++);
+    }
+
+    /** Sends a datagram that was written where packets are written. */
+    private static void send(SoftDevice device, InetSocketAddress to, int index, int psn) {
         long packet = device.wire().packet();
-        Bth.write(packet, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, psn++);
+        Bth.write(packet, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, psn);
         Deth.write(packet + Deth.OFFSET, Mad.QKEY, Mad.QUEUE_PAIR);
-        Memory.copy(mad, packet + PAYLOAD, Mad.BYTES);
         device.wire().send(device.wire().peer(to), index, PAYLOAD + Mad.BYTES);
     }
 
     // Receiving.
 
-    /** A datagram to queue pair 1. Anybody may send anything. */
-    void receive(long packet, int bytes, Peer from, int index) {
+    /** A datagram to queue pair 1, with or without anybody who has ids. Anybody may send anything. */
+    static void receive(SoftDevice device, SoftManagement manager, long packet, int bytes, Peer from, int index) {
         long mad = packet + PAYLOAD;
         if (bytes != Mad.BYTES || Deth.qkey(packet + Deth.OFFSET) != Mad.QKEY || !Mad.isValid(mad)) {
             return;
@@ -192,6 +197,30 @@ final class SoftManagement {
         InetSocketAddress sender = SoftDevice.receivesWhereItSends(from.address.getPort())
                 ? from.address
                 : new InetSocketAddress(from.address.getAddress(), Flow.ROCE_PORT);
+        if (manager == null) {
+            refuse(device, mad, sender, index, Rej.INVALID_SERVICE);
+        } else {
+            manager.take(mad, sender, index);
+        }
+    }
+
+    /** Says that there is nothing, and never was. */
+    private static void refuse(SoftDevice device, long mad, InetSocketAddress sender, int index, int reason) {
+        long answer = device.wire().packet() + PAYLOAD;
+        long transaction = Mad.transaction(mad);
+        switch (Mad.attribute(mad)) {
+            case Mad.REQ -> Rej.write(answer, transaction, 0, Mad.localId(mad), Rej.OF_REQ, reason);
+            case Mad.SIDR_REQ ->
+                SidrRep.write(answer, transaction, Mad.localId(mad), SidrRep.UNSUPPORTED, SidrReq.service(mad), 0, 0);
+            case Mad.DREQ -> Mad.writeDrep(answer, transaction, Mad.remoteId(mad), Mad.localId(mad));
+            default -> {
+                return;
+            }
+        }
+        send(device, sender, index, 0);
+    }
+
+    private void take(long mad, InetSocketAddress sender, int index) {
         int kind = Mad.attribute(mad);
         switch (kind) {
             case Mad.REQ -> takeRequest(mad, sender, index);
@@ -212,8 +241,7 @@ final class SoftManagement {
                     id.take(kind, mad, sender);
                 } else if (kind == Mad.DREQ) {
                     // The connection is over and forgotten: the peer need not go on asking.
-                    Mad.writeDrep(scratch(), Mad.transaction(mad), Mad.remoteId(mad), Mad.localId(mad));
-                    send(scratch(), sender, index);
+                    refuse(device, mad, sender, index, 0);
                 }
             }
             default -> {
@@ -241,8 +269,7 @@ final class SoftManagement {
             reason = Rej.UNSUPPORTED;
         }
         if (reason != 0) {
-            Rej.write(scratch(), Mad.transaction(mad), 0, Mad.localId(mad), Rej.OF_REQ, reason);
-            send(scratch(), sender, index);
+            refuse(device, mad, sender, index, reason);
         } else if (listener.hasRoom()) {
             InetSocketAddress remote =
                     new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + Req.PRIVATE));
@@ -261,8 +288,7 @@ final class SoftManagement {
         long service = SidrReq.service(mad);
         SoftCmId listener = listener(service, addresses().address(index));
         if (listener == null || !listener.isDatagram() || !IpHeader.isValid(mad + SidrReq.PRIVATE)) {
-            SidrRep.write(scratch(), Mad.transaction(mad), Mad.localId(mad), SidrRep.UNSUPPORTED, service, 0, 0);
-            send(scratch(), sender, index);
+            refuse(device, mad, sender, index, 0);
         } else if (listener.hasRoom()) {
             InetSocketAddress remote =
                     new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + SidrReq.PRIVATE));
