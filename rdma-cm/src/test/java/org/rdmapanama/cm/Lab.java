@@ -105,6 +105,9 @@ final class Lab {
 
     /** Waits until nothing is left but what was there before. */
     static void assertNothingLeft(List<String> before) throws IOException, InterruptedException {
+        if (!isKernel()) {
+            return;
+        }
         long start = System.nanoTime();
         List<String> left = resources();
         while (left.size() > before.size() && System.nanoTime() - start < LIMIT_NANOS) {
