@@ -28,8 +28,9 @@ public final class CaptureFile implements AutoCloseable {
          *
          * @param packet the address of its base transport header
          * @param bytes how long it is from there on, without its checksum
+         * @param own whether the device sent it to itself
          */
-        void take(long packet, int bytes);
+        void take(long packet, int bytes, boolean own);
     }
 
     /**
@@ -58,7 +59,7 @@ public final class CaptureFile implements AutoCloseable {
      */
     public int packets() {
         int[] count = new int[1];
-        forEach((packet, bytes) -> count[0]++);
+        forEach((packet, bytes, own) -> count[0]++);
         return count[0];
     }
 
@@ -78,8 +79,16 @@ public final class CaptureFile implements AutoCloseable {
             }
             boolean version4 = file.get(ValueLayout.JAVA_BYTE, ip) >> 4 == 4;
             int headers = (version4 ? IPV4_BYTES : IPV6_BYTES) + UDP_BYTES;
-            taker.take(file.address() + ip + headers, length - headers - CHECKSUM_BYTES);
+            int addressBytes = version4 ? 4 : 16;
+            long ports = ip + headers - UDP_BYTES;
+            boolean own = isTwice(ports - 2L * addressBytes, addressBytes) && isTwice(ports, Short.BYTES);
+            taker.take(file.address() + ip + headers, length - headers - CHECKSUM_BYTES, own);
         }
+    }
+
+    /** Whether the same bytes follow: source and destination stand side by side. */
+    private boolean isTwice(long at, int bytes) {
+        return MemorySegment.mismatch(file, at, at + bytes, file, at + bytes, at + 2L * bytes) < 0;
     }
 
     @Override

@@ -35,8 +35,10 @@ class PacketCaptureTest {
     void shouldBeUnderstoodBeforeACommand() throws Exception {
         Run run = Run.start("--pcap", file().toString(), "learn", "4");
         assertEquals(0, run.join(), run::toString);
-        assertEquals("rdma: 8 packets of soft0 in " + file() + System.lineSeparator(), run.err());
-        assertEquals(8, packets(file()));
+        // Others on this network may have sent some more.
+        int packets = packets(file());
+        assertTrue(packets >= 8, run::toString);
+        assertEquals("rdma: " + packets + " packets of soft0 in " + file() + System.lineSeparator(), run.err());
     }
 
     @Test
@@ -44,7 +46,7 @@ class PacketCaptureTest {
         Files.writeString(file(), "something else");
         Run run = Run.start("learn", "3", "--pcap", file().toString());
         assertEquals(0, run.join(), run::toString);
-        assertEquals(6, packets(file()), run::toString);
+        assertTrue(packets(file()) >= 6, run::toString);
         assertTrue(run.out().contains("SEND_MIDDLE"), run::toString);
     }
 

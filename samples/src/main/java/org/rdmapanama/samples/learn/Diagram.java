@@ -18,7 +18,7 @@ import org.rdmapanama.soft.wire.Reth;
 
 /**
  * Packets as arrows between two ends. Packet sequence numbers count from 0 for each end: the first one is random. Packets
- * of others than the ends of the board are left out, except those of the connection manager.
+ * of others than the ends of the board are left out, except those of this device's connection manager.
  */
 final class Diagram {
     private static final int WIDTH = 88;
@@ -59,7 +59,11 @@ final class Diagram {
         return diagram.text.toString();
     }
 
-    private void add(long packet, int bytes) {
+    private void add(long packet, int bytes, boolean own) {
+        if (!own) {
+            // Somebody else's, who looks for a peer here.
+            return;
+        }
         int opcode = Bth.opcode(packet);
         int number = Bth.destinationQueuePair(packet);
         int payload = bytes - Opcode.headerBytes(opcode) - Bth.pad(packet);
