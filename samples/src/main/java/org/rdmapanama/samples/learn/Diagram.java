@@ -2,9 +2,11 @@ package org.rdmapanama.samples.learn;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.rdmapanama.samples.CaptureFile;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicAckEth;
@@ -30,6 +32,9 @@ final class Diagram {
     /** The kinds of its messages, by their number less that of the first one. */
     private static final String[] MESSAGES = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP"};
 
+    /** The answer to what is repeated. */
+    private static final String PLEASE_WAIT = "MRA";
+
     private static final int FIRST_MESSAGE = 0x10;
     private static final int MESSAGE_KIND_OFFSET = 16;
     private static final int SENDER_OFFSET = 24;
@@ -45,6 +50,9 @@ final class Diagram {
 
     /** The number by which the connection manager that began knows the connection. */
     private Integer beginner;
+
+    /** Kinds and senders of messages that were drawn. */
+    private final Set<String> messages = new HashSet<>();
 
     private String lastPair;
 
@@ -84,7 +92,7 @@ final class Diagram {
         arrow(to.left() ? to.name() : from.name(), to.left() ? from.name() : to.name(), !to.left(), label);
     }
 
-    /** One of the connection manager. */
+    /** One of the connection manager; what it repeats because an answer takes its time is left out. */
     private void addMessage(long message, int opcode, int payload) {
         int kind = (Memory.getNetShort(message + MESSAGE_KIND_OFFSET) & 0xFFFF) - FIRST_MESSAGE;
         int sender = Memory.getNetInt(message + SENDER_OFFSET);
@@ -92,6 +100,9 @@ final class Diagram {
             beginner = sender;
         }
         String name = kind >= 0 && kind < MESSAGES.length ? MESSAGES[kind] : "message";
+        if (name.equals(PLEASE_WAIT) || !messages.add(name + sender)) {
+            return;
+        }
         String label = Opcode.name(opcode) + " " + payload + " B: " + name + " of the connection manager";
         arrow("A", "B", sender == beginner, label);
     }
