@@ -32,14 +32,12 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairState;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /**
  * Every public method with null, numbers out of range, names that were not resolved, negative times, and on objects that
  * are closed: what is refused is refused by Java, and in the way that is documented.
  */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
 class BadInputLabTest {

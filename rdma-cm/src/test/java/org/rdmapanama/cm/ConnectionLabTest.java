@@ -18,12 +18,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.QueuePairState;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Shows;
 
 /** Two ids of one process connect from rxe0 to rxe1, event by event. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConnectionLabTest {
     private static final int PORT = 7471;

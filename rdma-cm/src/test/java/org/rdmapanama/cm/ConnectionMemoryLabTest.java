@@ -23,11 +23,9 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** Memory that lives as long as a connection. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConnectionMemoryLabTest {
     private static final int PORT = 7551;

@@ -32,12 +32,10 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.internal.Librdmacm;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Shows;
 
 /** What else ids can: datagrams, multicast, IPv6, names, other channels, options. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
 class IdsLabTest {

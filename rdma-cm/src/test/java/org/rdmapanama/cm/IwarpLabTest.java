@@ -25,11 +25,9 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** Connections over Software iWARP, where the kernel takes queue pairs through their states. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class IwarpLabTest {
     @BeforeEach

@@ -27,12 +27,10 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
 /** Peers in other processes that hang, or die by SIGKILL, at every step of a connection, over RoCE and over iWARP. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are only there
 class KilledPeerLabTest {

@@ -30,11 +30,9 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** Interfaces that go down and come up again, and devices that are taken away. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
 class LinkLabTest {

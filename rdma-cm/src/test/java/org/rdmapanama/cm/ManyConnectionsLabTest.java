@@ -16,11 +16,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** As many connections as {@code -Dcm.connections} says, 500 by itself, that are all open at the same time. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 400, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ManyConnectionsLabTest {
     private static final int PORT = 7521;

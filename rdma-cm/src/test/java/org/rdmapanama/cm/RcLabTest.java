@@ -36,11 +36,9 @@ import org.rdmapanama.TransportType;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** What reliable connections do, on those that the connection manager makes over RoCE and over iWARP. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RcLabTest {
     private static final int PORT = 7551;

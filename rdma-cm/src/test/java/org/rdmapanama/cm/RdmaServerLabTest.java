@@ -35,12 +35,10 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Shows;
 
 /** Servers and clients of one process, over RoCE and over iWARP. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
 class RdmaServerLabTest {

@@ -26,7 +26,6 @@ import org.rdmapanama.QueuePairState;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Shows;
 
 /**
@@ -34,7 +33,6 @@ import org.rdmapanama.ffm.Shows;
  * connections and datagrams that the connection manager made.
  */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SuiteRdmacmLabTest {
     private static final int PORT = 7491;

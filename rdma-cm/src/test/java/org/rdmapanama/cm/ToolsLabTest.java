@@ -22,12 +22,10 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
 /** The programs of rdma-core's librdmacm, and ours on the other side, both ways. rping is among the samples' tests. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ToolsLabTest {
     private static final String FIRST = "10.77.0.1";

@@ -390,7 +390,6 @@ class TransferLabTest {
     /** In JVMs of their own: Ctrl-C closes everything, on either side. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
-    @Tag("two-processes")
     void shouldLeaveNothingBehindAfterCtrlC(Way way) throws Exception {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "120");
@@ -416,7 +415,6 @@ class TransferLabTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
-    @Tag("two-processes")
     void shouldNoticeThatThePeerWasKilled(Way way) throws Exception {
         String port = Side.port();
         Run server = way.serve(port, "--timeout", "120");
@@ -438,7 +436,6 @@ class TransferLabTest {
     /** One that is stopped answers by its device, but its program does not. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
-    @Tag("two-processes")
     void shouldNotWaitForAPeerThatIsStopped(Way way) throws Exception {
         String port = Side.port();
         // With -P it waits for ever until a client comes.

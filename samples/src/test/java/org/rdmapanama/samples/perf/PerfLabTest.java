@@ -318,7 +318,6 @@ class PerfLabTest {
     }
 
     @Test
-    @Tag("two-processes")
     void shouldSayWhenTheServerIsKilled() throws Exception {
         String at = Side.port();
         try (Program killed =
