@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.VerbsException;
+import org.rdmapanama.DeviceList;
 
 /**
  * Fills in docs/LEARN.md what is between its marks: the code of the lessons as their sources have it, and what they print
@@ -93,15 +93,13 @@ class LearnDocumentTest {
     }
 
     private static String output(Lesson lesson, String now) throws Exception {
+        if (lesson == Lesson.ADDRESS && DeviceList.query().size() > 1) {
+            // The connection manager is that of the other devices.
+            return now;
+        }
         StringWriter output = new StringWriter();
         try (PrintWriter out = new PrintWriter(output)) {
             lesson.run(out);
-        } catch (VerbsException e) {
-            if (lesson == Lesson.ADDRESS && e.getMessage().contains("ENODEV")) {
-                // There is no connection manager here.
-                return now;
-            }
-            throw e;
         }
         String text = VARYING.matcher(output.toString().replace("\r\n", "\n"))
                 .replaceAll(varying -> "0x" + ".".repeat(varying.group().length() - 2));
