@@ -71,10 +71,10 @@ final class SoftCmId implements Timed {
     /** And after this long, where at least one said that it is not meant, the others are taken to be none. */
     private static final long PROBE_PATIENCE = 4000 * MILLI;
 
-    /** In the exponents of the datagrams: 4.3 seconds, and 69 for who waits for a program. */
+    /** In the exponents of the datagrams: 4.3 seconds, and 17 for who waits for a program to accept. */
     private static final int RESPONSE_TIMEOUT = 20;
 
-    private static final int SERVICE_TIMEOUT = 24;
+    private static final int SERVICE_TIMEOUT = 22;
     private static final int LONGEST_SERVICE_TIMEOUT = 25;
     private static final int RETRIES = 15;
 
@@ -545,7 +545,7 @@ final class SoftCmId implements Timed {
 
     private void takeReply(long mad, InetSocketAddress sender) {
         if (state == State.REP_RECEIVED && Mad.localId(mad) == remoteNumber) {
-            Mra.write(management.scratch(), transaction, number, remoteNumber, Mra.OF_REP, SERVICE_TIMEOUT);
+            Mra.write(management.scratch(), transaction, number, remoteNumber, Mra.OF_REP, RESPONSE_TIMEOUT);
             answer();
         } else if (state == State.ESTABLISHED && Mad.localId(mad) == remoteNumber && request == null) {
             sendReady();
@@ -827,7 +827,8 @@ final class SoftCmId implements Timed {
             transaction = Mad.transaction(mad);
             state = State.DREQ_RECEIVED;
             tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), 0);
-        } else if (state == State.TIMEWAIT) {
+        } else if (state == State.TIMEWAIT || state == State.OVER) {
+            // The answer was lost.
             Mad.writeDrep(management.scratch(), Mad.transaction(mad), number, remoteNumber);
             answer();
         }

@@ -1,0 +1,255 @@
+package org.rdmapanama.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.DatagramChannel;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.cm.IpHeader;
+import org.rdmapanama.soft.cm.Mad;
+import org.rdmapanama.soft.cm.Req;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.Flow;
+import org.rdmapanama.soft.wire.InvariantCrc;
+import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.wire.Opcode;
+
+/** Connections of one process with itself, over a good wire and a bad one, and with somebody who means no good. */
+@Timeout(value = 200, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ConnectionsTest {
+    private static final InetSocketAddress ADDRESS = new InetSocketAddress(InetAddress.getLoopbackAddress(), 7471);
+    private static final int CONNECTIONS = 12;
+    private static final int DATAGRAMS = Integer.getInteger("hostile.datagrams", 100_000);
+    private static final int SOON = 3;
+    private static final long MEMORY_MARGIN = 64L << 20;
+
+    private static MemorySegment attributes(Meeting meeting, long id, int state) {
+        MemorySegment attributes = meeting.arena.allocate(ibv_qp_attr.layout());
+        ibv_qp_attr.qp_state(attributes, state);
+        long mask = meeting.arena.allocate(8).address();
+        Meeting.succeed(meeting.manager.initQueuePairAttributes(id, attributes.address(), mask));
+        return attributes;
+    }
+
+    /** From the request to the end, each event once. */
+    private static void connectAndDisconnect(Meeting meeting, int number) {
+        long client = meeting.client(ADDRESS, number, "hello");
+        Meeting.Event request = meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), 0);
+        assertEquals("hello", request.text());
+        long server = request.id();
+        Meeting.succeed(meeting.manager.accept(server, meeting.parameters(number + 1, "welcome")));
+        Meeting.Event response = meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), client);
+        assertEquals("welcome", response.text());
+        MemorySegment clientReceives = attributes(meeting, client, Verbs.RTR);
+        MemorySegment serverReceives = attributes(meeting, server, Verbs.RTR);
+        MemorySegment clientSends = attributes(meeting, client, Verbs.RTS);
+        MemorySegment serverSends = attributes(meeting, server, Verbs.RTS);
+        assertEquals(number + 1, ibv_qp_attr.dest_qp_num(clientReceives));
+        assertEquals(number, ibv_qp_attr.dest_qp_num(serverReceives));
+        assertEquals(ibv_qp_attr.sq_psn(clientSends), ibv_qp_attr.rq_psn(serverReceives));
+        assertEquals(ibv_qp_attr.sq_psn(serverSends), ibv_qp_attr.rq_psn(clientReceives));
+        assertEquals(ibv_qp_attr.path_mtu(clientReceives), ibv_qp_attr.path_mtu(serverReceives));
+        Meeting.succeed(meeting.manager.establish(client));
+        meeting.expect(rdma_h.RDMA_CM_EVENT_ESTABLISHED(), server);
+
+        Meeting.succeed(meeting.manager.disconnect(client));
+        meeting.expect(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), server);
+        Meeting.succeed(meeting.manager.disconnect(server));
+        // The client's end, and both are over after a while, in any order.
+        Set<String> rest = new HashSet<>();
+        for (int i = 0; i < 3; i++) {
+            Meeting.Event event = meeting.next(400);
+            rest.add(event.type() + " of the " + (event.id() == client ? "client" : "server"));
+        }
+        assertEquals(
+                Set.of(
+                        rdma_h.RDMA_CM_EVENT_DISCONNECTED() + " of the client",
+                        rdma_h.RDMA_CM_EVENT_TIMEWAIT_EXIT() + " of the client",
+                        rdma_h.RDMA_CM_EVENT_TIMEWAIT_EXIT() + " of the server"),
+                rest);
+        meeting.destroy(client);
+        meeting.destroy(server);
+    }
+
+    @Test
+    void shouldConnectAndDisconnect() {
+        try (Meeting meeting = new Meeting()) {
+            long listener = meeting.listener(ADDRESS, 4);
+            connectAndDisconnect(meeting, 100);
+            assertNull(meeting.next(SOON));
+            meeting.destroy(listener);
+        }
+    }
+
+    @Test
+    void shouldConnectOverABadWire() {
+        try (Meeting meeting = new Meeting("faults", "loss=0.2,duplicate=0.2,reorder=0.1,corrupt=0.1,seed=5")) {
+            long listener = meeting.listener(ADDRESS, 4);
+            for (int i = 0; i < CONNECTIONS; i++) {
+                connectAndDisconnect(meeting, 100 + 2 * i);
+            }
+            assertNull(meeting.next(SOON));
+            meeting.destroy(listener);
+        }
+    }
+
+    @Test
+    void shouldReject() {
+        try (Meeting meeting = new Meeting()) {
+            long nobody = meeting.client(ADDRESS, 5, "");
+            Meeting.Event refused = meeting.expect(rdma_h.RDMA_CM_EVENT_REJECTED(), nobody);
+            assertEquals(8, refused.status());
+            long listener = meeting.listener(ADDRESS, 4);
+            long client = meeting.client(ADDRESS, 7, "");
+            long server =
+                    meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), 0).id();
+            long text = meeting.arena.allocateFrom("not now").address();
+            Meeting.succeed(meeting.manager.reject(server, text, (byte) 7));
+            Meeting.Event rejected = meeting.expect(rdma_h.RDMA_CM_EVENT_REJECTED(), client);
+            assertEquals(28, rejected.status());
+            assertEquals("not now", rejected.text());
+            long gone = meeting.client(ADDRESS, 9, "");
+            long unanswered =
+                    meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), 0).id();
+            meeting.destroy(gone);
+            assertEquals(
+                    4,
+                    meeting.expect(rdma_h.RDMA_CM_EVENT_REJECTED(), unanswered).status());
+            for (long id : new long[] {nobody, listener, client, server, unanswered}) {
+                meeting.destroy(id);
+            }
+        }
+    }
+
+    /** Sends datagrams to queue pair 1 that are right but for what they say. */
+    private static final class Attacker implements AutoCloseable {
+        private final InvariantCrc crc = new InvariantCrc();
+        private final ByteBuffer packet =
+                ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        private final long address = MemorySegment.ofBuffer(packet).address();
+        private final DatagramChannel channel;
+        private final InetSocketAddress device;
+        private final Flow flow;
+
+        Attacker(int port) throws Exception {
+            channel = DatagramChannel.open(StandardProtocolFamily.INET);
+            channel.bind(new InetSocketAddress(ADDRESS.getAddress(), 0));
+            device = new InetSocketAddress(ADDRESS.getAddress(), port);
+            flow = Flow.of((InetSocketAddress) channel.getLocalAddress(), device);
+        }
+
+        long mad() {
+            return address + Deth.OFFSET + Deth.BYTES;
+        }
+
+        void send(int bytes) throws Exception {
+            Bth.write(address, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, 0);
+            Deth.write(address + Deth.OFFSET, Mad.QKEY, Mad.QUEUE_PAIR);
+            int length = crc.append(flow, packet, Deth.OFFSET + Deth.BYTES + bytes);
+            channel.send(packet.limit(length).position(0), device);
+            packet.clear();
+        }
+
+        void request(int number) throws Exception {
+            long service = Integer.toUnsignedLong(rdma_h.RDMA_PS_TCP() << 16 | ADDRESS.getPort());
+            Req.begin(mad(), number, number, service, 1);
+            Req.transport(mad(), Req.RC, false, rdma_h.IBV_MTU_1024(), 7, 7, 20);
+            byte[] own = ADDRESS.getAddress().getAddress();
+            IpHeader.write(mad() + Req.PRIVATE, number & 0xffff, own, own);
+            send(Mad.BYTES);
+        }
+
+        @Override
+        public void close() throws IOException {
+            channel.close();
+        }
+    }
+
+    private static int port(Meeting meeting) {
+        long list = meeting.manager.getDevices(0);
+        try {
+            return SoftDevice.contextAt(Memory.getLong(list)).device().wire().port();
+        } finally {
+            meeting.manager.freeDevices(list);
+        }
+    }
+
+    @Test
+    void shouldKeepNoMoreRequestsThanItIsTold() throws Exception {
+        try (Meeting meeting = new Meeting();
+                Attacker attacker = new Attacker(port(meeting))) {
+            long listener = meeting.listener(ADDRESS, 5);
+            for (int i = 1; i <= 50; i++) {
+                attacker.request(i);
+            }
+            Set<Long> requests = new HashSet<>();
+            Thread.sleep(500);
+            for (Meeting.Event each = meeting.next(SOON); each != null; each = meeting.next(SOON)) {
+                assertEquals(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), each.type());
+                assertTrue(requests.add(each.id()));
+            }
+            assertEquals(5, requests.size());
+            for (long each : requests) {
+                meeting.destroy(each);
+            }
+            meeting.destroy(listener);
+        }
+    }
+
+    @Test
+    void shouldStandDatagramsOfAnySort() throws Exception {
+        SplittableRandom random = new SplittableRandom(20261122);
+        try (Meeting meeting = new Meeting();
+                Attacker attacker = new Attacker(port(meeting))) {
+            long listener = meeting.listener(ADDRESS, 5);
+            System.gc();
+            Runtime runtime = Runtime.getRuntime();
+            long before = runtime.totalMemory() - runtime.freeMemory();
+            for (int i = 0; i < DATAGRAMS; i++) {
+                for (int at = 0; at < Mad.BYTES; at += Long.BYTES) {
+                    Memory.putLong(attacker.mad() + at, random.nextLong());
+                }
+                if (random.nextInt(8) != 0) {
+                    Memory.putNetInt(attacker.mad(), 0x01_07_02_03);
+                    Memory.putNetShort(attacker.mad() + 16, (short) (0x10 + random.nextInt(10)));
+                }
+                if (random.nextInt(4) == 0) {
+                    long service = Integer.toUnsignedLong(rdma_h.RDMA_PS_TCP() << 16 | ADDRESS.getPort());
+                    Memory.putNetLong(attacker.mad() + 32, service);
+                    Memory.putNetInt(attacker.mad() + Req.PRIVATE, random.nextBoolean() ? 0x0040_0000 : 0);
+                }
+                attacker.send(random.nextInt(16) == 0 ? 4 * random.nextInt(64) : Mad.BYTES);
+                for (Meeting.Event each = meeting.next(0); each != null; each = meeting.next(0)) {
+                    if (each.type() == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST()) {
+                        meeting.destroy(each.id());
+                    }
+                }
+            }
+            for (Meeting.Event each = meeting.next(SOON); each != null; each = meeting.next(SOON)) {
+                if (each.type() == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST()) {
+                    meeting.destroy(each.id());
+                }
+            }
+            System.gc();
+            long after = runtime.totalMemory() - runtime.freeMemory();
+            assertTrue(after < before + MEMORY_MARGIN, () -> "from " + before + " to " + after + " bytes");
+            connectAndDisconnect(meeting, 300);
+            meeting.destroy(listener);
+        }
+    }
+}
