@@ -3,6 +3,7 @@ package org.rdmapanama.samples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.net.InetSocketAddress;
@@ -437,6 +438,7 @@ class TransferLabTest {
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldNotWaitForAPeerThatIsStopped(Way way) throws Exception {
+        assumeFalse(Side.FIRST.equals("soft0"), "the device of a process that is stopped stands still as well");
         String port = Side.port();
         // With -P it waits for ever until a client comes.
         Run server = way.serve(port, "-P", "--timeout", "10");
