@@ -40,6 +40,9 @@ class SoftInteropLabTest {
     private static final String OUR_ADDRESS6 = "fd79::2";
     private static final int ITERATIONS = 50;
 
+    /** A JVM takes its time to start on a busy machine that is emulated. */
+    private static final String PATIENCE = "90";
+
     /** Room for packets of 4096 bytes. */
     private static final String ETHERNET_MTU = "5000";
 
@@ -133,7 +136,18 @@ class SoftInteropLabTest {
         String port = Side.port();
         String[] options = options(transport, size, mtu);
         String[] us = and(
-                List.of("pingpong", "-t", transport.name(), "-d", "soft0", "-g", version6 ? "1" : "0", "-p", port),
+                List.of(
+                        "pingpong",
+                        "-t",
+                        transport.name(),
+                        "-d",
+                        "soft0",
+                        "-g",
+                        version6 ? "1" : "0",
+                        "-p",
+                        port,
+                        "--timeout",
+                        PATIENCE),
                 options);
         String[] them = and(
                 List.of("ibv_" + transport + "_pingpong", "-d", THEIR_DEVICE, "-g", gidIndex(version6), "-p", port),
@@ -190,7 +204,7 @@ class SoftInteropLabTest {
                 client.removeLast();
             }
             client.addAll(List.of(options.split(" ", -1)));
-            List<String> server = List.of("perf", "server", "--once", "-p", port);
+            List<String> server = List.of("perf", "server", "--once", "-p", port, "--timeout", PATIENCE);
             if (weServe) {
                 try (Program us = ours(and(server, "-d", "soft0"))) {
                     us.await("waiting for a client");
@@ -227,7 +241,7 @@ class SoftInteropLabTest {
     @Test
     void shouldTransfer() throws Exception {
         String port = Side.port();
-        Run server = Run.start("serve", "--tcp", "-d", THEIR_DEVICE, "-p", port);
+        Run server = Run.start("serve", "--tcp", "-d", THEIR_DEVICE, "-p", port, "--timeout", PATIENCE);
         server.await("waiting for");
         try (Program client = ours("transfer", THEIR_ADDRESS, "--tcp", "-d", "soft0", "-p", port, "--size", "8MiB")) {
             assertEquals(0, client.join(), () -> client + "\n" + server);
