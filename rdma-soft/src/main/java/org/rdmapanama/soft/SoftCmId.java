@@ -389,9 +389,19 @@ final class SoftCmId implements Timed {
 
     void migrate(SoftEventChannel target) {
         List<SoftCmEvent> events = channel == null ? List.of() : channel.takeOut(this);
+        moveTo(target);
+        for (SoftCmEvent each : events) {
+            // Requests that nobody has seen come along.
+            if (each.listener == this) {
+                each.id.moveTo(target);
+            }
+            target.add(each);
+        }
+    }
+
+    private void moveTo(SoftEventChannel target) {
         channel = target;
         rdma_cm_id.channel(segment(), MemorySegment.ofAddress(target.address()));
-        events.forEach(target::add);
     }
 
     // Telling.

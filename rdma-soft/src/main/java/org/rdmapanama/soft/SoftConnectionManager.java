@@ -51,7 +51,7 @@ final class SoftConnectionManager extends ConnectionManager {
             SoftManagement made = new SoftManagement(this, context);
             context.device().lock();
             try {
-                context.device().management(made);
+                context.device().startManagement(made);
             } finally {
                 context.device().unlock();
             }
@@ -73,7 +73,7 @@ final class SoftConnectionManager extends ConnectionManager {
         SoftDevice device = last.device;
         device.lock();
         try {
-            device.management(null);
+            device.stopManagement(last);
         } finally {
             device.unlock();
         }

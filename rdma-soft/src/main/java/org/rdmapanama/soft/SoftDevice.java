@@ -186,9 +186,16 @@ final class SoftDevice {
         return settings;
     }
 
-    /** With the lock held: who takes the datagrams to queue pair 1 from now on; null for nobody. */
-    void management(SoftManagement taker) {
+    /** With the lock held: who takes the datagrams to queue pair 1 from now on. */
+    void startManagement(SoftManagement taker) {
         management = taker;
+    }
+
+    /** With the lock held: it no longer does, unless another one has taken its place already. */
+    void stopManagement(SoftManagement taker) {
+        if (management == taker) {
+            management = null;
+        }
     }
 
     /** The largest MTU of a path, of enum ibv_mtu. */

@@ -33,7 +33,7 @@ import org.rdmapanama.soft.wire.Opcode;
 @Timeout(value = 200, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConnectionsTest {
     private static final InetSocketAddress ADDRESS = new InetSocketAddress(InetAddress.getLoopbackAddress(), 7471);
-    private static final int CONNECTIONS = 12;
+    private static final int CONNECTIONS = 6;
     private static final int DATAGRAMS = Integer.getInteger("hostile.datagrams", 100_000);
     private static final int SOON = 3;
     private static final long MEMORY_MARGIN = 64L << 20;
