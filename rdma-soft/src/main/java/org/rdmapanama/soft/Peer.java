@@ -1,11 +1,16 @@
 package org.rdmapanama.soft;
 
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import org.rdmapanama.soft.wire.Flow;
 
 /** A socket that packets come from or go to, with what is needed again for each of them. */
 final class Peer {
     final InetSocketAddress address;
+
+    /** The object by which a channel named it last. */
+    SocketAddress seenAs;
+
     final long gidHigh;
     final long gidLow;
     private final InetSocketAddress[] own;

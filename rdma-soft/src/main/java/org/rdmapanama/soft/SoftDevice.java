@@ -47,10 +47,23 @@ final class SoftDevice {
     private static final int PKEY_BASE = 0x7fff;
     private static final int PACKETS_PER_TURN = 64;
 
-    /** Who polled so long ago at most is polling. Others may be waiting for memory to change, and need the thread. */
-    private static final long POLLING_NANOS = 30_000;
-
     private static final long NAP_NANOS = 50_000;
+
+    /** Who polls so often between two packets had better not have the thread woken by each. */
+    private static final int POLLS_TO_WAKE = 8;
+
+    /** So many naps without a poll, and nobody polls. */
+    private static final int NAPS_WITHOUT_POLL = 4;
+
+    /** So many naps in a row are let pass because somebody else has the lock. */
+    private static final int MISSED_NAPS = 10;
+
+    /** No turns: nothing can wait. */
+    static final int NOW = Integer.MAX_VALUE;
+
+    /** Who polls looks at a socket that had nothing lately once in so many times. */
+    private static final int TURNS_OF_BUSIEST = 16;
+
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private static final int PLACE_BITS = 14;
@@ -98,16 +111,31 @@ final class SoftDevice {
     /** Whether a peer may be elsewhere, so that who polls looks for its packets. */
     private volatile boolean connected;
 
-    /** When somebody polled an empty queue, by System.nanoTime(); no more than a hint. */
-    private long lastPolled = System.nanoTime() - POLLING_NANOS;
+    /** How often somebody polled an empty queue; no more than a hint. */
+    private int polls;
+
+    /** Whether a completion was added, or an answer is due: more packets can wait. */
+    private boolean urgent;
 
     /** When the thread will look again by itself, by System.nanoTime(); MAX_VALUE while it is at work. */
     private long planned = Long.MAX_VALUE;
 
     private boolean sleeping;
 
-    /** Whether the thread will look again soon. */
-    private volatile boolean napping;
+    /**
+     * Whether somebody polls all the time, and so takes the packets: the thread looks from time to time only. Others wait
+     * for memory to change, and need the thread at once.
+     */
+    private volatile boolean polled;
+
+    /** Turns in a row of those who poll that found no packet. */
+    private int emptyTurns;
+
+    private int pollsSeen;
+    private int napsWithoutPoll;
+    private int missedNaps;
+
+    private int pollsWhileSleeping;
 
     private SoftDevice() throws IOException {
         settings = Settings.ofProperties();
@@ -241,14 +269,21 @@ final class SoftDevice {
 
     /** How long there is nothing to do, in nanoseconds. */
     private long workOnce() {
-        lock();
+        if (!lockOrNap()) {
+            return NAP_NANOS;
+        }
         try {
             sleeping = false;
-            boolean moved = turn();
+            boolean moved = sendAnswers(NOW);
+            moved |= wire.receive(PACKETS_PER_TURN, receiver);
             long now = System.nanoTime();
             long next = moved ? 0 : expire(now);
+            if (next > 0 && (isPolled() || wire.isHolding())) {
+                next = Math.min(next, NAP_NANOS);
+            }
             if (next > 0) {
                 sleeping = true;
+                pollsWhileSleeping = 0;
                 planned = next == Long.MAX_VALUE ? next : now + next;
             }
             return next;
@@ -257,16 +292,34 @@ final class SoftDevice {
         }
     }
 
+    /** Whoever polls and has the lock does what is to be done: that can wait, but not for ever. */
+    private boolean lockOrNap() {
+        boolean patient = polled && missedNaps < MISSED_NAPS;
+        if (!patient) {
+            lock();
+        } else if (!lock.tryLock()) {
+            missedNaps++;
+            return false;
+        }
+        missedNaps = 0;
+        return true;
+    }
+
+    private boolean isPolled() {
+        if (polls != pollsSeen) {
+            pollsSeen = polls;
+            napsWithoutPoll = 0;
+        } else if (polled && ++napsWithoutPoll == NAPS_WITHOUT_POLL) {
+            polled = false;
+        }
+        return polled;
+    }
+
     private void rest(long nanos) {
         if (settings.idle() == Settings.Idle.BUSY) {
             Thread.onSpinWait();
         } else if (settings.idle() == Settings.Idle.YIELD) {
             giveWay();
-        } else if (System.nanoTime() - lastPolled < POLLING_NANOS || wire.isHolding()) {
-            // Who polls takes the packets: waking up for each would only be in the way.
-            napping = true;
-            LockSupport.parkNanos(this, Math.min(nanos, NAP_NANOS));
-            napping = false;
         } else if (nanos < 2 * NANOS_PER_MILLI) {
             LockSupport.parkNanos(this, nanos);
         } else {
@@ -285,18 +338,30 @@ final class SoftDevice {
         wire.wakeUp();
     }
 
-    /** Who polls an empty queue looks for packets, unless somebody does already. */
+    /**
+     * Who polls an empty queue looks for packets, unless somebody does already. First go the answers to what it has seen
+     * already: so a message's receiver may send its own before the acknowledgement goes out. If it did, that one has a
+     * little more time, for the next message may come first, and then one acknowledgement does for both.
+     */
     void progress() {
         if (!connected) {
             return;
         }
-        lastPolled = System.nanoTime();
+        polls++;
         if (lock.tryLock()) {
             try {
-                turn();
-                if (!napping) {
+                if (sleeping && !polled && ++pollsWhileSleeping == POLLS_TO_WAKE) {
+                    polled = true;
+                    wake();
+                }
+                sendAnswers(emptyTurns);
+                boolean any = polls % TURNS_OF_BUSIEST == 0
+                        ? wire.receive(1, receiver)
+                        : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
+                emptyTurns = any ? 0 : emptyTurns + 1;
+                if (!polled) {
                     // Nobody else would.
-                    sendAnswers();
+                    sendAnswers(NOW);
                 }
             } finally {
                 lock.unlock();
@@ -304,32 +369,33 @@ final class SoftDevice {
         }
     }
 
-    /**
-     * Sends the answers of the turn before, and takes what packets there are; whether there was something to do. So who
-     * polls has a message at once, and may send its own, before the acknowledgement goes out.
-     */
-    private boolean turn() {
-        boolean answered = sendAnswers();
-        boolean received = wire.receive(PACKETS_PER_TURN, receiver);
-        return answered || received;
-    }
-
-    private boolean sendAnswers() {
+    /** Sends what is due to peers, but for what can wait longer than that many turns; whether there was something. */
+    private boolean sendAnswers(int turns) {
         boolean any = !ending.isEmpty();
         for (int left = ending.size(); left > 0; left--) {
             WireResponder each = ending.poll();
-            each.queued = false;
-            each.endTurn();
+            if (each.canWait(turns)) {
+                ending.add(each);
+            } else {
+                each.queued = false;
+                each.endTurn();
+            }
         }
         return any;
     }
 
     /** It has something to send at the end of this turn. */
     void atEndOfTurn(WireResponder responder) {
+        urgent = true;
         if (!responder.queued) {
             responder.queued = true;
             ending.add(responder);
         }
+    }
+
+    /** There is a completion. */
+    void completed() {
+        urgent = true;
     }
 
     void forget(WireResponder responder) {
@@ -340,7 +406,14 @@ final class SoftDevice {
         return wire;
     }
 
-    private void receive(long packet, int bytes, Peer from, int index) {
+    /** Whether more packets may be taken at once. */
+    private boolean receive(long packet, int bytes, Peer from, int index) {
+        urgent = false;
+        dispatch(packet, bytes, from, index);
+        return !urgent;
+    }
+
+    private void dispatch(long packet, int bytes, Peer from, int index) {
         if (bytes < Bth.BYTES || Bth.version(packet) != 0 || (Bth.pkey(packet) & PKEY_BASE) != PKEY_BASE) {
             return;
         }
@@ -375,14 +448,16 @@ final class SoftDevice {
         long next = Long.MAX_VALUE;
         for (int i = waiting.size() - 1; i >= 0; i--) {
             Timed each = waiting.get(i);
-            long left = each.deadline() - now;
-            if (left <= 0) {
-                waiting.remove(i);
+            long deadline = each.deadline();
+            if (deadline == Timed.NEVER || deadline - now <= 0) {
+                // In no order, so that nothing needs to be moved.
+                waiting.set(i, waiting.getLast());
+                waiting.removeLast();
                 each.expired();
                 // It may wait again, and others may have been taken out.
                 return 1;
             }
-            next = Math.min(next, left);
+            next = Math.min(next, deadline - now);
         }
         return next;
     }

@@ -89,6 +89,9 @@ final class SoftQueuePair implements Timed {
 
     boolean waiting;
 
+    /** Whether the device asks for the deadline. */
+    private boolean listed;
+
     SoftQueuePair(
             SoftContext context,
             NativeBlock struct,
@@ -291,7 +294,7 @@ final class SoftQueuePair implements Timed {
             }
             sends.head++;
         }
-        run();
+        runPosted();
         return result;
     }
 
@@ -367,7 +370,7 @@ final class SoftQueuePair implements Timed {
     int completeBatch() {
         if (batchFault == 0) {
             sends.head = batchEnd;
-            run();
+            runPosted();
         }
         return batchFault;
     }
@@ -385,6 +388,13 @@ final class SoftQueuePair implements Timed {
     }
 
     // Sending.
+
+    private void runPosted() {
+        if (wireResponder != null) {
+            wireResponder.replied();
+        }
+        run();
+    }
 
     /** Does as much of what is posted as can be done now. */
     void run() {
@@ -439,7 +449,7 @@ final class SoftQueuePair implements Timed {
         int timeout = ibv_qp_attr.timeout(attributes());
         if (timeout == 0) {
             // There is no timer: the message is lost, as it would be on a wire.
-            waitUntil(Long.MAX_VALUE);
+            waitUntil(NEVER);
         } else if (retriesLeft-- == 0) {
             failAt(slot, Verbs.RETRY_EXC_ERR);
         } else {
@@ -458,29 +468,31 @@ final class SoftQueuePair implements Timed {
     }
 
     private void waitUntil(long nanos) {
-        boolean already = waiting;
         waiting = true;
         deadline = nanos;
-        if (nanos != Long.MAX_VALUE) {
-            device.wakeAt(this, already);
+        if (nanos != NEVER) {
+            device.wakeAt(this, listed);
+            listed = true;
         }
     }
 
+    /** The device finds out by itself, when it next looks: most timers end long before their time. */
     private void stopWaiting() {
-        if (waiting) {
-            waiting = false;
-            device.forget(this);
-        }
+        waiting = false;
     }
 
     @Override
     public long deadline() {
-        return deadline;
+        return waiting ? deadline : NEVER;
     }
 
     /** It is time to try again. */
     @Override
     public void expired() {
+        listed = false;
+        if (!waiting) {
+            return;
+        }
         waiting = false;
         if (requester != null && state != Verbs.ERR) {
             requester.expired();
@@ -810,6 +822,9 @@ final class SoftQueuePair implements Timed {
     /** Gives everything back. */
     void free() {
         stopWaiting();
+        if (listed) {
+            device.forget(this);
+        }
         stopAnswering();
         sends.free();
         responder.free();

@@ -2,9 +2,12 @@ package org.rdmapanama.soft;
 
 /** Something that waits for a time, with the device's lock. */
 interface Timed {
-    /** When it waits for, by System.nanoTime(). */
+    /** There is nothing to wait for. */
+    long NEVER = Long.MAX_VALUE;
+
+    /** When it waits for, by System.nanoTime(), or {@link #NEVER}. */
     long deadline();
 
-    /** That time has come, and it no longer waits. */
+    /** That time has come, or will never come, and it no longer is among those that wait. */
     void expired();
 }

@@ -48,8 +48,9 @@ final class Wire implements AutoCloseable {
          * @param bytes how long, without the checksum
          * @param from who sent it
          * @param index which of the own addresses it came to
+         * @return whether there may be another one at once
          */
-        void receive(long packet, int bytes, Peer from, int index);
+        boolean receive(long packet, int bytes, Peer from, int index);
     }
 
     private final InetSocketAddress[] own;
@@ -65,12 +66,15 @@ final class Wire implements AutoCloseable {
     private final Sender sender;
     private final FaultySender faulty;
     private final int port;
+    private final Peer[] lastPeers;
+    private int busiest;
     private long received;
 
     private Wire(LocalAddresses addresses, DatagramChannel[] channels, int port, Settings settings) throws IOException {
         this.channels = channels;
         this.port = port;
         own = new InetSocketAddress[channels.length];
+        lastPeers = new Peer[channels.length];
         selector = Selector.open();
         for (int i = 0; i < channels.length; i++) {
             own[i] = new InetSocketAddress(addresses.address(i), port);
@@ -199,46 +203,81 @@ final class Wire implements AutoCloseable {
         return false;
     }
 
-    /** Takes the packets that are there, so many at most; whether there were any. */
+    /** Takes the packets that are there, so many at most from each socket; whether there were any. */
     boolean receive(int most, Receiver receiver) {
+        letGo();
+        boolean any = false;
+        for (int i = 0; i < channels.length; i++) {
+            any |= receive(i, most, receiver);
+        }
+        return any;
+    }
+
+    /** The same, of the socket only that had the last one. */
+    boolean receiveAtBusiest(int most, Receiver receiver) {
+        letGo();
+        return receive(busiest, most, receiver);
+    }
+
+    /** What was held back on purpose. */
+    private void letGo() {
         if (faulty != null) {
             long now = System.nanoTime();
             if (faulty.due(now)) {
                 faulty.flush(now);
             }
         }
-        boolean any = false;
-        for (int i = 0; i < channels.length; i++) {
-            for (int count = 0; count < most && receiveOne(i, receiver); count++) {
-                any = true;
-            }
-        }
-        return any;
     }
 
-    private boolean receiveOne(int index, Receiver receiver) {
-        incoming.clear();
-        SocketAddress from;
-        try {
-            from = channels[index].receive(incoming);
-        } catch (IOException e) {
-            // Such as a report that nobody listens there.
-            return true;
-        }
-        if (from == null) {
-            return false;
-        }
-        received++;
-        int length = incoming.position();
-        Peer peer = peer((InetSocketAddress) from);
-        Flow flow = peer.fromThem(index);
-        if (length <= InvariantCrc.MAX_PACKET_BYTES && crc.isValid(flow, incoming, length)) {
-            if (capture != null && !isOwn(peer.address)) {
-                capture.write(flow, crc.identification(flow, incoming, length), incoming, length);
+    private boolean receive(int index, int most, Receiver receiver) {
+        for (int count = 0; count < most; count++) {
+            incoming.clear();
+            SocketAddress from = receiveAt(index);
+            if (from == null) {
+                return count > 0;
             }
-            receiver.receive(incomingAddress, length - InvariantCrc.BYTES, peer, index);
+            busiest = index;
+            if (!check(from, index, receiver)) {
+                return true;
+            }
         }
         return true;
+    }
+
+    private SocketAddress receiveAt(int index) {
+        try {
+            return channels[index].receive(incoming);
+        } catch (IOException e) {
+            // Such as a report that nobody listens there.
+            return null;
+        }
+    }
+
+    /** Gives it on if it is right; whether there may be another one at once. */
+    private boolean check(SocketAddress from, int index, Receiver receiver) {
+        received++;
+        int length = incoming.position();
+        Peer peer = peerOf(from, index);
+        Flow flow = peer.fromThem(index);
+        if (length > InvariantCrc.MAX_PACKET_BYTES || !crc.isValid(flow, incoming, length)) {
+            return true;
+        }
+        if (capture != null && !isOwn(peer.address)) {
+            capture.write(flow, crc.identification(flow, incoming, length), incoming, length);
+        }
+        return receiver.receive(incomingAddress, length - InvariantCrc.BYTES, peer, index);
+    }
+
+    /** Who sent it: a channel has the same object for the same sender, as long as no other one comes between. */
+    @SuppressWarnings("ReferenceEquality")
+    private Peer peerOf(SocketAddress from, int index) {
+        Peer last = lastPeers[index];
+        if (last == null || last.seenAs != from) {
+            last = peer((InetSocketAddress) from);
+            last.seenAs = from;
+            lastPeers[index] = last;
+        }
+        return last;
     }
 
     /** What the device sends itself was captured when it was sent. */

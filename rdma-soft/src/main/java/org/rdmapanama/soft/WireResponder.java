@@ -19,6 +19,15 @@ final class WireResponder {
     /** Packets of read responses that go out in one turn, so that others have theirs. */
     private static final int RESPONSES_PER_TURN = 32;
 
+    /** Packets that one acknowledgement does for at most, where it is put off for the sake of a reply. */
+    private static final int MAX_UNACKNOWLEDGED = 8;
+
+    /** Turns without a packet that an acknowledgement is put off for at most. */
+    private static final int MAX_PATIENCE = 64;
+
+    /** After so many acknowledgements that nothing came before, whether the peer waits for them is tried anew. */
+    private static final int IMPATIENT_BEFORE_TRYING = 256;
+
     private static final int NONE = 0;
     private static final int SENDING = 1;
     private static final int WRITING = 2;
@@ -52,6 +61,17 @@ final class WireResponder {
 
     /** The next packet is to be acknowledged at the end of the turn. */
     private boolean acknowledging;
+
+    /** How many packets wait for that. */
+    private int unacknowledged;
+
+    /** The queue pair has sent something itself since the first of these. */
+    private boolean replied;
+
+    /** Turns without a packet that an acknowledgement is put off for: few for a peer that seems to wait for it. */
+    private int patience = MAX_PATIENCE;
+
+    private int impatient;
 
     // Reads that are being answered, in a ring.
     private final long[] readAddress = new long[SoftDevice.MAX_READ_ATOMIC];
@@ -302,7 +322,7 @@ final class WireResponder {
     }
 
     private void answerAtomic(int psn, long before) {
-        acknowledging = false;
+        acknowledged();
         long packet = device.wire().packet();
         writeBase(packet, Opcode.RC_ATOMIC_ACKNOWLEDGE, 0, psn);
         Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);
@@ -336,10 +356,35 @@ final class WireResponder {
     // Answers.
 
     private void acknowledge() {
+        if (replied) {
+            // The peer went on without.
+            patience = MAX_PATIENCE;
+            impatient = 0;
+        }
+        unacknowledged++;
         if (!acknowledging) {
             acknowledging = true;
             device.atEndOfTurn(this);
         }
+    }
+
+    /** The queue pair sends something. */
+    void replied() {
+        replied = acknowledging;
+    }
+
+    /**
+     * Whether the peer, who has a reply, can do without an acknowledgement for longer than so many turns without a packet.
+     * If it cannot go on without, it gets them earlier from now on.
+     */
+    boolean canWait(int turns) {
+        boolean could = replied && reads == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != SoftDevice.NOW;
+        if (could && turns >= patience) {
+            impatient++;
+            patience = impatient % IMPATIENT_BEFORE_TRYING == 0 ? MAX_PATIENCE : patience / 2;
+            return false;
+        }
+        return could;
     }
 
     /** Sends what was put off; what is still more, in the next turn. */
@@ -348,7 +393,7 @@ final class WireResponder {
             respond();
         }
         if (reads == 0 && acknowledging && queuePair.canReceive()) {
-            acknowledging = false;
+            acknowledged();
             answer(Aeth.ACK, Psn.add(expected, -1));
         }
     }
@@ -425,10 +470,16 @@ final class WireResponder {
         return last ? Opcode.RC_RDMA_READ_RESPONSE_LAST : Opcode.RC_RDMA_READ_RESPONSE_MIDDLE;
     }
 
+    private void acknowledged() {
+        acknowledging = false;
+        replied = false;
+        unacknowledged = 0;
+    }
+
     /** Answers nothing any more. */
     void stop() {
         reads = 0;
-        acknowledging = false;
+        acknowledged();
         device.forget(this);
         queued = false;
     }
