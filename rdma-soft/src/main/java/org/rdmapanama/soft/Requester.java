@@ -18,11 +18,17 @@ import org.rdmapanama.soft.wire.Reth;
  *
  * <p>Of the send queue's places, those from its tail to {@link #started} have their numbers.
  */
-final class Requester {
+final class Requester extends Later {
     /** How much may be under way: what a socket's buffer takes. */
     private static final int WINDOW_BYTES = 64 << 10;
 
     private static final int MIN_WINDOW = 8;
+
+    /** Where nothing limits how much is under way, so many packets go out in one turn, so that others have theirs. */
+    private static final int PACKETS_PER_TURN = 64;
+
+    /** More packets than half of all numbers cannot be told in order. */
+    private static final long MAX_PACKETS = (1 << 23) - 2L * WINDOW_BYTES / 256;
 
     /** A state of a place in the queue: what it asks for was done here. */
     private static final int DONE = 1;
@@ -34,9 +40,16 @@ final class Requester {
     private final SoftDevice device;
     private final SendQueue sends;
     private final Segments segments;
-    private final SoftAddressHandle path;
+    private SoftAddressHandle path;
     private final int mtu;
     private final int window;
+
+    /**
+     * A long read is asked for in parts, of so many packets from its first one on: so what is asked for again ends where
+     * it ended before, and the peer knows it again.
+     */
+    private final int readPackets;
+
     private final boolean reliable;
 
     /** Number of the next packet. */
@@ -62,6 +75,9 @@ final class Requester {
 
     private boolean pausing;
 
+    /** Whether what follows {@link #oldest} was sent again since an answer showed that this one is missing. */
+    private boolean gapTold;
+
     Requester(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
         this.queuePair = queuePair;
         this.device = device;
@@ -71,6 +87,7 @@ final class Requester {
         segments = new Segments(device);
         reliable = queuePair.type == Verbs.RC;
         window = Math.max(MIN_WINDOW, WINDOW_BYTES / mtu);
+        readPackets = queuePair.maxReadAtomic() > 1 ? window / 2 : window;
         next = firstPsn;
         oldest = firstPsn;
         farthest = firstPsn;
@@ -80,14 +97,48 @@ final class Requester {
 
     // Sending.
 
+    /** Packets go there from now on. */
+    void path(SoftAddressHandle newPath) {
+        path = newPath;
+    }
+
     /** Sends as much as may be under way. */
     void run() {
-        while (queuePair.state() == Verbs.RTS && !pausing && sends.current != sends.head && sendOne()) {
-            // Until there is no more to send, or no more room.
+        int most = reliable ? Integer.MAX_VALUE : PACKETS_PER_TURN;
+        int count = 0;
+        while (isSending() && count < most && sendOne()) {
+            count++;
+        }
+        if (count == most && isSending()) {
+            device.goOnLater(this);
         }
         if (isWaiting()) {
             queuePair.armTimer();
         }
+    }
+
+    /** Whether there is something to send, and it may be sent: while draining, only what has begun. */
+    private boolean isSending() {
+        int state = queuePair.state();
+        return !pausing
+                && ((state == Verbs.RTS && sends.current != sends.head)
+                        || (state == Verbs.SQD && sends.current != started));
+    }
+
+    @Override
+    void endTurn() {
+        run();
+    }
+
+    /** Whether nothing that has begun is still under way. */
+    boolean isDrained() {
+        return sends.tail == started;
+    }
+
+    /** Sends nothing any more. */
+    void stop() {
+        device.forget(this);
+        queued = false;
     }
 
     /** Whether something was sent that is to be answered. */
@@ -118,7 +169,12 @@ final class Requester {
         if (sends.current == started && !start(slot, opcode)) {
             return false;
         }
-        if (Memory.getInt(slot + SendQueue.STATE) != 0) {
+        int state = Memory.getInt(slot + SendQueue.STATE);
+        if (state != 0) {
+            if (state >= FAILED && sends.current != sends.tail) {
+                // What is behind it is not to happen, and what is before it is not over.
+                return false;
+            }
             sends.current++;
             retire();
             return true;
@@ -141,8 +197,9 @@ final class Requester {
         int state = queuePair.doHere(slot, opcode, reliable);
         int packets = 0;
         if (state == SoftQueuePair.TO_PEER) {
-            state = 0;
-            packets = isAtomic(opcode) ? 1 : (int) Math.max(1, Math.ceilDiv(bytesOf(slot), (long) mtu));
+            long count = isAtomic(opcode) ? 1 : Math.max(1, Math.ceilDiv(bytesOf(slot), (long) mtu));
+            state = count > MAX_PACKETS ? FAILED + Verbs.LOC_LEN_ERR : 0;
+            packets = state == 0 ? (int) count : 0;
         } else {
             state = state == Verbs.SUCCESS ? DONE : FAILED + state;
         }
@@ -217,7 +274,7 @@ final class Requester {
         }
     }
 
-    /** A read of as much as the window allows, or an atomic; false when too many are under way. */
+    /** A part of a read, or an atomic; false when too many are under way. */
     private boolean ask(long slot, int opcode) {
         if (outstanding >= queuePair.maxReadAtomic()) {
             return false;
@@ -239,14 +296,12 @@ final class Requester {
                     add ? compareAdd : Memory.getLong(slot + SendQueue.SWAP),
                     add ? 0 : compareAdd);
         } else {
-            // What is asked for at once is no more than can be taken in at once, and not in crumbs.
-            int room = window - Psn.compare(next, oldest);
-            long left = bytesOf(slot) - offset;
-            if (room < window / 2 && left > (long) room * mtu) {
+            long sent = offset / mtu;
+            long part = Math.min(bytesOf(slot) - offset, (readPackets - sent % readPackets) * mtu);
+            packets = (int) Math.max(1, Math.ceilDiv(part, (long) mtu));
+            if (Psn.compare(next, oldest) + packets > window) {
                 return false;
             }
-            long part = Math.min(left, (long) room * mtu);
-            packets = (int) Math.max(1, Math.ceilDiv(part, (long) mtu));
             Reth.write(packet + Reth.OFFSET, remote + offset, rkey, (int) part);
             offset += part;
         }
@@ -315,7 +370,7 @@ final class Requester {
 
     /**
      * All packets before a number have arrived. False when answers to some of them are missing, which are asked for
-     * again, or when the queue pair fails.
+     * again, once, or when the queue pair fails.
      */
     private boolean coverUpTo(int psn) {
         int before = oldest;
@@ -335,7 +390,8 @@ final class Requester {
         if (oldest != before) {
             progress();
         }
-        if (!complete) {
+        if (!complete && !gapTold) {
+            gapTold = true;
             rewind();
         }
         return complete && queuePair.state() != Verbs.ERR;
@@ -346,6 +402,7 @@ final class Requester {
         queuePair.resetRetries();
         // Whoever was not ready was reached after all.
         pausing = false;
+        gapTold = false;
         while (outstanding > 0 && Psn.compare(asked[firstAsked], oldest) < 0) {
             firstAsked = (firstAsked + 1) % asked.length;
             outstanding--;
@@ -444,6 +501,7 @@ final class Requester {
         } else if (!queuePair.mayRetry()) {
             return;
         } else {
+            gapTold = false;
             rewind();
         }
         run();

@@ -98,6 +98,9 @@ final class SoftDevice {
     /** Those that wait for a time. */
     private final List<Timed> waiting = new ArrayList<>();
 
+    /** No deadline of these is before it. */
+    private long earliest = Timed.NEVER;
+
     /** What takes the datagrams to queue pair 1, while there is something. */
     private SoftManagement management;
 
@@ -106,7 +109,7 @@ final class SoftDevice {
     private volatile boolean closed;
 
     /** Those that have something to send at the end of a turn. */
-    private final ArrayDeque<WireResponder> ending = new ArrayDeque<>();
+    private final ArrayDeque<Later> ending = new ArrayDeque<>();
 
     /** Whether a peer may be elsewhere, so that who polls looks for its packets. */
     private volatile boolean connected;
@@ -259,7 +262,7 @@ final class SoftDevice {
                 if (next > 0) {
                     rest(next);
                 }
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 // A fault of this device; without its thread everybody would wait for ever.
                 LOG.error("{}: this should not happen", NAME, e);
                 LockSupport.parkNanos(this, NANOS_PER_MILLI);
@@ -277,7 +280,8 @@ final class SoftDevice {
             boolean moved = sendAnswers(NOW);
             moved |= wire.receive(PACKETS_PER_TURN, receiver);
             long now = System.nanoTime();
-            long next = moved ? 0 : expire(now);
+            long due = expire(now);
+            long next = moved ? 0 : due;
             if (next > 0 && (isPolled() || wire.isHolding())) {
                 next = Math.min(next, NAP_NANOS);
             }
@@ -373,7 +377,7 @@ final class SoftDevice {
     private boolean sendAnswers(int turns) {
         boolean any = !ending.isEmpty();
         for (int left = ending.size(); left > 0; left--) {
-            WireResponder each = ending.poll();
+            Later each = ending.poll();
             if (each.canWait(turns)) {
                 ending.add(each);
             } else {
@@ -385,11 +389,19 @@ final class SoftDevice {
     }
 
     /** It has something to send at the end of this turn. */
-    void atEndOfTurn(WireResponder responder) {
+    void atEndOfTurn(Later half) {
         urgent = true;
-        if (!responder.queued) {
-            responder.queued = true;
-            ending.add(responder);
+        if (!half.queued) {
+            half.queued = true;
+            ending.add(half);
+        }
+    }
+
+    /** The same, outside of a turn, too: there will be one soon. */
+    void goOnLater(Later half) {
+        atEndOfTurn(half);
+        if (sleeping && !polled) {
+            wake();
         }
     }
 
@@ -398,8 +410,11 @@ final class SoftDevice {
         urgent = true;
     }
 
-    void forget(WireResponder responder) {
-        ending.remove(responder);
+    void forget(Later half) {
+        if (half.queued) {
+            half.queued = false;
+            ending.remove(half);
+        }
     }
 
     Wire wire() {
@@ -409,8 +424,26 @@ final class SoftDevice {
     /** Whether more packets may be taken at once. */
     private boolean receive(long packet, int bytes, Peer from, int index) {
         urgent = false;
-        dispatch(packet, bytes, from, index);
+        try {
+            dispatch(packet, bytes, from, index);
+        } catch (RuntimeException | Error e) {
+            // Such as memory of a file that has become shorter. Others have nothing to do with it.
+            fail(Bth.destinationQueuePair(packet), e);
+        }
         return !urgent;
+    }
+
+    /** Tells of memory that turned out not to be there. */
+    void tellFault(int number, Throwable cause) {
+        LOG.error("{}: queue pair {} fails, because of what follows", NAME, number, cause);
+    }
+
+    private void fail(int number, Throwable cause) {
+        tellFault(number, cause);
+        SoftQueuePair queuePair = queuePairs.get(number);
+        if (queuePair != null) {
+            queuePair.fail();
+        }
     }
 
     private void dispatch(long packet, int bytes, Peer from, int index) {
@@ -443,30 +476,50 @@ final class SoftDevice {
         }
     }
 
-    /** How long until the next one is due, in nanoseconds. */
+    /** Lets all go on whose time has come; how long until that of the next one, in nanoseconds. */
     private long expire(long now) {
-        long next = Long.MAX_VALUE;
+        if (earliest - now > 0) {
+            return earliest == Timed.NEVER ? Timed.NEVER : earliest - now;
+        }
+        earliest = Timed.NEVER;
         for (int i = waiting.size() - 1; i >= 0; i--) {
             Timed each = waiting.get(i);
             long deadline = each.deadline();
-            if (deadline == Timed.NEVER || deadline - now <= 0) {
-                // In no order, so that nothing needs to be moved.
-                waiting.set(i, waiting.getLast());
-                waiting.removeLast();
-                each.expired();
-                // It may wait again, and others may have been taken out.
-                return 1;
+            if (deadline != Timed.NEVER && deadline - now > 0) {
+                hurry(deadline);
+                continue;
             }
-            next = Math.min(next, deadline - now);
+            // In no order, so that nothing needs to be moved.
+            waiting.set(i, waiting.getLast());
+            waiting.removeLast();
+            expire(each);
+            // Others may have been taken out, or have come.
+            i = waiting.size();
         }
-        return next;
+        return earliest == Timed.NEVER ? Timed.NEVER : Math.max(1, earliest - now);
+    }
+
+    private void expire(Timed each) {
+        try {
+            each.expired();
+        } catch (RuntimeException | Error e) {
+            // A fault of this device; without its thread everybody would wait for ever.
+            LOG.error("{}: this should not happen", NAME, e);
+        }
+    }
+
+    private void hurry(long deadline) {
+        if (earliest == Timed.NEVER || deadline - earliest < 0) {
+            earliest = deadline;
+        }
     }
 
     /** It waits for its deadline, which may be another one than before. */
     void wakeAt(Timed timed, boolean already) {
-        if (!already || !waiting.contains(timed)) {
+        if (!already) {
             waiting.add(timed);
         }
+        hurry(timed.deadline());
         if (sleeping && timed.deadline() - planned < 0) {
             planned = timed.deadline();
             wake();

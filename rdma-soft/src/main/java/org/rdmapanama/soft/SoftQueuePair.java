@@ -74,7 +74,11 @@ final class SoftQueuePair implements Timed {
     private SoftAddressHandle path;
     private int retriesLeft;
     private int rnrRetriesLeft;
-    private boolean drained;
+    private boolean tellsDrained;
+
+    /** Whether the first work request, to a queue pair of this device, was tried and is to be tried again. */
+    private boolean begun;
+
     private int datagramPsn;
     private int batchEnd;
     private int batchFault;
@@ -166,6 +170,12 @@ final class SoftQueuePair implements Timed {
         MemorySegment all = attributes();
         if ((mask & rdma_h.IBV_QP_AV()) != 0) {
             path = device.route(null, 0, ibv_qp_attr.ah_attr(all));
+            if (requester != null && !path.local) {
+                requester.path(path);
+            }
+            if (wireResponder != null && !path.local) {
+                wireResponder.path(path);
+            }
         }
         accessFlags = ibv_qp_attr.qp_access_flags(all);
         destination = ibv_qp_attr.dest_qp_num(all);
@@ -192,20 +202,23 @@ final class SoftQueuePair implements Timed {
             setState(target);
             retriesLeft = retries();
             rnrRetriesLeft = rnrRetries();
-            drained = false;
-            if (drain && (mask & rdma_h.IBV_QP_EN_SQD_ASYNC_NOTIFY()) != 0) {
-                tellDrained();
-            }
+            tellsDrained = drain && (mask & rdma_h.IBV_QP_EN_SQD_ASYNC_NOTIFY()) != 0;
             run();
+            tellDrained();
         }
         tellState(target);
     }
 
+    /** What has begun when the queue pair is to be drained is finished, and then that is told, once. */
     private void tellDrained() {
-        if (!drained) {
-            drained = true;
+        if (tellsDrained && state == Verbs.SQD && isDrained()) {
+            tellsDrained = false;
             context.asyncEvent(rdma_h.IBV_EVENT_SQ_DRAINED(), struct.address());
         }
+    }
+
+    private boolean isDrained() {
+        return requester != null ? requester.isDrained() : !begun;
     }
 
     private void setState(int newState) {
@@ -223,6 +236,7 @@ final class SoftQueuePair implements Timed {
         stopAnswering();
         requester = null;
         wireResponder = null;
+        begun = false;
         sends.clear();
         responder.clear();
         if (receives != null) {
@@ -261,6 +275,9 @@ final class SoftQueuePair implements Timed {
     }
 
     private void stopAnswering() {
+        if (requester != null) {
+            requester.stop();
+        }
         if (wireResponder != null) {
             wireResponder.stop();
         }
@@ -398,6 +415,16 @@ final class SoftQueuePair implements Timed {
 
     /** Does as much of what is posted as can be done now. */
     void run() {
+        try {
+            runAll();
+        } catch (InternalError e) {
+            // Such as memory of a file that has become shorter.
+            device.tellFault(number, e);
+            failFirst(Verbs.GENERAL_ERR);
+        }
+    }
+
+    private void runAll() {
         if (state == Verbs.ERR) {
             flush();
             return;
@@ -406,7 +433,7 @@ final class SoftQueuePair implements Timed {
             requester.run();
             return;
         }
-        while (state == Verbs.RTS && !waiting && sends.tail != sends.head) {
+        while ((state == Verbs.RTS || (state == Verbs.SQD && begun)) && !waiting && sends.tail != sends.head) {
             step();
         }
     }
@@ -420,9 +447,9 @@ final class SoftQueuePair implements Timed {
             rnrRetriesLeft = rnrRetries();
             complete(slot, Verbs.SUCCESS);
         } else if (status == Responder.NOT_READY) {
-            tryAgainWhenReady(slot);
+            tryAgainWhenReady();
         } else if (status == Responder.SILENT) {
-            tryAgain(slot);
+            tryAgain();
         } else {
             failAt(slot, status);
         }
@@ -445,22 +472,20 @@ final class SoftQueuePair implements Timed {
         return ibv_qp_attr.rnr_retry(attributes());
     }
 
-    private void tryAgain(long slot) {
+    private void tryAgain() {
+        begun = true;
         int timeout = ibv_qp_attr.timeout(attributes());
         if (timeout == 0) {
             // There is no timer: the message is lost, as it would be on a wire.
             waitUntil(NEVER);
-        } else if (retriesLeft-- == 0) {
-            failAt(slot, Verbs.RETRY_EXC_ERR);
-        } else {
+        } else if (mayRetry()) {
             waitUntil(System.nanoTime() + (4096L << timeout));
         }
     }
 
-    private void tryAgainWhenReady(long slot) {
-        if (rnrRetries() != ENDLESS_RNR && rnrRetriesLeft-- == 0) {
-            failAt(slot, Verbs.RNR_RETRY_EXC_ERR);
-        } else {
+    private void tryAgainWhenReady() {
+        begun = true;
+        if (mayRetryWhenReady()) {
             SoftQueuePair peer = device.queuePairs.get(destination);
             int timer = peer == null ? 0 : ibv_qp_attr.min_rnr_timer(peer.attributes());
             waitUntil(System.nanoTime() + Aeth.rnrNanos(timer));
@@ -783,6 +808,7 @@ final class SoftQueuePair implements Timed {
         boolean signaled =
                 allSignaled || (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SIGNALED) != 0 || status != 0;
         sends.tail++;
+        begun = false;
         if (sends.current - sends.tail < 0) {
             sends.current = sends.tail;
         }
@@ -798,6 +824,7 @@ final class SoftQueuePair implements Timed {
                     0,
                     false);
         }
+        tellDrained();
     }
 
     private static int completionOpcode(int opcode) {

@@ -59,6 +59,7 @@ final class Verbs {
     static final int WC_FLAG_INV = rdma_h.IBV_WC_WITH_INV();
 
     static final int SUCCESS = rdma_h.IBV_WC_SUCCESS();
+    static final int GENERAL_ERR = rdma_h.IBV_WC_GENERAL_ERR();
     static final int LOC_LEN_ERR = rdma_h.IBV_WC_LOC_LEN_ERR();
     static final int LOC_QP_OP_ERR = rdma_h.IBV_WC_LOC_QP_OP_ERR();
     static final int LOC_PROT_ERR = rdma_h.IBV_WC_LOC_PROT_ERR();

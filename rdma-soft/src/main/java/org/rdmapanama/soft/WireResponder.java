@@ -15,9 +15,15 @@ import org.rdmapanama.soft.wire.Reth;
  * The answering half of a queue pair whose peer is elsewhere: takes packets in their order, does what they ask for once,
  * and answers; IBA specification, sections 9.7.4 and 9.7.5.
  */
-final class WireResponder {
+final class WireResponder extends Later {
     /** Packets of read responses that go out in one turn, so that others have theirs. */
     private static final int RESPONSES_PER_TURN = 32;
+
+    /** In place of the bytes of a read: the answer is that of an atomic. */
+    private static final long ATOMIC = -1;
+
+    /** There is no complaint that waits. */
+    private static final int NO_COMPLAINT = -1;
 
     /** Packets that one acknowledgement does for at most, where it is put off for the sake of a reply. */
     private static final int MAX_UNACKNOWLEDGED = 8;
@@ -35,7 +41,7 @@ final class WireResponder {
     private final SoftQueuePair queuePair;
     private final SoftDevice device;
     private final Responder responder;
-    private final SoftAddressHandle path;
+    private SoftAddressHandle path;
     private final int mtu;
     private final boolean reliable;
 
@@ -56,9 +62,6 @@ final class WireResponder {
     private long writeBytes;
     private int writeKey;
 
-    /** Whether it is in the device's list of those that have something to send. */
-    boolean queued;
-
     /** The next packet is to be acknowledged at the end of the turn. */
     private boolean acknowledging;
 
@@ -73,21 +76,20 @@ final class WireResponder {
 
     private int impatient;
 
-    // Reads that are being answered, in a ring.
-    private final long[] readAddress = new long[SoftDevice.MAX_READ_ATOMIC];
-    private final long[] readBytes = new long[SoftDevice.MAX_READ_ATOMIC];
-    private final int[] readKey = new int[SoftDevice.MAX_READ_ATOMIC];
-    private final int[] readPsn = new int[SoftDevice.MAX_READ_ATOMIC];
-    private int firstRead;
-    private int reads;
+    /** What is to be said, and done, when the reads before it are answered: the syndrome of a NAK. */
+    private int complaint = NO_COMPLAINT;
+
+    /** Whether the queue pair fails with that. */
+    private boolean fatal;
+
+    /** Reads and atomics that are to be answered, in their order. */
+    private final Questions pending = new Questions(SoftDevice.MAX_READ_ATOMIC);
 
     /** How much of the first one is answered. */
     private long readDone;
 
-    // The atomics done last, for the case that the answer gets lost.
-    private final int[] atomicPsn = new int[SoftDevice.MAX_READ_ATOMIC];
-    private final long[] atomicResult = new long[SoftDevice.MAX_READ_ATOMIC];
-    private int atomics;
+    /** Those answered last, for the case that an answer gets lost. */
+    private final Questions answered = new Questions(SoftDevice.MAX_READ_ATOMIC);
 
     WireResponder(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
         this.queuePair = queuePair;
@@ -99,19 +101,28 @@ final class WireResponder {
         expected = firstPsn;
     }
 
+    /** Packets go there from now on. */
+    void path(SoftAddressHandle newPath) {
+        path = newPath;
+    }
+
     /** A request. */
     void receive(long packet, int opcode, int payloadBytes) {
         int distance = Psn.compare(Bth.psn(packet), expected);
         if (!reliable) {
             receiveUnreliable(packet, opcode, payloadBytes, distance);
+        } else if (complaint != NO_COMPLAINT && fatal) {
+            // Nothing counts any more.
+            return;
         } else if (distance == 0) {
             complained = false;
+            complaint = NO_COMPLAINT;
             execute(packet, opcode, payloadBytes);
         } else if (distance < 0) {
             again(packet, opcode);
         } else if (!complained) {
             complained = true;
-            answer(Aeth.nak(Aeth.PSN_SEQUENCE_ERROR), expected);
+            complain(Aeth.nak(Aeth.PSN_SEQUENCE_ERROR), false);
         }
     }
 
@@ -264,33 +275,32 @@ final class WireResponder {
     }
 
     private void read(long packet) {
-        if (addRead(packet)) {
-            long bytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
-            expected = Psn.add(expected, (int) Math.max(1, Math.ceilDiv(bytes, (long) mtu)));
+        long address = Reth.remoteAddress(packet + Reth.OFFSET);
+        int rkey = Reth.rkey(packet + Reth.OFFSET);
+        long bytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
+        int status = responder.checkAccess(rkey, address, bytes, Verbs.REMOTE_READ);
+        if (pending.isFull()) {
+            // As if it had been lost.
+            return;
+        }
+        if (status != Verbs.SUCCESS) {
+            refuse(nakOf(status));
+        } else if (isTooMany() || bytes > SoftDevice.MAX_MESSAGE) {
+            refuse(Aeth.INVALID_REQUEST);
+        } else {
+            pending.add(expected, packets(bytes), address, bytes, rkey);
+            expected = Psn.add(expected, packets(bytes));
             messages++;
             respond();
         }
     }
 
-    private boolean addRead(long packet) {
-        long address = Reth.remoteAddress(packet + Reth.OFFSET);
-        int rkey = Reth.rkey(packet + Reth.OFFSET);
-        long bytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
-        int status = responder.checkAccess(rkey, address, bytes, Verbs.REMOTE_READ);
-        if (status != Verbs.SUCCESS) {
-            refuse(nakOf(status));
-            return false;
-        }
-        if (reads >= queuePair.maxDestinationReadAtomic() || bytes > SoftDevice.MAX_MESSAGE) {
-            refuse(Aeth.INVALID_REQUEST);
-            return false;
-        }
-        int place = (firstRead + reads++) % readAddress.length;
-        readAddress[place] = address;
-        readBytes[place] = bytes;
-        readKey[place] = rkey;
-        readPsn[place] = Bth.psn(packet);
-        return true;
+    private boolean isTooMany() {
+        return pending.fresh() >= queuePair.maxDestinationReadAtomic();
+    }
+
+    private int packets(long bytes) {
+        return (int) Math.max(1, Math.ceilDiv(bytes, (long) mtu));
     }
 
     private void atomic(long packet, int opcode) {
@@ -303,54 +313,72 @@ final class WireResponder {
             return;
         }
         long place = responder.placeOf(rkey, address);
-        if ((place & (Long.BYTES - 1)) != 0) {
+        if ((place & (Long.BYTES - 1)) != 0 || isTooMany()) {
             refuse(Aeth.INVALID_REQUEST);
             return;
         }
-        // Answers go out in the order of the questions.
-        respondToAll();
+        if (pending.isFull()) {
+            // As if it had been lost.
+            return;
+        }
+        // It counts before it is done, so that whatever happens it is not done twice.
+        int psn = expected;
+        expected = Psn.next(expected);
+        messages++;
         long before = opcode == Opcode.RC_FETCH_ADD
                 ? Memory.getAndAdd(place, AtomicEth.swapOrAdd(eth))
                 : Memory.compareAndExchange(place, AtomicEth.compare(eth), AtomicEth.swapOrAdd(eth));
-        int psn = Bth.psn(packet);
-        int slot = atomics++ % atomicPsn.length;
-        atomicPsn[slot] = psn;
-        atomicResult[slot] = before;
-        expected = Psn.next(expected);
-        messages++;
-        answerAtomic(psn, before);
+        pending.add(psn, 1, before, ATOMIC, 0);
+        respond();
     }
 
-    private void answerAtomic(int psn, long before) {
-        acknowledged();
-        long packet = device.wire().packet();
-        writeBase(packet, Opcode.RC_ATOMIC_ACKNOWLEDGE, 0, psn);
-        Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);
-        AtomicAckEth.write(packet + AtomicAckEth.OFFSET, before);
-        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(Opcode.RC_ATOMIC_ACKNOWLEDGE));
-    }
-
-    /** What was done already, and is asked for again since the answer got lost. */
+    /** What was done already, and is asked for again since the answer got lost, or comes twice. */
     private void again(long packet, int opcode) {
         if (opcode == Opcode.RC_RDMA_READ_REQUEST) {
-            // Who asks again asks for all that follows, too.
-            reads = 0;
-            readDone = 0;
-            if (addRead(packet)) {
-                respond();
-            }
+            readAgain(packet);
         } else if (Opcode.hasAtomicEth(opcode)) {
             int psn = Bth.psn(packet);
-            for (int i = 1; i <= Math.min(atomics, atomicPsn.length); i++) {
-                int slot = (atomics - i) % atomicPsn.length;
-                if (atomicPsn[slot] == psn) {
-                    answerAtomic(psn, atomicResult[slot]);
-                    return;
-                }
+            int place = answered.find(psn);
+            if (place >= 0 && answered.bytes(place) == ATOMIC && !pending.isFull()) {
+                askAgain(psn, 1, answered.address(place), ATOMIC, 0);
             }
         } else if (Opcode.isEnd(opcode) || Bth.ackRequest(packet)) {
             acknowledge();
         }
+    }
+
+    private void readAgain(long packet) {
+        int psn = Bth.psn(packet);
+        int place = pending.find(psn);
+        if (place >= 0) {
+            // It has its answer still to come, or only in part.
+            if (place == pending.first()) {
+                readDone = Math.min(readDone, (long) Psn.compare(psn, pending.psn(place)) * mtu);
+                respond();
+            }
+            return;
+        }
+        place = answered.find(psn);
+        if (place < 0 || answered.bytes(place) == ATOMIC || pending.isFull()) {
+            return;
+        }
+        long skipped = (long) Psn.compare(psn, answered.psn(place)) * mtu;
+        long address = Reth.remoteAddress(packet + Reth.OFFSET);
+        long bytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
+        // Not more than was granted the first time.
+        if (Reth.rkey(packet + Reth.OFFSET) == answered.key(place)
+                && address == answered.address(place) + skipped
+                && bytes <= answered.bytes(place) - skipped) {
+            askAgain(psn, packets(bytes), address, bytes, answered.key(place));
+        }
+    }
+
+    /** Its answer goes before those to what came later, of which some may be under way: they begin anew. */
+    private void askAgain(int psn, int packets, long address, long bytes, int key) {
+        if (pending.insert(psn, packets, address, bytes, key)) {
+            readDone = 0;
+        }
+        respond();
     }
 
     // Answers.
@@ -377,8 +405,10 @@ final class WireResponder {
      * Whether the peer, who has a reply, can do without an acknowledgement for longer than so many turns without a packet.
      * If it cannot go on without, it gets them earlier from now on.
      */
+    @Override
     boolean canWait(int turns) {
-        boolean could = replied && reads == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != SoftDevice.NOW;
+        boolean could =
+                replied && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != SoftDevice.NOW;
         if (could && turns >= patience) {
             impatient++;
             patience = impatient % IMPATIENT_BEFORE_TRYING == 0 ? MAX_PATIENCE : patience / 2;
@@ -388,11 +418,25 @@ final class WireResponder {
     }
 
     /** Sends what was put off; what is still more, in the next turn. */
+    @Override
     void endTurn() {
-        if (reads > 0) {
-            respond();
+        respond();
+        if (pending.count() == 0) {
+            endAnswers();
         }
-        if (reads == 0 && acknowledging && queuePair.canReceive()) {
+    }
+
+    /** What comes behind all reads: an acknowledgement, or a complaint. */
+    private void endAnswers() {
+        if (complaint != NO_COMPLAINT) {
+            acknowledged();
+            int syndrome = complaint;
+            complaint = NO_COMPLAINT;
+            answer(syndrome, expected);
+            if (fatal) {
+                queuePair.fail();
+            }
+        } else if (acknowledging && queuePair.canReceive()) {
             acknowledged();
             answer(Aeth.ACK, Psn.add(expected, -1));
         }
@@ -412,32 +456,40 @@ final class WireResponder {
         Bth.write(packet, opcode, false, pad, Bth.DEFAULT_PKEY, queuePair.destination(), false, psn);
     }
 
-    /** Answers reads, as many packets as may go in one turn. */
+    /** Answers what is pending, as many packets as may go in one turn, and what comes behind. */
     private void respond() {
-        for (int i = 0; i < RESPONSES_PER_TURN && reads > 0; i++) {
+        for (int i = 0; i < RESPONSES_PER_TURN && pending.count() > 0; i++) {
             respondOnce();
         }
-        if (reads > 0) {
+        if (pending.count() > 0) {
             device.atEndOfTurn(this);
-        }
-    }
-
-    private void respondToAll() {
-        while (reads > 0) {
-            respondOnce();
+        } else if (complaint != NO_COMPLAINT) {
+            endAnswers();
         }
     }
 
     private void respondOnce() {
-        int at = firstRead;
-        long bytes = readBytes[at];
+        int at = pending.first();
+        if (pending.bytes(at) == ATOMIC) {
+            answerAtomic(pending.psn(at), pending.address(at));
+            endAnswer();
+            return;
+        }
+        long bytes = pending.bytes(at);
         int part = (int) Math.min(mtu, bytes - readDone);
         boolean first = readDone == 0;
         boolean last = readDone + part == bytes;
-        int psn = Psn.add(readPsn[at], (int) (readDone / mtu));
+        int psn = Psn.add(pending.psn(at), (int) (readDone / mtu));
+        long address = pending.address(at) + readDone;
         // The region may have been taken away since.
-        if (responder.checkAccess(readKey[at], readAddress[at] + readDone, part, Verbs.REMOTE_READ) != Verbs.SUCCESS) {
-            reads = 0;
+        if (responder.checkAccess(pending.key(at), address, part, Verbs.REMOTE_READ) != Verbs.SUCCESS) {
+            if (pending.isAgain(at)) {
+                // Who asks may well have the answer.
+                endAnswer();
+                return;
+            }
+            pending.clear();
+            acknowledged();
             answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
             queuePair.fail();
             return;
@@ -451,16 +503,34 @@ final class WireResponder {
         }
         long payload = packet + Opcode.headerBytes(opcode);
         if (part > 0) {
-            Memory.copy(responder.placeOf(readKey[at], readAddress[at] + readDone), payload, part);
+            Memory.copy(responder.placeOf(pending.key(at), address), payload, part);
         }
         Memory.zero(payload + part, pad);
         device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(opcode) + part + pad);
         readDone += part;
         if (last) {
-            firstRead = (firstRead + 1) % readAddress.length;
-            reads--;
-            readDone = 0;
+            endAnswer();
         }
+    }
+
+    /** The first one that was pending is answered. */
+    private void endAnswer() {
+        int at = pending.first();
+        if (!pending.isAgain(at)) {
+            answered.addLatest(
+                    pending.psn(at), pending.packets(at), pending.address(at), pending.bytes(at), pending.key(at));
+        }
+        pending.removeFirst();
+        readDone = 0;
+    }
+
+    private void answerAtomic(int psn, long before) {
+        acknowledged();
+        long packet = device.wire().packet();
+        writeBase(packet, Opcode.RC_ATOMIC_ACKNOWLEDGE, 0, psn);
+        Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);
+        AtomicAckEth.write(packet + AtomicAckEth.OFFSET, before);
+        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(Opcode.RC_ATOMIC_ACKNOWLEDGE));
     }
 
     private static int responseCode(boolean first, boolean last) {
@@ -476,9 +546,11 @@ final class WireResponder {
         unacknowledged = 0;
     }
 
-    /** Answers nothing any more. */
+    /** Answers nothing any more, but for what has arrived and was not acknowledged yet. */
     void stop() {
-        reads = 0;
+        pending.clear();
+        complaint = NO_COMPLAINT;
+        endAnswers();
         acknowledged();
         device.forget(this);
         queued = false;
@@ -486,7 +558,16 @@ final class WireResponder {
 
     private void notReady() {
         complained = true;
-        answer(Aeth.rnrNak(queuePair.minRnrTimer()), expected);
+        complain(Aeth.rnrNak(queuePair.minRnrTimer()), false);
+    }
+
+    /** Says so, behind the answers that come before. */
+    private void complain(int syndrome, boolean isFatal) {
+        complaint = syndrome;
+        fatal = isFatal;
+        if (pending.count() == 0) {
+            endAnswers();
+        }
     }
 
     /** The receive cannot take the message. */
@@ -495,18 +576,15 @@ final class WireResponder {
         if (!reliable) {
             return;
         }
-        answer(Aeth.nak(nak), expected);
         responder.completeReceive(status, Verbs.WC_RECV, 0, 0, 0, 0, true);
-        queuePair.fail();
+        complain(Aeth.nak(nak), true);
     }
 
     /** What the peer wants cannot be: the end of a reliable connection. */
     private void refuse(int nak) {
         message = NONE;
-        if (!reliable) {
-            return;
+        if (reliable) {
+            complain(Aeth.nak(nak), true);
         }
-        answer(Aeth.nak(nak), expected);
-        queuePair.fail();
     }
 }
