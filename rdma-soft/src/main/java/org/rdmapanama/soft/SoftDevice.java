@@ -55,6 +55,9 @@ final class SoftDevice {
     /** So many naps without a poll, and nobody polls. */
     private static final int NAPS_WITHOUT_POLL = 4;
 
+    /** After so many turns in a row that had packets, time is looked at nevertheless. */
+    private static final int MAX_TURNS_WITHOUT_TIME = 16;
+
     /** So many naps in a row are let pass because somebody else has the lock. */
     private static final int MISSED_NAPS = 10;
 
@@ -137,6 +140,7 @@ final class SoftDevice {
     private int pollsSeen;
     private int napsWithoutPoll;
     private int missedNaps;
+    private int turnsWithoutTime;
 
     private int pollsWhileSleeping;
 
@@ -280,6 +284,12 @@ final class SoftDevice {
             boolean moved = sendAnswers(NOW);
             moved |= wire.receive(PACKETS_PER_TURN, receiver);
             long now = System.nanoTime();
+            // What has arrived counts before time does; but time goes on, too, while packets come without end.
+            turnsWithoutTime = moved ? turnsWithoutTime + 1 : MAX_TURNS_WITHOUT_TIME;
+            if (turnsWithoutTime < MAX_TURNS_WITHOUT_TIME) {
+                return 0;
+            }
+            turnsWithoutTime = 0;
             long due = expire(now);
             long next = moved ? 0 : due;
             if (next > 0 && (isPolled() || wire.isHolding())) {
