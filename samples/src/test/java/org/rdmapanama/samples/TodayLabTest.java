@@ -17,7 +17,6 @@ import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** The comparison with what users have today: its table, and that nothing stays whichever way it ends. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TodayLabTest {
     private static final String[] ROWS = {
@@ -121,8 +120,9 @@ class TodayLabTest {
                     0.002,
                     line);
         }
-        assertSays("TCP really left through ");
-        assertSays("software");
+        // A software device of one machine has no way out of it.
+        assertSays(Side.isInLab() ? "TCP really left through " : "TCP did not leave through ");
+        assertSays(Side.isInLab() ? "rxe0 and rxe1 are software" : Side.FIRST + " is software");
     }
 
     @Test
@@ -150,12 +150,13 @@ class TodayLabTest {
 
     @Test
     void shouldSayThatTcpStaysInside() throws Exception {
-        start("-I", "10.77.0.1", "--size", "1MiB", "--rounds", "1");
+        start("-I", Side.FIRST_ADDRESS, "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("TCP did not leave through ");
     }
 
     @Test
+    @NeedsKernelDevice("Software iWARP")
     void shouldCompareOverIwarp() throws Exception {
         start("-I", "10.78.0.1,10.78.0.2", "--size", "1MiB", "--rounds", "1");
         awaitTable();
