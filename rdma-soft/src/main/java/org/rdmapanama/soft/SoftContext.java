@@ -105,6 +105,7 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public int close() {
+        Leftovers.destroy(this);
         device.close(this);
         deviceStruct.free();
         struct.free();
