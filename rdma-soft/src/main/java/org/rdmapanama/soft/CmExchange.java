@@ -56,6 +56,9 @@ abstract class CmExchange implements Timed {
     private long wait;
     private long giveUp;
 
+    /** Whether anything receives there; null as long as nobody wonders. */
+    private PortProbe probe;
+
     /** Of who asks, or of who was asked by a request. */
     CmExchange(SoftCmId id, SoftManagement management, SoftManagement.Request request) {
         this.id = id;
@@ -231,9 +234,17 @@ abstract class CmExchange implements Timed {
     }
 
     final void stopWaiting() {
+        stopProbing();
         if (waiting) {
             waiting = false;
             management.device.forget(this);
+        }
+    }
+
+    private void stopProbing() {
+        if (probe != null) {
+            probe.close();
+            probe = null;
         }
     }
 
@@ -252,12 +263,24 @@ abstract class CmExchange implements Timed {
     void timeIsOver() {
         long left = giveUp - System.nanoTime();
         if (left <= 0) {
+            stopProbing();
             giveUp(Verbs.ETIMEDOUT);
+        } else if (isAsking() && !peers.areSeveral() && isNobodyThere()) {
+            stopProbing();
+            giveUp(Verbs.ECONNREFUSED);
         } else if (isAsking() && peers.isRefused() && PATIENCE - left > PROBE_PATIENCE) {
             refusedByAll();
         } else {
             sendAgain();
         }
+    }
+
+    /** Whether the host says that it has no such device; it is asked when the first answer does not come. */
+    private boolean isNobodyThere() {
+        if (probe == null) {
+            probe = new PortProbe(peers.current());
+        }
+        return probe.isRefused();
     }
 
     private void sendAgain() {
