@@ -2,6 +2,7 @@ package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,7 +14,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** The comparison with what users have today: its table, and that nothing stays whichever way it ends. */
 @Tag("lab")
@@ -156,8 +156,8 @@ class TodayLabTest {
     }
 
     @Test
-    @NeedsKernelDevice("Software iWARP")
     void shouldCompareOverIwarp() throws Exception {
+        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is no iWARP device");
         start("-I", "10.78.0.1,10.78.0.2", "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("siw0 and siw1 are software");

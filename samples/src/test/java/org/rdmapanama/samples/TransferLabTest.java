@@ -280,8 +280,8 @@ class TransferLabTest {
     }
 
     @Test
-    @NeedsKernelDevice("the kernel")
     void shouldNotConnectIwarpOverTcp() throws Exception {
+        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is no iWARP device");
         String cure = "is iWARP, which only the connection manager connects: leave out --tcp";
         assertFailed(Run.start("serve", "--tcp", "-d", "siw0"), cure);
         assertFailed(Run.start("transfer", "127.0.0.1", "--tcp", "-d", "siw1"), cure);
