@@ -267,7 +267,7 @@ abstract class CmExchange implements Timed {
             giveUp(Verbs.ETIMEDOUT);
         } else if (isAsking() && !peers.areSeveral() && isNobodyThere()) {
             stopProbing();
-            giveUp(Verbs.ECONNREFUSED);
+            giveUp(Verbs.EHOSTUNREACH);
         } else if (isAsking() && peers.isRefused() && PATIENCE - left > PROBE_PATIENCE) {
             refusedByAll();
         } else {

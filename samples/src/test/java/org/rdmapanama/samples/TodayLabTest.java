@@ -46,6 +46,9 @@ class TodayLabTest {
 
     @AfterEach
     void seeThatNothingIsLeft() throws Exception {
+        if (run == null) {
+            return;
+        }
         // Where it has not ended, that is what failed.
         run.interrupt();
         run.join();
