@@ -41,6 +41,7 @@ class LifetimesTest {
     private static final Gid GROUP = new Gid(0xff0e_0000_0000_0000L, 0xffff_e001_0203L);
     private static final byte MARK = 0x5a;
     private static final long LIMIT_NANOS = 20_000_000_000L;
+    private static final long DRAIN_NANOS = 2_000_000_000L;
 
     /** 67 ms, and twice more. */
     private static final ConnectOptions IMPATIENT = new ConnectOptions()
@@ -144,6 +145,26 @@ class LifetimesTest {
             Thread.onSpinWait();
         }
         return completions.status(0);
+    }
+
+    /** Of a queue that overran; closing gives what is posted two seconds to complete. */
+    @Test
+    void shouldNotWaitForCompletionsThatAreLost() {
+        VerbsArena arena = VerbsArena.ofConfined();
+        Context context = Context.open(arena, SoftDevice.NAME);
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        QueuePair pair = domain.createQueuePair(
+                new QueuePairOptions(QueuePairType.RC, context.createCompletionQueue(2)).maxReceiveWorkRequests(32));
+        // With itself.
+        pair.connect(pair.localEndpoint(IMPATIENT));
+        MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
+        ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 1).add(region, 0, 64);
+        for (int i = 0; i < 20; i++) {
+            assertEquals(QueuePair.POSTED, pair.postReceive(receive));
+        }
+        long start = System.nanoTime();
+        arena.close();
+        assertTrue(System.nanoTime() - start < DRAIN_NANOS);
     }
 
     /** While the device's thread is about to write there, or has begun. */
