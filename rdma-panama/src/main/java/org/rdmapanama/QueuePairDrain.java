@@ -3,9 +3,10 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
@@ -32,8 +33,8 @@ final class QueuePairDrain {
     /** Markers whose queue is full: to be posted when completions have made room. */
     private final List<Marker> waiting = new ArrayList<>();
 
-    /** Identifiers of the markers that are posted and have not completed. */
-    private final Set<Long> posted = new HashSet<>();
+    /** The markers that are posted and have not completed, by their identifiers. */
+    private final Map<Long, Marker> posted = new HashMap<>();
 
     private QueuePairDrain(Arena temporary) {
         this.temporary = temporary;
@@ -107,7 +108,7 @@ final class QueuePairDrain {
     private boolean post(Marker marker) {
         int result = marker.post();
         if (result == 0) {
-            posted.add(marker.workRequest().address());
+            posted.put(marker.workRequest().address(), marker);
         }
         return result != QueuePair.QUEUE_FULL;
     }
@@ -132,8 +133,12 @@ final class QueuePairDrain {
             long now = System.nanoTime();
             if (count > 0) {
                 lastCompletion = now;
-            } else if (waiting.isEmpty() && posted.isEmpty() && now - lastCompletion > QUIET_NANOS) {
-                return true;
+            } else if (waiting.isEmpty() && now - lastCompletion > QUIET_NANOS) {
+                if (posted.isEmpty()) {
+                    return true;
+                }
+                postAgain();
+                lastCompletion = now;
             }
             if (now - start > LIMIT_NANOS) {
                 return false;
@@ -141,6 +146,18 @@ final class QueuePairDrain {
             if (count == 0) {
                 LockSupport.parkNanos(10_000);
             }
+        }
+    }
+
+    /**
+     * Completions that found their queue full were lost, and so may be those of markers. There is room again: another one
+     * tells the same, and if the first is only late, it does no harm.
+     */
+    private void postAgain() {
+        for (Marker marker : List.copyOf(posted.values())) {
+            postLate(marker);
+            // Those of other queue pairs may be lost in the same way.
+            pollAll();
         }
     }
 

@@ -1,33 +1,21 @@
 package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ah;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
-import org.rdmapanama.ffm.verbs.ibv_async_event;
-import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_cq;
-import org.rdmapanama.ffm.verbs.ibv_cq_ex;
-import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.ffm.verbs.ibv_mw;
-import org.rdmapanama.ffm.verbs.ibv_mw_bind;
-import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_cap;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
-import org.rdmapanama.ffm.verbs.ibv_srq;
-import org.rdmapanama.ffm.verbs.ibv_srq_attr;
-import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
-import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -38,21 +26,9 @@ import org.rdmapanama.soft.wire.Memory;
 final class SoftContext extends ProviderContext {
     private static final long QP_HANDLE = ibv_qp.qp_num$offset();
     private static final long CQ_HANDLE = ibv_cq.handle$offset();
-    private static final long SRQ_HANDLE = ibv_srq.handle$offset();
-    private static final long PD_HANDLE = ibv_pd.handle$offset();
-    private static final long CHANNEL_HANDLE = ibv_comp_channel.refcnt$offset();
     private static final long MR_LKEY = ibv_mr.lkey$offset();
     private static final long MW_HANDLE = ibv_mw.handle$offset();
     private static final long MW_RKEY = ibv_mw.rkey$offset();
-
-    private static final int ALL_ACCESS = Verbs.LOCAL_WRITE
-            | Verbs.REMOTE_WRITE
-            | Verbs.REMOTE_READ
-            | Verbs.REMOTE_ATOMIC
-            | Verbs.MW_BIND
-            | Verbs.ZERO_BASED
-            | rdma_h.IBV_ACCESS_RELAXED_ORDERING()
-            | rdma_h.IBV_ACCESS_HUGETLB();
 
     private final SoftDevice device;
     private final NativeBlock struct = new NativeBlock(ibv_context.sizeof() + Pthread.MUTEX_GROWTH);
@@ -60,12 +36,16 @@ final class SoftContext extends ProviderContext {
     private final SendVerbs sendVerbs;
     private final CompletionVerbs completionVerbs;
 
-    private final ReentrantLock eventLock = new ReentrantLock();
-    private final Condition eventCame = eventLock.newCondition();
-    private final LongRing events = new LongRing();
+    private final AsyncEvents events = new AsyncEvents();
+    private final MemoryVerbs memory;
+    private final CompletionQueueVerbs queues;
+    private final SharedReceiveVerbs sharedReceives;
 
     SoftContext(SoftDevice device) {
         this.device = device;
+        memory = new MemoryVerbs(this);
+        queues = new CompletionQueueVerbs(this);
+        sharedReceives = new SharedReceiveVerbs(this);
         sendVerbs = new SoftSendVerbs(device);
         completionVerbs = new SoftCompletionVerbs(device);
         MemorySegment context = Native.struct(struct.address(), ibv_context.layout());
@@ -105,6 +85,7 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public int close() {
+        Leftovers.destroy(this);
         device.close(this);
         deviceStruct.free();
         struct.free();
@@ -182,36 +163,16 @@ final class SoftContext extends ProviderContext {
 
     /** With any lock held: something happened to an object, or to nothing, 0. */
     void asyncEvent(int type, long object) {
-        eventLock.lock();
-        try {
-            events.add(type);
-            events.add(object);
-            eventCame.signal();
-        } finally {
-            eventLock.unlock();
-        }
+        events.add(type, object);
+    }
+
+    AsyncEvents events() {
+        return events;
     }
 
     @Override
     public int getAsyncEvent(long event, int timeoutMillis) {
-        eventLock.lock();
-        try {
-            long left = timeoutMillis * 1_000_000L;
-            while (events.isEmpty() && left > 0) {
-                left = eventCame.awaitNanos(left);
-            }
-            if (events.isEmpty()) {
-                return 0;
-            }
-            Memory.putInt(event + ibv_async_event.event_type$offset(), (int) events.remove());
-            Memory.putLong(event + ibv_async_event.element$offset(), events.remove());
-            return 1;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return 0;
-        } finally {
-            eventLock.unlock();
-        }
+        return events.await(event, timeoutMillis);
     }
 
     @Override
@@ -219,54 +180,21 @@ final class SoftContext extends ProviderContext {
         // Nobody waits for that: an object that ends takes its events along.
     }
 
-    /** Forgets the events of an object that ends. */
-    private void forgetEvents(long object) {
-        eventLock.lock();
-        try {
-            events.removePairs(object);
-        } finally {
-            eventLock.unlock();
-        }
-    }
+    // Protection domains and memory.
 
-    // Protection domains.
+    MemoryVerbs memory() {
+        return memory;
+    }
 
     @Override
     public long allocateProtectionDomain() {
-        device.lock();
-        try {
-            NativeBlock block = new NativeBlock(ibv_pd.sizeof());
-            int number = device.protectionDomains.take();
-            device.protectionDomains.put(number, new SoftProtectionDomain(block, number));
-            ibv_pd.context(Native.struct(block.address(), ibv_pd.layout()), MemorySegment.ofAddress(address()));
-            Memory.putInt(block.address() + PD_HANDLE, number);
-            return block.address();
-        } finally {
-            device.unlock();
-        }
+        return memory.allocateProtectionDomain();
     }
 
     @Override
     public int deallocateProtectionDomain(long protectionDomain) {
-        device.lock();
-        try {
-            SoftProtectionDomain domain = domain(protectionDomain);
-            if (domain.users > 0) {
-                return -Verbs.EBUSY;
-            }
-            device.protectionDomains.remove(domain.number);
-            domain.struct.free();
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return memory.deallocateProtectionDomain(protectionDomain);
     }
-
-    private SoftProtectionDomain domain(long address) {
-        return device.protectionDomains.get(Memory.getInt(address + PD_HANDLE));
-    }
-
-    // Memory.
 
     static int lkeyOf(long region) {
         return Memory.getInt(region + MR_LKEY);
@@ -283,270 +211,73 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public long registerMemory(long protectionDomain, long address, long length, long iova, int access) {
-        boolean writes = (access & (Verbs.REMOTE_WRITE | Verbs.REMOTE_ATOMIC)) != 0;
-        if ((access & ~ALL_ACCESS) != 0 || (writes && (access & Verbs.LOCAL_WRITE) == 0)) {
-            return -Verbs.EINVAL;
-        }
-        device.lock();
-        try {
-            int key = device.keys.take();
-            if (key == 0) {
-                return -Verbs.ENOMEM;
-            }
-            SoftProtectionDomain domain = domain(protectionDomain);
-            NativeBlock block = new NativeBlock(ibv_mr.sizeof());
-            KeyedMemory memory = new KeyedMemory(domain.number, block, false, 0);
-            memory.key = key;
-            memory.valid = true;
-            fill(memory, address, length, iova, access);
-            device.keys.put(key, memory);
-            domain.users++;
-            MemorySegment region = Native.struct(block.address(), ibv_mr.layout());
-            ibv_mr.context(region, MemorySegment.ofAddress(address()));
-            ibv_mr.pd(region, MemorySegment.ofAddress(protectionDomain));
-            ibv_mr.addr(region, MemorySegment.ofAddress(address));
-            ibv_mr.length(region, length);
-            ibv_mr.handle(region, key);
-            ibv_mr.lkey(region, key);
-            ibv_mr.rkey(region, memory.allowsRemote() ? key : 0);
-            return block.address();
-        } finally {
-            device.unlock();
-        }
-    }
-
-    private static void fill(KeyedMemory memory, long address, long length, long iova, int access) {
-        boolean fromZero = (access & Verbs.ZERO_BASED) != 0;
-        memory.start = fromZero ? 0 : iova;
-        memory.length = length;
-        memory.shift = address - memory.start;
-        memory.access = access;
+        return memory.registerMemory(protectionDomain, address, length, iova, access);
     }
 
     @Override
     public int deregisterMemory(long memoryRegion) {
-        device.lock();
-        try {
-            KeyedMemory memory = device.keys.get(lkeyOf(memoryRegion));
-            if (memory.windows > 0) {
-                return -Verbs.EBUSY;
-            }
-            device.keys.remove(memory.key);
-            device.protectionDomains.get(memory.protectionDomain).users--;
-            memory.struct.free();
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return memory.deregisterMemory(memoryRegion);
     }
 
     @Override
     public long allocateMemoryWindow(long protectionDomain, int type) {
-        if (type != Verbs.MW_TYPE_1 && type != Verbs.MW_TYPE_2) {
-            return -Verbs.EINVAL;
-        }
-        device.lock();
-        try {
-            int key = device.keys.take();
-            if (key == 0) {
-                return -Verbs.ENOMEM;
-            }
-            SoftProtectionDomain domain = domain(protectionDomain);
-            NativeBlock block = new NativeBlock(ibv_mw.sizeof());
-            KeyedMemory memory = new KeyedMemory(domain.number, block, true, type);
-            memory.key = key;
-            device.keys.put(key, memory);
-            domain.users++;
-            MemorySegment window = Native.struct(block.address(), ibv_mw.layout());
-            ibv_mw.context(window, MemorySegment.ofAddress(address()));
-            ibv_mw.pd(window, MemorySegment.ofAddress(protectionDomain));
-            ibv_mw.rkey(window, key);
-            ibv_mw.handle(window, key);
-            ibv_mw.type(window, type);
-            return block.address();
-        } finally {
-            device.unlock();
-        }
+        return memory.allocateMemoryWindow(protectionDomain, type);
     }
 
     @Override
     public int deallocateMemoryWindow(long memoryWindow) {
-        device.lock();
-        try {
-            KeyedMemory memory = device.windowOf(memoryWindow);
-            device.unbind(memory);
-            device.keys.remove(memory.key);
-            device.protectionDomains.get(memory.protectionDomain).users--;
-            memory.struct.free();
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return memory.deallocateMemoryWindow(memoryWindow);
     }
 
     @Override
     public int bindMemoryWindow(long queuePair, long memoryWindow, long bind) {
-        device.lock();
-        try {
-            SoftQueuePair pair = queuePair(queuePair);
-            KeyedMemory window = device.windowOf(memoryWindow);
-            if (window.windowType != Verbs.MW_TYPE_1) {
-                return -Verbs.EINVAL;
-            }
-            int result = pair.postBind(
-                    window,
-                    bind + ibv_mw_bind.bind_info$offset(),
-                    Memory.getLong(bind + ibv_mw_bind.wr_id$offset()),
-                    Memory.getInt(bind + ibv_mw_bind.send_flags$offset()));
-            return -result;
-        } finally {
-            device.unlock();
-        }
+        return memory.bindMemoryWindow(queuePair, memoryWindow, bind);
     }
 
     // Completion channels and queues.
 
     @Override
     public long createCompletionChannel() {
-        device.lock();
-        try {
-            NativeBlock block = new NativeBlock(ibv_comp_channel.sizeof());
-            int number = device.channels.take();
-            device.channels.put(number, new SoftCompletionChannel(block, number));
-            MemorySegment channel = Native.struct(block.address(), ibv_comp_channel.layout());
-            ibv_comp_channel.context(channel, MemorySegment.ofAddress(address()));
-            ibv_comp_channel.fd(channel, -1);
-            // libibverbs counts its queues here; nobody else reads it.
-            Memory.putInt(block.address() + CHANNEL_HANDLE, number);
-            return block.address();
-        } finally {
-            device.unlock();
-        }
-    }
-
-    private SoftCompletionChannel channel(long address) {
-        return device.channels.get(Memory.getInt(address + CHANNEL_HANDLE));
+        return queues.createCompletionChannel();
     }
 
     @Override
     public int destroyCompletionChannel(long address) {
-        device.lock();
-        try {
-            SoftCompletionChannel channel = channel(address);
-            if (channel.users > 0) {
-                return -Verbs.EBUSY;
-            }
-            device.channels.remove(channel.number);
-            channel.struct.free();
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return queues.destroyCompletionChannel(address);
     }
 
     @Override
     public long getCompletionEvent(long address, int timeoutMillis) {
-        return channel(address).await(timeoutMillis);
+        return queues.getCompletionEvent(address, timeoutMillis);
     }
 
     @Override
     public long createCompletionQueue(int entries, long cqContext, long channel, int completionVector) {
-        return createQueue(ibv_cq.sizeof(), entries, cqContext, channel, completionVector, 0);
+        return queues.createCompletionQueue(entries, cqContext, channel, completionVector);
     }
 
     @Override
     public long createExtendedCompletionQueue(long attributes) {
-        MemorySegment init = Native.struct(attributes, ibv_cq_init_attr_ex.layout());
-        if ((ibv_cq_init_attr_ex.wc_flags(init) & ~SoftCompletionVerbs.FIELDS) != 0) {
-            return -Verbs.EOPNOTSUPP;
-        }
-        return createQueue(
-                ibv_cq_ex.sizeof() + Pthread.MUTEX_GROWTH,
-                ibv_cq_init_attr_ex.cqe(init),
-                ibv_cq_init_attr_ex.cq_context(init).address(),
-                ibv_cq_init_attr_ex.channel(init).address(),
-                ibv_cq_init_attr_ex.comp_vector(init),
-                (int) ibv_cq_init_attr_ex.wc_flags(init));
-    }
-
-    private long createQueue(long bytes, int entries, long cqContext, long channel, int completionVector, int fields) {
-        if (entries < 1 || entries > DeviceTables.MAX_COMPLETIONS || completionVector != 0) {
-            return -Verbs.EINVAL;
-        }
-        device.lock();
-        try {
-            NativeBlock block = new NativeBlock(bytes);
-            int number = device.completionQueues.take();
-            SoftCompletionChannel tells = channel == 0 ? null : channel(channel);
-            SoftCompletionQueue queue = new SoftCompletionQueue(this, block, number, tells, entries, fields);
-            device.completionQueues.put(number, queue);
-            if (tells != null) {
-                tells.users++;
-            }
-            MemorySegment cq = Native.struct(block.address(), ibv_cq.layout());
-            ibv_cq.context(cq, MemorySegment.ofAddress(address()));
-            ibv_cq.channel(cq, MemorySegment.ofAddress(channel));
-            ibv_cq.cq_context(cq, MemorySegment.ofAddress(cqContext));
-            ibv_cq.handle(cq, number);
-            ibv_cq.cqe(cq, queue.capacity());
-            return block.address();
-        } finally {
-            device.unlock();
-        }
-    }
-
-    SoftCompletionQueue queue(long address) {
-        return device.completionQueues.get(Memory.getInt(address + CQ_HANDLE));
+        return queues.createExtendedCompletionQueue(attributes);
     }
 
     @Override
     public int destroyCompletionQueue(long completionQueue) {
-        device.lock();
-        try {
-            SoftCompletionQueue queue = queue(completionQueue);
-            if (queue.users > 0) {
-                return -Verbs.EBUSY;
-            }
-            device.completionQueues.remove(queue.number);
-            if (queue.channel != null) {
-                queue.channel.users--;
-                queue.channel.forget(completionQueue);
-            }
-            forgetEvents(completionQueue);
-            queue.free();
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return queues.destroyCompletionQueue(completionQueue);
     }
 
     @Override
     public int resizeCompletionQueue(long completionQueue, int entries) {
-        if (entries < 1 || entries > DeviceTables.MAX_COMPLETIONS) {
-            return -Verbs.EINVAL;
-        }
-        device.lock();
-        try {
-            SoftCompletionQueue queue = queue(completionQueue);
-            if (!queue.resize(entries)) {
-                return -Verbs.EINVAL;
-            }
-            ibv_cq.cqe(Native.struct(completionQueue, ibv_cq.layout()), queue.capacity());
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return queues.resizeCompletionQueue(completionQueue, entries);
     }
 
     @Override
     public int requestNotification(long completionQueue, boolean solicitedOnly) {
-        device.lock();
-        try {
-            queue(completionQueue).arm(solicitedOnly);
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return queues.requestNotification(completionQueue, solicitedOnly);
+    }
+
+    SoftCompletionQueue queue(long address) {
+        return device.completionQueues.get(Memory.getInt(address + CQ_HANDLE));
     }
 
     @Override
@@ -562,117 +293,34 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public long createSharedReceiveQueue(long protectionDomain, long initialAttributes) {
-        MemorySegment init = Native.struct(initialAttributes, ibv_srq_init_attr.layout());
-        return createShared(protectionDomain, ibv_srq_init_attr.srq_context(init), ibv_srq_init_attr.attr(init));
+        return sharedReceives.createSharedReceiveQueue(protectionDomain, initialAttributes);
     }
 
     @Override
     public long createExtendedSharedReceiveQueue(long initialAttributes) {
-        MemorySegment init = Native.struct(initialAttributes, ibv_srq_init_attr_ex.layout());
-        int mask = ibv_srq_init_attr_ex.comp_mask(init);
-        boolean basic = (mask & rdma_h.IBV_SRQ_INIT_ATTR_TYPE()) == 0
-                || ibv_srq_init_attr_ex.srq_type(init) == rdma_h.IBV_SRQT_BASIC();
-        if (!basic) {
-            return -Verbs.EOPNOTSUPP;
-        }
-        return createShared(
-                ibv_srq_init_attr_ex.pd(init).address(),
-                ibv_srq_init_attr_ex.srq_context(init),
-                ibv_srq_init_attr_ex.attr(init));
-    }
-
-    private long createShared(long protectionDomain, MemorySegment srqContext, MemorySegment attributes) {
-        int entries = ibv_srq_attr.max_wr(attributes);
-        int segments = ibv_srq_attr.max_sge(attributes);
-        if (entries < 1 || entries > DeviceTables.MAX_WORK || segments < 1 || segments > DeviceTables.MAX_SEGMENTS) {
-            return -Verbs.EINVAL;
-        }
-        device.lock();
-        try {
-            SoftProtectionDomain domain = domain(protectionDomain);
-            NativeBlock block = new NativeBlock(ibv_srq.sizeof() + Pthread.MUTEX_GROWTH);
-            int number = device.sharedReceives.take();
-            SoftSharedReceiveQueue queue =
-                    new SoftSharedReceiveQueue(this, block, number, domain.number, entries, segments);
-            device.sharedReceives.put(number, queue);
-            domain.users++;
-            ibv_srq_attr.max_wr(attributes, queue.receives.capacity());
-            MemorySegment srq = Native.struct(block.address(), ibv_srq.layout());
-            ibv_srq.context(srq, MemorySegment.ofAddress(address()));
-            ibv_srq.srq_context(srq, srqContext);
-            ibv_srq.pd(srq, MemorySegment.ofAddress(protectionDomain));
-            ibv_srq.handle(srq, number);
-            return block.address();
-        } finally {
-            device.unlock();
-        }
-    }
-
-    private SoftSharedReceiveQueue shared(long address) {
-        return device.sharedReceives.get(Memory.getInt(address + SRQ_HANDLE));
+        return sharedReceives.createExtendedSharedReceiveQueue(initialAttributes);
     }
 
     @Override
     public int modifySharedReceiveQueue(long sharedReceiveQueue, long attributes, int mask) {
-        MemorySegment attr = Native.struct(attributes, ibv_srq_attr.layout());
-        device.lock();
-        try {
-            SoftSharedReceiveQueue queue = shared(sharedReceiveQueue);
-            int entries = (mask & rdma_h.IBV_SRQ_MAX_WR()) != 0 ? ibv_srq_attr.max_wr(attr) : queue.receives.capacity();
-            boolean limits = (mask & rdma_h.IBV_SRQ_LIMIT()) != 0;
-            if (entries < 1 || entries > DeviceTables.MAX_WORK || (limits && ibv_srq_attr.srq_limit(attr) > entries)) {
-                return -Verbs.EINVAL;
-            }
-            if ((mask & rdma_h.IBV_SRQ_MAX_WR()) != 0 && !queue.receives.resize(entries)) {
-                return -Verbs.EINVAL;
-            }
-            if (limits) {
-                queue.limit = ibv_srq_attr.srq_limit(attr);
-            }
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return sharedReceives.modifySharedReceiveQueue(sharedReceiveQueue, attributes, mask);
     }
 
     @Override
     public int querySharedReceiveQueue(long sharedReceiveQueue, long attributes) {
-        device.lock();
-        try {
-            SoftSharedReceiveQueue queue = shared(sharedReceiveQueue);
-            MemorySegment attr = Native.struct(attributes, ibv_srq_attr.layout());
-            ibv_srq_attr.max_wr(attr, queue.receives.capacity());
-            ibv_srq_attr.max_sge(attr, queue.receives.maxSegments);
-            ibv_srq_attr.srq_limit(attr, queue.limit);
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return sharedReceives.querySharedReceiveQueue(sharedReceiveQueue, attributes);
     }
 
     @Override
     public int destroySharedReceiveQueue(long sharedReceiveQueue) {
-        device.lock();
-        try {
-            SoftSharedReceiveQueue queue = shared(sharedReceiveQueue);
-            if (queue.users > 0) {
-                return -Verbs.EBUSY;
-            }
-            device.sharedReceives.remove(queue.number);
-            device.protectionDomains.get(queue.protectionDomain).users--;
-            forgetEvents(sharedReceiveQueue);
-            queue.free();
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return sharedReceives.destroySharedReceiveQueue(sharedReceiveQueue);
     }
 
     @Override
     public int postSharedReceive(long sharedReceiveQueue, long workRequest, long bad) {
         device.lock();
         try {
-            return -shared(sharedReceiveQueue).receives.post(workRequest, bad);
+            return -sharedReceives.shared(sharedReceiveQueue).receives.post(workRequest, bad);
         } finally {
             device.unlock();
         }
@@ -717,11 +365,11 @@ final class SoftContext extends ProviderContext {
             if (number == 0) {
                 return -Verbs.ENOMEM;
             }
-            SoftProtectionDomain domain = domain(protectionDomain);
+            SoftProtectionDomain domain = memory.domain(protectionDomain);
             SoftCompletionQueue sends = queue(ibv_qp_init_attr.send_cq(init).address());
             SoftCompletionQueue receives = queue(ibv_qp_init_attr.recv_cq(init).address());
             NativeBlock block = new NativeBlock(ibv_qp_ex.sizeof() + Pthread.MUTEX_GROWTH);
-            SoftSharedReceiveQueue shared = srq == 0 ? null : shared(srq);
+            SoftSharedReceiveQueue shared = srq == 0 ? null : sharedReceives.shared(srq);
             SoftQueuePair pair = new SoftQueuePair(this, block, number, domain.number, init, sends, receives, shared);
             pair.extended = operations;
             device.queuePairs.put(number, pair);
@@ -760,7 +408,7 @@ final class SoftContext extends ProviderContext {
         return value >= 0 && value <= most;
     }
 
-    private SoftQueuePair queuePair(long address) {
+    SoftQueuePair queuePair(long address) {
         return device.queuePairs.get(Memory.getInt(address + QP_HANDLE));
     }
 
@@ -810,7 +458,7 @@ final class SoftContext extends ProviderContext {
             if (pair.sharedReceives != null) {
                 pair.sharedReceives.users--;
             }
-            forgetEvents(queuePair);
+            events.forget(queuePair);
             pair.free();
             return 0;
         } finally {
@@ -874,7 +522,7 @@ final class SoftContext extends ProviderContext {
             if (refused != 0) {
                 return -refused;
             }
-            SoftProtectionDomain domain = domain(protectionDomain);
+            SoftProtectionDomain domain = memory.domain(protectionDomain);
             NativeBlock block = new NativeBlock(ibv_ah.sizeof());
             int number = device.addressHandles.take();
             device.addressHandles.put(number, device.route(block, number, attr));
@@ -910,7 +558,7 @@ final class SoftContext extends ProviderContext {
         device.lock();
         try {
             MemorySegment handle = Native.struct(addressHandle, ibv_ah.layout());
-            SoftProtectionDomain domain = domain(ibv_ah.pd(handle).address());
+            SoftProtectionDomain domain = memory.domain(ibv_ah.pd(handle).address());
             SoftAddressHandle address = device.addressHandles.get(device.handleOf(addressHandle));
             device.addressHandles.remove(address.number);
             domain.users--;

@@ -661,6 +661,11 @@ final class SoftDevice {
         return false;
     }
 
+    /** It is a member of no group from now on. */
+    void leaveGroups(SoftQueuePair queuePair) {
+        members.removeIf(member -> member.queuePair == queuePair);
+    }
+
     /** Gives a datagram to all members of a group on this device, but the sender. */
     void toGroup(SoftQueuePair from, long slot, SoftAddressHandle to, int key, Segments segments) {
         for (int i = 0; i < members.size(); i++) {

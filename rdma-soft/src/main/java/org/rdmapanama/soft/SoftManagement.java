@@ -227,8 +227,8 @@ final class SoftManagement {
             case Mad.SIDR_REQ -> takeDatagramRequest(mad, sender, index);
             case Mad.SIDR_REP -> {
                 SoftCmId id = byNumber.get(Mad.localId(mad));
-                if (id != null && id.isPeer(sender)) {
-                    id.takeDatagramAnswer(mad, sender);
+                if (id != null) {
+                    id.take(kind, mad, sender);
                 }
             }
             case Mad.REP, Mad.RTU, Mad.MRA, Mad.REJ, Mad.DREQ, Mad.DREP -> {
@@ -237,9 +237,7 @@ final class SoftManagement {
                     // Who gives up before there was an answer knows no number of ours.
                     id = byRequest.get(new Request(sender, Mad.localId(mad), false));
                 }
-                if (id != null && id.isPeer(sender)) {
-                    id.take(kind, mad, sender);
-                } else if (kind == Mad.DREQ) {
+                if ((id == null || !id.take(kind, mad, sender)) && kind == Mad.DREQ) {
                     // The connection is over and forgotten: the peer need not go on asking.
                     refuse(device, mad, sender, index, 0);
                 }
@@ -274,7 +272,7 @@ final class SoftManagement {
             InetSocketAddress remote =
                     new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + Req.PRIVATE));
             manager.made(SoftCmId.ofRequest(this, listener, request, remote, index))
-                    .takeRequest(mad);
+                    .takeRequest(mad, listener);
         }
     }
 
@@ -293,7 +291,7 @@ final class SoftManagement {
             InetSocketAddress remote =
                     new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + SidrReq.PRIVATE));
             manager.made(SoftCmId.ofRequest(this, listener, request, remote, index))
-                    .takeRequest(mad);
+                    .takeRequest(mad, listener);
         }
     }
 }

@@ -20,6 +20,7 @@ final class Verbs {
     static final int ENETUNREACH = 101;
     static final int EISCONN = 106;
     static final int ETIMEDOUT = 110;
+    static final int EHOSTUNREACH = 113;
 
     static final int RESET = rdma_h.IBV_QPS_RESET();
     static final int INIT = rdma_h.IBV_QPS_INIT();

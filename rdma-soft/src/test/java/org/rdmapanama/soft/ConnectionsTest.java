@@ -17,6 +17,8 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.cm.IpHeader;
@@ -36,6 +38,7 @@ class ConnectionsTest {
     private static final int CONNECTIONS = 6;
     private static final int DATAGRAMS = Integer.getInteger("hostile.datagrams", 100_000);
     private static final int SOON = 3;
+    private static final long NOT_LONG_NANOS = 10_000_000_000L;
     private static final long MEMORY_MARGIN = 64L << 20;
 
     private static MemorySegment attributes(Meeting meeting, long id, int state) {
@@ -105,6 +108,20 @@ class ConnectionsTest {
             }
             assertNull(meeting.next(SOON));
             meeting.destroy(listener);
+        }
+    }
+
+    /** An address of the loopback device that no device of the software kind has: its host says so at once. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void shouldSayWhenAHostHasNoDevice() {
+        try (Meeting meeting = new Meeting()) {
+            long start = System.nanoTime();
+            long client = meeting.client(new InetSocketAddress("127.0.0.2", 7471), 5, "");
+            Meeting.Event event = meeting.expect(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), client);
+            assertEquals(-Verbs.EHOSTUNREACH, event.status());
+            assertTrue(System.nanoTime() - start < NOT_LONG_NANOS);
+            assertNull(meeting.next(SOON));
         }
     }
 

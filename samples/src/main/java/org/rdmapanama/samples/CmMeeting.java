@@ -30,6 +30,11 @@ final class CmMeeting implements Meeting {
 
     private static final String REFUSED = "ECONNREFUSED";
 
+    /** What fails where a host says that it has no device: one of software is there while a program has it open. */
+    private static final String CONNECT = "rdma_connect";
+
+    private static final String UNREACHABLE = "EHOSTUNREACH";
+
     private final InetSocketAddress server;
     private final InetSocketAddress source;
     private final Duration timeout;
@@ -126,9 +131,9 @@ final class CmMeeting implements Meeting {
     }
 
     private static boolean nobodyListens(ConnectionException e) {
-        return e.errnoName().equals(REFUSED)
-                && e.status() != REJECTED_BY_PROGRAM
-                && reason(e).isEmpty();
+        boolean refused = e.errnoName().equals(REFUSED) && e.status() != REJECTED_BY_PROGRAM;
+        boolean deviceless = e.errnoName().equals(UNREACHABLE) && e.verb().equals(CONNECT);
+        return (refused || deviceless) && reason(e).isEmpty();
     }
 
     /** What the program said that rejected, if anything. */
@@ -138,16 +143,16 @@ final class CmMeeting implements Meeting {
 
     private Failure failure(ConnectionException e) {
         String there = Addresses.text(server);
-        if (!e.errnoName().equals(REFUSED)) {
-            return new Failure(
-                    "cannot connect to " + there + " (" + e.getMessage()
-                            + "): give the address of an RDMA port, or --tcp on both sides to meet over TCP",
-                    e);
-        }
         if (nobodyListens(e)) {
             return new Failure(
                     "cannot connect to " + there + ", nobody listens there: start 'rdma serve' there first, and check"
                             + " address and port",
+                    e);
+        }
+        if (!e.errnoName().equals(REFUSED)) {
+            return new Failure(
+                    "cannot connect to " + there + " (" + e.getMessage()
+                            + "): give the address of an RDMA port, or --tcp on both sides to meet over TCP",
                     e);
         }
         String reason = reason(e);

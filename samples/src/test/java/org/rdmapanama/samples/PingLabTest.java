@@ -2,8 +2,10 @@ package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,16 +16,17 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.Context;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
 /** Ping against itself and against rping, both ways. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PingLabTest {
-    private static final String FIRST = "10.77.0.1";
-    private static final String SECOND = "10.77.0.2";
+    private static final String FIRST = Side.FIRST_ADDRESS;
+    private static final String SECOND = Side.SECOND_ADDRESS;
     private static final String PINGS = "7";
 
     private static Run serve(String port, String... more) throws InterruptedException {
@@ -81,6 +84,7 @@ class PingLabTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"64", "26", "65535"})
+    @NeedsKernelDevice("rping")
     void shouldServeRping(String size) throws Exception {
         String port = Side.port();
         Run server = serve(port);
@@ -94,6 +98,7 @@ class PingLabTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"64", "26", "65535"})
+    @NeedsKernelDevice("rping")
     void shouldPingRping(String size) throws Exception {
         String port = Side.port();
         try (Program server = rping("-s", "-a", SECOND, "-p", port, "-S", size, "-v", "-d")) {
@@ -114,7 +119,8 @@ class PingLabTest {
     }
 
     @Test
-    void shouldServeManyClientsUntilInterrupted() throws Exception {
+    @NeedsKernelDevice("rping")
+    void shouldServeManyClientsOfBothKindsUntilInterrupted() throws Exception {
         String port = Side.port();
         Run server = serve(port, "-P");
         List<Program> theirs = new ArrayList<>();
@@ -122,18 +128,34 @@ class PingLabTest {
             for (int i = 0; i < 4; i++) {
                 theirs.add(rpingClient(port, "100"));
             }
-            List<Run> ours = List.of(ping(port, "64"), ping(port, "5000"));
+            assertPingedByMany(port);
             for (Program client : theirs) {
                 assertPinged(client);
             }
-            assertPinged(ours.get(0), "64");
-            assertPinged(ours.get(1), "5000");
         } finally {
             for (Program client : theirs) {
                 client.close();
             }
         }
-        awaitServed(server, 6);
+        endServer(server, 6);
+    }
+
+    @Test
+    void shouldServeManyClientsUntilInterrupted() throws Exception {
+        String port = Side.port();
+        Run server = serve(port, "-P");
+        assertPingedByMany(port);
+        endServer(server, 2);
+    }
+
+    private static void assertPingedByMany(String port) throws InterruptedException {
+        List<Run> ours = List.of(ping(port, "64"), ping(port, "5000"));
+        assertPinged(ours.get(0), "64");
+        assertPinged(ours.get(1), "5000");
+    }
+
+    private static void endServer(Run server, int clients) throws InterruptedException {
+        awaitServed(server, clients);
         server.interrupt();
         assertEquals(130, server.join(), server::toString);
         assertEquals(
@@ -148,6 +170,7 @@ class PingLabTest {
     }
 
     @Test
+    @NeedsKernelDevice("rping")
     void shouldPingAPersistentRpingWithManyClients() throws Exception {
         String port = Side.port();
         try (Program server = rping("-s", "-P", "-a", SECOND, "-p", port, "-S", "100", "-v", "-d")) {
@@ -167,16 +190,38 @@ class PingLabTest {
     /** With rping, in both roles, in both directions. */
     @ParameterizedTest
     @CsvSource({"10.78.0.1, 10.78.0.2", "10.78.0.2, 10.78.0.1"})
+    @NeedsKernelDevice("rping")
     void shouldPingOverIwarp(String source, String address) throws Exception {
         pingBothWays(source, address);
     }
 
     /** An address of a link, which has to say which one; to itself, because the lab routes IPv4 only. */
     @Test
-    void shouldPingOverIpv6() throws Exception {
+    @NeedsKernelDevice("rping")
+    void shouldPingOverALinkOfIpv6() throws Exception {
         String address = linkAddress("veth1");
         pingBothWays(address, address);
-        // The wildcard address is one for both families.
+        pingThroughWildcard(address);
+    }
+
+    @Test
+    void shouldPingItselfOverIpv6() throws Exception {
+        String address = Side.isInLab() ? linkAddress("veth1") : "::1";
+        assumeTrue(Side.isInLab() || hasGid(address), () -> Side.FIRST + " has no addresses of this kind");
+        pingItself(address, address);
+        pingThroughWildcard(address);
+    }
+
+    private static boolean hasGid(String address) throws Exception {
+        InetAddress wanted = InetAddress.getByName(address);
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            return Context.open(arena, Side.FIRST).gidTable().stream()
+                    .anyMatch(entry -> entry.gid().toInetAddress().equals(wanted));
+        }
+    }
+
+    /** The wildcard address is one for both families. */
+    private static void pingThroughWildcard(String address) throws Exception {
         String port = Side.port();
         Run server = serveAt("::", port);
         assertPinged(pingTo(address, address, port), "4096");
@@ -210,7 +255,11 @@ class PingLabTest {
         assertEquals(0, server.join(), server::toString);
         assertEquals("", server.err(), server::toString);
         assertServed(server, 1);
-        port = Side.port();
+        pingItself(source, address);
+    }
+
+    private static void pingItself(String source, String address) throws Exception {
+        String port = Side.port();
         Run own = serveAt(address, port);
         assertPinged(pingTo(address, source, port), "4096");
         assertEquals(0, own.join(), own::toString);

@@ -10,13 +10,23 @@ public final class Side {
     public static final String FIRST = device("rxe0");
     public static final String SECOND = device("rxe1");
 
+    /** Their addresses, of which a software device has no two that lead to different places. */
+    public static final String FIRST_ADDRESS = isInLab() ? "10.77.0.1" : "127.0.0.1";
+
+    public static final String SECOND_ADDRESS = isInLab() ? "10.77.0.2" : "127.0.0.1";
+
     private static final AtomicInteger NEXT_PORT = new AtomicInteger(21_000);
 
     private Side() {}
 
     private static String device(String inTheLab) {
+        return isInLab() ? inTheLab : System.getenv("RDMA_DEVICE");
+    }
+
+    /** Whether the devices are those of the lab, and not one that was chosen. */
+    public static boolean isInLab() {
         String named = System.getenv("RDMA_DEVICE");
-        return named == null || named.isBlank() ? inTheLab : named;
+        return named == null || named.isBlank();
     }
 
     /** A TCP port for one test. */

@@ -2,6 +2,7 @@ package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,11 +14,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.rdmapanama.ffm.NeedsKernelDevice;
 
 /** The comparison with what users have today: its table, and that nothing stays whichever way it ends. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TodayLabTest {
     private static final String[] ROWS = {
@@ -47,6 +46,9 @@ class TodayLabTest {
 
     @AfterEach
     void seeThatNothingIsLeft() throws Exception {
+        if (run == null) {
+            return;
+        }
         // Where it has not ended, that is what failed.
         run.interrupt();
         run.join();
@@ -121,8 +123,9 @@ class TodayLabTest {
                     0.002,
                     line);
         }
-        assertSays("TCP really left through ");
-        assertSays("software");
+        // A software device of one machine has no way out of it.
+        assertSays(Side.isInLab() ? "TCP really left through " : "TCP did not leave through ");
+        assertSays(Side.isInLab() ? "rxe0 and rxe1 are software" : Side.FIRST + " is software");
     }
 
     @Test
@@ -150,13 +153,14 @@ class TodayLabTest {
 
     @Test
     void shouldSayThatTcpStaysInside() throws Exception {
-        start("-I", "10.77.0.1", "--size", "1MiB", "--rounds", "1");
+        start("-I", Side.FIRST_ADDRESS, "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("TCP did not leave through ");
     }
 
     @Test
     void shouldCompareOverIwarp() throws Exception {
+        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is no iWARP device");
         start("-I", "10.78.0.1,10.78.0.2", "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("siw0 and siw1 are software");

@@ -8,9 +8,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
+import org.rdmapanama.Gid;
 import org.rdmapanama.GidEntry;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.Failure;
@@ -22,6 +24,8 @@ import org.rdmapanama.samples.Failure;
  * @param receiver where it goes
  */
 record Ends(InetAddress sender, InetAddress receiver) {
+    private static final long MAX_PORT = 0xffff;
+
     /** Of two addresses, or of one for both sides. */
     static Ends of(List<String> addresses) {
         try {
@@ -41,8 +45,7 @@ record Ends(InetAddress sender, InetAddress receiver) {
             for (Device device : DeviceList.query()) {
                 Context.open(arena, device).gidTable().stream()
                         .map(GidEntry::gid)
-                        .filter(gid -> gid.isIpv4Mapped())
-                        .map(gid -> gid.toInetAddress())
+                        .flatMap(gid -> ipv4Address(gid).stream())
                         .findFirst()
                         .ifPresent(found::add);
             }
@@ -51,6 +54,12 @@ record Ends(InetAddress sender, InetAddress receiver) {
             throw new Failure("no RDMA device has an IPv4 address: name two addresses of this machine with -I");
         }
         return new Ends(found.getFirst(), found.get(Math.min(1, found.size() - 1)));
+    }
+
+    /** Of a GID, if it is of one: a software device may have its port in the two bytes before it. */
+    private static Optional<InetAddress> ipv4Address(Gid gid) {
+        Gid mapped = new Gid(gid.subnetPrefix() & ~MAX_PORT, gid.interfaceId());
+        return mapped.isIpv4Mapped() ? Optional.of(mapped.toInetAddress()) : Optional.empty();
     }
 
     /** The network device of the sender's address. */

@@ -16,7 +16,7 @@ final class TodayTable {
     private static final String EMULATED = "QEMU TCG";
 
     /** Drivers of devices that are the kernel's own code. */
-    private static final Set<String> SOFTWARE = Set.of("rxe", "siw");
+    private static final Set<String> SOFTWARE = Set.of("rxe", "siw", "soft");
 
     private final PrintWriter out;
     private final long bytes;
@@ -82,8 +82,8 @@ final class TodayTable {
                 + " running), and everything else that ran here.\n"
                 + (software
                         ? devicesAre
-                                + " software: the kernel builds every packet, copies every byte and, in Soft-RoCE, computes a"
-                                + " checksum of it, on both sides, partly in the time of these two processes."
+                                + " software: it builds every packet, copies every byte and, but for iWARP, computes a"
+                                + " checksum of it, on both sides, in the kernel partly in the time of these two processes."
                                 + " So the rows of RDMA show what this emulation costs, and nothing of a card, which moves"
                                 + " the data without the processors: there a program has to post a request for each MiB"
                                 + " and to sleep, and throughput is the wire's. The rows of TCP are what they are.\n"

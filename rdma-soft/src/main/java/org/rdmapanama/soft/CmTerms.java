@@ -1,0 +1,132 @@
+package org.rdmapanama.soft;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.verbs.rdma_conn_param;
+import org.rdmapanama.soft.cm.Rep;
+import org.rdmapanama.soft.cm.Req;
+
+/** What both sides of a connection agree on: each says what it wants, and knows what the other one does. */
+final class CmTerms {
+    /** In the exponents of the datagrams: 4.3 seconds. */
+    static final int RESPONSE_TIMEOUT = 20;
+
+    /** Of the transport: 0.5 seconds. */
+    static final int ACK_TIMEOUT = 17;
+
+    private static final int RETRIES = 15;
+    private static final int MOST_RETRIES = 7;
+    private static final int AS_MANY_AS_POSSIBLE = 255;
+
+    final int localPsn;
+    int remotePsn;
+    int localQueuePair;
+    int remoteQueuePair;
+    int responderResources;
+    int initiatorDepth;
+    int retryCount;
+    int rnrRetryCount;
+    int mtu;
+    int ackTimeout = ACK_TIMEOUT;
+    private boolean flowControl;
+    private boolean sharedReceives;
+
+    CmTerms(int localPsn) {
+        this.localPsn = localPsn;
+    }
+
+    /** Whether a struct rdma_conn_param asks for no more than there is. */
+    static boolean arePossible(MemorySegment parameters) {
+        return fits(rdma_conn_param.responder_resources(parameters))
+                && fits(rdma_conn_param.initiator_depth(parameters));
+    }
+
+    private static boolean fits(byte count) {
+        int value = Byte.toUnsignedInt(count);
+        return value == AS_MANY_AS_POSSIBLE || value <= SoftDevice.MAX_READ_ATOMIC;
+    }
+
+    private static int most(byte wanted, int possible) {
+        int value = Byte.toUnsignedInt(wanted);
+        return value == AS_MANY_AS_POSSIBLE ? possible : value;
+    }
+
+    /** What the other side may do, of enum ibv_access_flags. */
+    int access() {
+        return Verbs.REMOTE_WRITE | (responderResources > 0 ? Verbs.REMOTE_READ | Verbs.REMOTE_ATOMIC : 0);
+    }
+
+    /** What this side has itself, of a struct rdma_conn_param. */
+    private void takeOwn(MemorySegment parameters) {
+        localQueuePair = rdma_conn_param.qp_num(parameters);
+        flowControl = rdma_conn_param.flow_control(parameters) != 0;
+        sharedReceives = rdma_conn_param.srq(parameters) != 0;
+    }
+
+    private static int retries(byte count) {
+        return Math.min(MOST_RETRIES, Byte.toUnsignedInt(count));
+    }
+
+    // Of who asks.
+
+    void ask(MemorySegment parameters, int ownMtu) {
+        responderResources = most(rdma_conn_param.responder_resources(parameters), SoftDevice.MAX_READ_ATOMIC);
+        initiatorDepth = most(rdma_conn_param.initiator_depth(parameters), SoftDevice.MAX_READ_ATOMIC);
+        retryCount = retries(rdma_conn_param.retry_count(parameters));
+        rnrRetryCount = retries(rdma_conn_param.rnr_retry_count(parameters));
+        takeOwn(parameters);
+        mtu = ownMtu;
+    }
+
+    void writeRequest(long mad, int transportService) {
+        Req.queuePair(mad, localQueuePair, localPsn, responderResources, initiatorDepth, sharedReceives);
+        Req.transport(mad, transportService, flowControl, mtu, retryCount, rnrRetryCount, RESPONSE_TIMEOUT);
+        Req.retries(mad, RETRIES);
+    }
+
+    /** What the answer says; also for a program, in a struct rdma_conn_param. */
+    void readReply(long mad, MemorySegment connection) {
+        remoteQueuePair = Rep.queuePair(mad);
+        remotePsn = Rep.psn(mad);
+        initiatorDepth = Rep.responderResources(mad);
+        responderResources = Rep.initiatorDepth(mad);
+        rnrRetryCount = Rep.rnrRetryCount(mad);
+        tell(connection, Rep.flowControl(mad), Rep.sharedReceives(mad));
+    }
+
+    private void tell(MemorySegment connection, boolean remoteFlowControl, boolean remoteSharedReceives) {
+        rdma_conn_param.responder_resources(connection, (byte) responderResources);
+        rdma_conn_param.initiator_depth(connection, (byte) initiatorDepth);
+        rdma_conn_param.flow_control(connection, (byte) (remoteFlowControl ? 1 : 0));
+        rdma_conn_param.rnr_retry_count(connection, (byte) rnrRetryCount);
+        rdma_conn_param.srq(connection, (byte) (remoteSharedReceives ? 1 : 0));
+        rdma_conn_param.qp_num(connection, remoteQueuePair);
+    }
+
+    // Of who is asked.
+
+    /** What the request says; also for a program, in a struct rdma_conn_param. */
+    void readRequest(long mad, MemorySegment connection) {
+        remoteQueuePair = Req.queuePair(mad);
+        remotePsn = Req.psn(mad);
+        initiatorDepth = Req.responderResources(mad);
+        responderResources = Req.initiatorDepth(mad);
+        retryCount = Req.retryCount(mad);
+        rnrRetryCount = Req.rnrRetryCount(mad);
+        mtu = Req.mtu(mad);
+        ackTimeout = Req.ackTimeout(mad);
+        tell(connection, Req.flowControl(mad), Req.sharedReceives(mad));
+        rdma_conn_param.retry_count(connection, (byte) retryCount);
+    }
+
+    /** How often this side's queue pair is to try again is what who asked wants; the answer has the wish of this one. */
+    void accept(MemorySegment parameters, long mad) {
+        responderResources = most(
+                rdma_conn_param.responder_resources(parameters),
+                Math.min(responderResources, SoftDevice.MAX_READ_ATOMIC));
+        initiatorDepth =
+                most(rdma_conn_param.initiator_depth(parameters), Math.min(initiatorDepth, SoftDevice.MAX_READ_ATOMIC));
+        takeOwn(parameters);
+        Rep.queuePair(mad, localQueuePair, localPsn, responderResources, initiatorDepth, sharedReceives);
+        Rep.transport(mad, flowControl, retries(rdma_conn_param.rnr_retry_count(parameters)));
+    }
+}

@@ -1,0 +1,183 @@
+package org.rdmapanama.soft;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.ibv_mr;
+import org.rdmapanama.ffm.verbs.ibv_mw;
+import org.rdmapanama.ffm.verbs.ibv_mw_bind;
+import org.rdmapanama.ffm.verbs.ibv_pd;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.wire.Memory;
+
+/** The verbs for protection domains, memory regions and memory windows. */
+final class MemoryVerbs {
+    private static final long PD_HANDLE = ibv_pd.handle$offset();
+
+    private static final int ALL_ACCESS = Verbs.LOCAL_WRITE
+            | Verbs.REMOTE_WRITE
+            | Verbs.REMOTE_READ
+            | Verbs.REMOTE_ATOMIC
+            | Verbs.MW_BIND
+            | Verbs.ZERO_BASED
+            | rdma_h.IBV_ACCESS_RELAXED_ORDERING()
+            | rdma_h.IBV_ACCESS_HUGETLB();
+
+    private final SoftContext context;
+    private final SoftDevice device;
+
+    MemoryVerbs(SoftContext context) {
+        this.context = context;
+        device = context.device();
+    }
+
+    long allocateProtectionDomain() {
+        device.lock();
+        try {
+            NativeBlock block = new NativeBlock(ibv_pd.sizeof());
+            int number = device.protectionDomains.take();
+            device.protectionDomains.put(number, new SoftProtectionDomain(block, number));
+            ibv_pd.context(Native.struct(block.address(), ibv_pd.layout()), MemorySegment.ofAddress(context.address()));
+            Memory.putInt(block.address() + PD_HANDLE, number);
+            return block.address();
+        } finally {
+            device.unlock();
+        }
+    }
+
+    int deallocateProtectionDomain(long protectionDomain) {
+        device.lock();
+        try {
+            SoftProtectionDomain domain = domain(protectionDomain);
+            if (domain.users > 0) {
+                return -Verbs.EBUSY;
+            }
+            device.protectionDomains.remove(domain.number);
+            domain.struct.free();
+            return 0;
+        } finally {
+            device.unlock();
+        }
+    }
+
+    SoftProtectionDomain domain(long address) {
+        return device.protectionDomains.get(Memory.getInt(address + PD_HANDLE));
+    }
+
+    long registerMemory(long protectionDomain, long address, long length, long iova, int access) {
+        boolean writes = (access & (Verbs.REMOTE_WRITE | Verbs.REMOTE_ATOMIC)) != 0;
+        if ((access & ~ALL_ACCESS) != 0 || (writes && (access & Verbs.LOCAL_WRITE) == 0)) {
+            return -Verbs.EINVAL;
+        }
+        device.lock();
+        try {
+            int key = device.keys.take();
+            if (key == 0) {
+                return -Verbs.ENOMEM;
+            }
+            SoftProtectionDomain domain = domain(protectionDomain);
+            NativeBlock block = new NativeBlock(ibv_mr.sizeof());
+            KeyedMemory memory = new KeyedMemory(domain.number, block, false, 0);
+            memory.key = key;
+            memory.valid = true;
+            fill(memory, address, length, iova, access);
+            device.keys.put(key, memory);
+            domain.users++;
+            MemorySegment region = Native.struct(block.address(), ibv_mr.layout());
+            ibv_mr.context(region, MemorySegment.ofAddress(context.address()));
+            ibv_mr.pd(region, MemorySegment.ofAddress(protectionDomain));
+            ibv_mr.addr(region, MemorySegment.ofAddress(address));
+            ibv_mr.length(region, length);
+            ibv_mr.handle(region, key);
+            ibv_mr.lkey(region, key);
+            ibv_mr.rkey(region, memory.allowsRemote() ? key : 0);
+            return block.address();
+        } finally {
+            device.unlock();
+        }
+    }
+
+    private static void fill(KeyedMemory memory, long address, long length, long iova, int access) {
+        boolean fromZero = (access & Verbs.ZERO_BASED) != 0;
+        memory.start = fromZero ? 0 : iova;
+        memory.length = length;
+        memory.shift = address - memory.start;
+        memory.access = access;
+    }
+
+    int deregisterMemory(long memoryRegion) {
+        device.lock();
+        try {
+            KeyedMemory memory = device.keys.get(SoftContext.lkeyOf(memoryRegion));
+            if (memory.windows > 0) {
+                return -Verbs.EBUSY;
+            }
+            device.keys.remove(memory.key);
+            device.protectionDomains.get(memory.protectionDomain).users--;
+            memory.struct.free();
+            return 0;
+        } finally {
+            device.unlock();
+        }
+    }
+
+    long allocateMemoryWindow(long protectionDomain, int type) {
+        if (type != Verbs.MW_TYPE_1 && type != Verbs.MW_TYPE_2) {
+            return -Verbs.EINVAL;
+        }
+        device.lock();
+        try {
+            int key = device.keys.take();
+            if (key == 0) {
+                return -Verbs.ENOMEM;
+            }
+            SoftProtectionDomain domain = domain(protectionDomain);
+            NativeBlock block = new NativeBlock(ibv_mw.sizeof());
+            KeyedMemory memory = new KeyedMemory(domain.number, block, true, type);
+            memory.key = key;
+            device.keys.put(key, memory);
+            domain.users++;
+            MemorySegment window = Native.struct(block.address(), ibv_mw.layout());
+            ibv_mw.context(window, MemorySegment.ofAddress(context.address()));
+            ibv_mw.pd(window, MemorySegment.ofAddress(protectionDomain));
+            ibv_mw.rkey(window, key);
+            ibv_mw.handle(window, key);
+            ibv_mw.type(window, type);
+            return block.address();
+        } finally {
+            device.unlock();
+        }
+    }
+
+    int deallocateMemoryWindow(long memoryWindow) {
+        device.lock();
+        try {
+            KeyedMemory memory = device.windowOf(memoryWindow);
+            device.unbind(memory);
+            device.keys.remove(memory.key);
+            device.protectionDomains.get(memory.protectionDomain).users--;
+            memory.struct.free();
+            return 0;
+        } finally {
+            device.unlock();
+        }
+    }
+
+    int bindMemoryWindow(long queuePair, long memoryWindow, long bind) {
+        device.lock();
+        try {
+            SoftQueuePair pair = context.queuePair(queuePair);
+            KeyedMemory window = device.windowOf(memoryWindow);
+            if (window.windowType != Verbs.MW_TYPE_1) {
+                return -Verbs.EINVAL;
+            }
+            int result = pair.postBind(
+                    window,
+                    bind + ibv_mw_bind.bind_info$offset(),
+                    Memory.getLong(bind + ibv_mw_bind.wr_id$offset()),
+                    Memory.getInt(bind + ibv_mw_bind.send_flags$offset()));
+            return -result;
+        } finally {
+            device.unlock();
+        }
+    }
+}
