@@ -49,9 +49,6 @@ public final class DataPath implements Callable<Integer> {
     /** How often a line that seems to be at fault is measured again, and longer: a real fault shows each time. */
     private static final int MOST_REPEATS = 2;
 
-    private static final String BEGIN = "<!-- written by bin/bench --write -->";
-    private static final String END = "<!-- end of what bin/bench wrote -->";
-
     @Option(names = "--quick", description = "A few lines and one short round, in about a minute.")
     private boolean quick;
 
@@ -93,7 +90,7 @@ public final class DataPath implements Callable<Integer> {
                     spec.commandLine(), "--write puts the whole table there: leave out --quick and --rows");
         }
         if (file != null) {
-            marks(Files.readString(file));
+            new MarkedTable(spec, file, "--write").check();
         }
         for (Row row : Row.all()) {
             if ((!quick || row.quick()) && (only == null || row.title().contains(only))) {
@@ -117,7 +114,7 @@ public final class DataPath implements Callable<Integer> {
         table.forEach(out::println);
         out.flush();
         if (file != null) {
-            write(table);
+            new MarkedTable(spec, file, "--write").write(table);
         }
         PrintWriter err = spec.commandLine().getErr();
         faults.values().forEach(all -> all.forEach(fault -> err.println("bin/bench: " + fault)));
@@ -257,22 +254,5 @@ public final class DataPath implements Callable<Integer> {
             }
         });
         return faults;
-    }
-
-    private int[] marks(String text) {
-        int begin = text.indexOf(BEGIN);
-        int end = text.indexOf(END);
-        if (begin < 0 || end < begin) {
-            throw new ParameterException(
-                    spec.commandLine(), file + " has no lines '" + BEGIN + "' and '" + END + "' to write between");
-        }
-        return new int[] {begin + BEGIN.length(), end};
-    }
-
-    private void write(List<String> table) throws IOException {
-        String text = Files.readString(file);
-        int[] marks = marks(text);
-        Files.writeString(
-                file, text.substring(0, marks[0]) + "\n" + String.join("\n", table) + "\n" + text.substring(marks[1]));
     }
 }

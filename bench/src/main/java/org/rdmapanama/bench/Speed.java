@@ -2,10 +2,16 @@ package org.rdmapanama.bench;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.io.PipedInputStream;
+import java.io.PipedOutputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,15 +22,18 @@ import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
-/** Latency and bandwidth between two processes: soft0 and other devices, beside UDP and TCP, in turns. */
+/** Latency and bandwidth, between two processes and in one: soft0 and other devices, beside UDP and TCP, in turns. */
 @Command(
         name = "bench soft",
         mixinStandardHelpOptions = true,
         sortOptions = false,
-        description = "Compare soft0 with UDP and TCP between two processes, and with other devices of this machine.")
+        description =
+                "Compare soft0, between two processes and in one, with UDP, TCP and other devices of this machine.")
 public final class Speed implements Callable<Integer> {
     private static final String UDP = "UDP, DatagramChannel";
     private static final String TCP = "TCP, SocketChannel";
@@ -41,6 +50,12 @@ public final class Speed implements Callable<Integer> {
             description = "Rounds, of which the medians count, after three to warm up (${DEFAULT-VALUE}).")
     private int rounds;
 
+    @Option(names = "--write", paramLabel = "FILE", description = "Put the table into this file, between its marks.")
+    private Path file;
+
+    @Spec
+    private CommandSpec spec;
+
     @Parameters(paramLabel = "DEVICE", arity = "0..*", description = "Pairs of devices to compare with, as rxe0,rxe1.")
     private List<String> devices = List.of();
 
@@ -52,7 +67,7 @@ public final class Speed implements Callable<Integer> {
     /** Compares, or, as {@code peer WAY}, is the other process. */
     public static void main(String[] args) throws IOException {
         if (args.length == 2 && args[0].equals("peer")) {
-            answer(args[1]);
+            answer(args[1], System.in, System.out);
             return;
         }
         System.exit(new CommandLine(new Speed()).execute(args));
@@ -66,10 +81,10 @@ public final class Speed implements Callable<Integer> {
         };
     }
 
-    /** The other process: does what it is told, line by line. */
-    private static void answer(String way) throws IOException {
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    /** The other end: does what it is told, line by line. */
+    private static void answer(String way, InputStream commands, OutputStream answers) throws IOException {
+        BufferedReader lines = new BufferedReader(new InputStreamReader(commands, StandardCharsets.UTF_8));
+        PrintStream out = new PrintStream(answers, true, StandardCharsets.UTF_8);
         try (Link link = link(way, true)) {
             out.println(link.place());
             link.connect(lines.readLine());
@@ -85,34 +100,110 @@ public final class Speed implements Callable<Integer> {
         }
     }
 
-    /** A way with its peer, in another process or in this one. */
-    private static final class Pair implements AutoCloseable {
-        private final Link link;
+    /** The other end, in another process or in a thread of this one. */
+    private interface Other extends AutoCloseable {
+        OutputStream commands() throws IOException;
+
+        InputStream answers() throws IOException;
+
+        @Override
+        void close();
+    }
+
+    private static final class OtherProcess implements Other {
         private final Process process;
-        private final PrintStream commands;
 
-        Pair(String way, String peersWay) throws IOException {
-            process = new ProcessBuilder(command(peersWay))
-                    .redirectError(ProcessBuilder.Redirect.INHERIT)
-                    .start();
-            commands = new PrintStream(process.getOutputStream(), true, StandardCharsets.UTF_8);
-            BufferedReader answers =
-                    new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
-            link = link(way, false);
-            String place = answers.readLine();
-            if (place == null) {
-                throw new IOException("the other process ended early");
-            }
-            commands.println(link.place());
-            link.connect(place);
-        }
-
-        private static List<String> command(String way) {
+        OtherProcess(String way) throws IOException {
             List<String> command = new ArrayList<>(
                     List.of(ProcessHandle.current().info().command().orElse("java")));
             command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
             command.addAll(List.of("-cp", System.getProperty("java.class.path"), Speed.class.getName(), "peer", way));
-            return command;
+            process = new ProcessBuilder(command)
+                    .redirectError(ProcessBuilder.Redirect.INHERIT)
+                    .start();
+        }
+
+        @Override
+        public OutputStream commands() {
+            return process.getOutputStream();
+        }
+
+        @Override
+        public InputStream answers() {
+            return process.getInputStream();
+        }
+
+        @Override
+        public void close() {
+            try {
+                if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                    process.destroyForcibly();
+                }
+            } catch (InterruptedException e) {
+                process.destroyForcibly();
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static final class OtherThread implements Other {
+        private final PipedOutputStream commands = new PipedOutputStream();
+        private final PipedInputStream answers = new PipedInputStream();
+        private final Thread thread;
+
+        OtherThread(String way) throws IOException {
+            PipedInputStream in = new PipedInputStream(commands);
+            PipedOutputStream out = new PipedOutputStream(answers);
+            thread = new Thread(() -> run(way, in, out), "other end");
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private static void run(String way, InputStream in, OutputStream out) {
+            try (out) {
+                answer(way, in, out);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public OutputStream commands() {
+            return commands;
+        }
+
+        @Override
+        public InputStream answers() {
+            return answers;
+        }
+
+        @Override
+        public void close() {
+            try {
+                thread.join(TimeUnit.SECONDS.toMillis(LIMIT_SECONDS));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Both ends of a way. */
+    private static final class Pair implements AutoCloseable {
+        private final Link link;
+        private final Other other;
+        private final PrintStream commands;
+
+        Pair(Ends way) throws IOException {
+            other = way.oneProcess ? new OtherThread(way.peersName) : new OtherProcess(way.peersName);
+            commands = new PrintStream(other.commands(), true, StandardCharsets.UTF_8);
+            BufferedReader answers = new BufferedReader(new InputStreamReader(other.answers(), StandardCharsets.UTF_8));
+            link = link(way.name, false);
+            String place = answers.readLine();
+            if (place == null) {
+                throw new IOException("the other end ended early");
+            }
+            commands.println(link.place());
+            link.connect(place);
         }
 
         /** Nanoseconds for a round trip: the median of many. */
@@ -138,33 +229,35 @@ public final class Speed implements Callable<Integer> {
         @Override
         public void close() throws IOException {
             commands.close();
+            other.close();
             link.close();
-            try {
-                if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                    process.destroyForcibly();
-                }
-            } catch (InterruptedException e) {
-                process.destroyForcibly();
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
+    /** What is measured: the names of a device or a protocol, here and at the other end. */
+    private record Ends(String name, String peersName, boolean oneProcess, boolean hasBandwidth) {}
+
     @Override
     public Integer call() throws IOException {
-        Map<String, String[]> ways = new LinkedHashMap<>();
-        ways.put(UDP, new String[] {"udp", "udp"});
-        ways.put(TCP, new String[] {"tcp", "tcp"});
-        ways.put("soft0, two processes", new String[] {"soft0", "soft0"});
+        MarkedTable marked =
+                file == null ? null : new MarkedTable(spec, file, devices.isEmpty() ? "soft" : "soft in the lab");
+        if (marked != null) {
+            marked.check();
+        }
+        Map<String, Ends> ways = new LinkedHashMap<>();
+        ways.put(UDP, new Ends("udp", "udp", false, false));
+        ways.put(TCP, new Ends("tcp", "tcp", false, true));
+        ways.put("soft0, two processes", new Ends("soft0", "soft0", false, true));
+        ways.put("soft0, one process", new Ends("soft0", "soft0", true, true));
         for (String device : devices) {
             String[] pair = device.split(",", -1);
-            ways.put(device, new String[] {pair[0], pair[pair.length - 1]});
+            ways.put(device, new Ends(pair[0], pair[pair.length - 1], false, true));
         }
         Map<String, List<Double>> latencies = new LinkedHashMap<>();
         Map<String, List<Double>> bandwidths = new LinkedHashMap<>();
         try {
             for (int round = -WARM_UP; round < rounds; round++) {
-                for (Map.Entry<String, String[]> way : ways.entrySet()) {
+                for (Map.Entry<String, Ends> way : ways.entrySet()) {
                     measure(way.getKey(), way.getValue(), round >= 0, latencies, bandwidths);
                 }
                 System.err.printf("round %d of %d%n", Math.max(0, round + 1), rounds);
@@ -174,24 +267,28 @@ public final class Speed implements Callable<Integer> {
                 pair.close();
             }
         }
-        print(ways, latencies, bandwidths);
+        List<String> table = table(ways, latencies, bandwidths);
+        table.forEach(System.out::println);
+        if (marked != null) {
+            marked.write(table);
+        }
         return 0;
     }
 
     private void measure(
             String title,
-            String[] way,
+            Ends way,
             boolean counts,
             Map<String, List<Double>> latencies,
             Map<String, List<Double>> bandwidths)
             throws IOException {
         Pair pair = pairs.get(title);
         if (pair == null) {
-            pair = new Pair(way[0], way[1]);
+            pair = new Pair(way);
             pairs.put(title, pair);
         }
         double latency = pair.latency();
-        double bandwidth = title.equals(UDP) ? Double.NaN : pair.bandwidth();
+        double bandwidth = way.hasBandwidth ? pair.bandwidth() : Double.NaN;
         if (counts) {
             latencies.computeIfAbsent(title, key -> new ArrayList<>()).add(latency);
             bandwidths.computeIfAbsent(title, key -> new ArrayList<>()).add(bandwidth);
@@ -202,29 +299,25 @@ public final class Speed implements Callable<Integer> {
         return values.stream().sorted().toList().get(values.size() / 2);
     }
 
-    private void print(
-            Map<String, String[]> ways, Map<String, List<Double>> latencies, Map<String, List<Double>> bandwidths) {
+    private static List<String> table(
+            Map<String, Ends> ways, Map<String, List<Double>> latencies, Map<String, List<Double>> bandwidths) {
         double udp = median(latencies.get(UDP));
         double tcp = median(bandwidths.get(TCP));
-        System.out.printf(
-                Locale.ROOT,
-                "%-24s %24s %10s %24s %10s%n",
-                "",
-                "8 B there and back, µs",
-                "times UDP",
-                "64 KiB at once, MiB/s",
-                "times TCP");
+        List<String> lines = new ArrayList<>();
+        lines.add("| | 8 B there and back, µs | times UDP | writes of 64 KiB, MiB/s | times TCP |");
+        lines.add("|---|---:|---:|---:|---:|");
         for (String title : ways.keySet()) {
             double latency = median(latencies.get(title));
             double bandwidth = median(bandwidths.get(title));
-            System.out.printf(
+            lines.add(String.format(
                     Locale.ROOT,
-                    "%-24s %24.1f %10.2f %24s %10s%n",
+                    "| %-20s | %5.1f | %5.2f | %6s | %5s |",
                     title,
                     latency / 1000,
                     latency / udp,
                     Double.isNaN(bandwidth) ? "-" : String.format(Locale.ROOT, "%.0f", bandwidth),
-                    Double.isNaN(bandwidth) ? "-" : String.format(Locale.ROOT, "%.2f", bandwidth / tcp));
+                    Double.isNaN(bandwidth) ? "-" : String.format(Locale.ROOT, "%.2f", bandwidth / tcp)));
         }
+        return lines;
     }
 }

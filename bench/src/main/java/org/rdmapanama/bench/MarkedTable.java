@@ -1,0 +1,51 @@
+package org.rdmapanama.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+
+/** A place in a document where a benchmark writes its table: between two lines that nobody sees. */
+final class MarkedTable {
+    private static final String END = "<!-- end of what bin/bench wrote -->";
+
+    private final CommandSpec spec;
+    private final Path file;
+    private final String begin;
+
+    /** Written by {@code bin/bench} with these words behind it. */
+    MarkedTable(CommandSpec spec, Path file, String words) {
+        this.spec = spec;
+        this.file = file;
+        begin = "<!-- written by bin/bench " + words + " -->";
+    }
+
+    /**
+     * Looks whether the marks are there, before anything is measured.
+     *
+     * @throws ParameterException when they are not
+     */
+    void check() throws IOException {
+        marks(Files.readString(file));
+    }
+
+    private int[] marks(String text) {
+        int first = text.indexOf(begin);
+        int last = text.indexOf(END, Math.max(0, first));
+        if (first < 0 || last < 0) {
+            throw new ParameterException(
+                    spec.commandLine(), file + " has no lines '" + begin + "' and '" + END + "' to write between");
+        }
+        return new int[] {first + begin.length(), last};
+    }
+
+    /** Puts these lines there, in place of those before. */
+    void write(List<String> lines) throws IOException {
+        String text = Files.readString(file);
+        int[] marks = marks(text);
+        Files.writeString(
+                file, text.substring(0, marks[0]) + "\n" + String.join("\n", lines) + "\n" + text.substring(marks[1]));
+    }
+}
