@@ -54,11 +54,20 @@ final class Requester {
     /** How far into the message of {@code sends.current} the next packet is. */
     private long offset;
 
-    /** Numbers of the last packets of the answers that were asked for, in a ring. */
+    /**
+     * Numbers of the last packets of the answers that were asked for, in a ring. Who asks again has to ask for the rest of
+     * what was asked for, and no more.
+     */
     private final int[] asked = new int[SoftDevice.MAX_READ_ATOMIC];
 
     private int firstAsked;
+    private int countAsked;
+
+    /** How many of them are under way: all, or fewer after {@link #rewind}. */
     private int outstanding;
+
+    /** Whether what is missing first was asked for again because something behind it came. */
+    private boolean askedAgain;
 
     private boolean pausing;
 
@@ -239,13 +248,19 @@ final class Requester {
                     add ? compareAdd : Memory.getLong(slot + SendQueue.SWAP),
                     add ? 0 : compareAdd);
         } else {
-            // What is asked for at once is no more than can be taken in at once, and not in crumbs.
-            int room = window - Psn.compare(next, oldest);
             long left = bytesOf(slot) - offset;
-            if (room < window / 2 && left > (long) room * mtu) {
-                return false;
+            long part;
+            if (outstanding < countAsked) {
+                int last = asked[(firstAsked + outstanding) % asked.length];
+                part = Math.min(left, (Psn.compare(last, next) + 1L) * mtu);
+            } else {
+                // What is asked for at once is no more than can be taken in at once, and not in crumbs.
+                int room = window - Psn.compare(next, oldest);
+                if (room < window / 2 && left > (long) room * mtu) {
+                    return false;
+                }
+                part = Math.min(left, (long) room * mtu);
             }
-            long part = Math.min(left, (long) room * mtu);
             packets = (int) Math.max(1, Math.ceilDiv(part, (long) mtu));
             Reth.write(packet + Reth.OFFSET, remote + offset, rkey, (int) part);
             offset += part;
@@ -253,6 +268,7 @@ final class Requester {
         device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(code));
         advance(packets);
         asked[(firstAsked + outstanding++) % asked.length] = Psn.add(next, -1);
+        countAsked = Math.max(countAsked, outstanding);
         if (atomic || offset == bytesOf(slot)) {
             endOfMessage();
         }
@@ -335,7 +351,9 @@ final class Requester {
         if (oldest != before) {
             progress();
         }
-        if (!complete) {
+        if (!complete && !askedAgain) {
+            // Once: what follows is under way, too, and does not tell more.
+            askedAgain = true;
             rewind();
         }
         return complete && queuePair.state() != Verbs.ERR;
@@ -346,9 +364,11 @@ final class Requester {
         queuePair.resetRetries();
         // Whoever was not ready was reached after all.
         pausing = false;
-        while (outstanding > 0 && Psn.compare(asked[firstAsked], oldest) < 0) {
+        askedAgain = false;
+        while (countAsked > 0 && Psn.compare(asked[firstAsked], oldest) < 0) {
             firstAsked = (firstAsked + 1) % asked.length;
-            outstanding--;
+            countAsked--;
+            outstanding = Math.max(0, outstanding - 1);
         }
         if (Psn.compare(oldest, next) > 0) {
             seek(oldest);
@@ -444,6 +464,7 @@ final class Requester {
         } else if (!queuePair.mayRetry()) {
             return;
         } else {
+            askedAgain = false;
             rewind();
         }
         run();

@@ -19,6 +19,9 @@ final class WireResponder {
     /** Packets of read responses that go out in one turn, so that others have theirs. */
     private static final int RESPONSES_PER_TURN = 32;
 
+    /** Without an acknowledgement of them a peer may stop sending, or have no idea what got lost. */
+    private static final int MOST_UNACKNOWLEDGED = 32;
+
     private static final int NONE = 0;
     private static final int SENDING = 1;
     private static final int WRITING = 2;
@@ -38,6 +41,12 @@ final class WireResponder {
 
     /** A gap, or a receiver that is not ready, was told: once is enough. */
     private boolean complained;
+
+    /** What was complained of has come. Soft-RoCE heeds no further complaint before something is acknowledged. */
+    private boolean repaired;
+
+    /** How many packets came since. */
+    private int unacknowledged;
 
     /** The message of which the first packets are here. */
     private int message = NONE;
@@ -85,6 +94,7 @@ final class WireResponder {
         if (!reliable) {
             receiveUnreliable(packet, opcode, payloadBytes, distance);
         } else if (distance == 0) {
+            repaired |= complained;
             complained = false;
             execute(packet, opcode, payloadBytes);
         } else if (distance < 0) {
@@ -139,7 +149,8 @@ final class WireResponder {
                 if (Opcode.isEnd(opcode)) {
                     messages++;
                 }
-                if (Bth.ackRequest(packet)) {
+                unacknowledged++;
+                if (Bth.ackRequest(packet) || repaired || unacknowledged >= MOST_UNACKNOWLEDGED) {
                     acknowledge();
                 }
             }
@@ -336,6 +347,8 @@ final class WireResponder {
     // Answers.
 
     private void acknowledge() {
+        repaired = false;
+        unacknowledged = 0;
         if (!acknowledging) {
             acknowledging = true;
             device.atEndOfTurn(this);
