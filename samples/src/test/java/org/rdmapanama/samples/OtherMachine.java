@@ -107,6 +107,16 @@ final class OtherMachine implements AutoCloseable {
         return -1;
     }
 
+    /** Waits until a program listens at a port of the kernel's connection manager. */
+    static void awaitListener(String port) throws IOException, InterruptedException {
+        for (int i = 0; !run("rdma resource show cm_id").contains(":" + port + " "); i++) {
+            if (i == TRIES) {
+                throw new IOException("nobody listens at port " + port);
+            }
+            Thread.sleep(MILLIS_BETWEEN);
+        }
+    }
+
     /** Starts a command of ours there. */
     ResidentJvm.Command start(String... words) throws IOException, InterruptedException {
         return jvm.start(words);

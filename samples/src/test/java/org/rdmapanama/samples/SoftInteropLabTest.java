@@ -6,15 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,6 +40,15 @@ class SoftInteropLabTest {
     private static final int LARGE = 1 << 20;
     private static final String LARGEST = "8388608";
     private static final List<Integer> MTUS = List.of(256, 512, 1024, 2048, 4096);
+
+    private static final int UD_SEND_ONLY = 100;
+
+    /** Those of sends, writes, reads, atomics and answers, with and without immediate data. */
+    private static final Set<Integer> RC_OPCODES =
+            IntStream.rangeClosed(0, 20).boxed().collect(Collectors.toSet());
+
+    /** Request, reply, ready to use, and both messages of the end. */
+    private static final Set<String> CONNECTION_MESSAGES = Set.of("0x0010", "0x0013", "0x0014", "0x0015", "0x0016");
 
     private static OtherMachine machine;
 
@@ -286,5 +301,52 @@ class SoftInteropLabTest {
         } finally {
             machine.endTrouble();
         }
+    }
+
+    /** What tshark makes of the packets of a game, of every operation, and of a connection by address. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldBeDecodedByTshark(boolean version6, @TempDir Path folder) throws Exception {
+        Path games = folder.resolve("games.pcap");
+        play(List.of("--pcap", games.toString()), Transport.ud, version6, true, 1000, 1024);
+        Set<Integer> opcodes = decode(games, version6);
+        assertEquals(Set.of(UD_SEND_ONLY), opcodes);
+
+        Path operations = folder.resolve("operations.pcap");
+        everySize(version6, 256, "--pcap", operations.toString(), "--sizes", "0,1,700,701", "--atomics", "4");
+        opcodes = decode(operations, version6);
+        assertEquals(RC_OPCODES, opcodes);
+
+        Path connection = folder.resolve("connection.pcap");
+        String port = Side.port();
+        String kernel = version6 ? machine.kernel6 : machine.kernel;
+        try (Program server = Program.start("rping", "-s", "-a", kernel, "-p", port, "-C", "3")) {
+            OtherMachine.awaitListener(port);
+            try (ResidentJvm.Command client =
+                    machine.start("--pcap", connection.toString(), "ping", "-c", "-a", kernel, "-p", port, "-C", "3")) {
+                assertEquals(0, client.join(), () -> client + "\n" + server);
+                assertEquals(0, server.join(), () -> client + "\n" + server);
+            }
+        }
+        decode(connection, version6);
+        List<String> messages = DecodedPacket.of(connection).stream()
+                .map(DecodedPacket::attribute)
+                .distinct()
+                .toList();
+        assertTrue(messages.containsAll(CONNECTION_MESSAGES), messages::toString);
+    }
+
+    /** The opcodes that there are; all packets have to be as they should. */
+    private static Set<Integer> decode(Path capture, boolean version6) throws IOException {
+        Set<Integer> opcodes = new TreeSet<>();
+        for (DecodedPacket each : DecodedPacket.of(capture)) {
+            assertTrue(
+                    each.protocols().startsWith(version6 ? "raw:ipv6:udp:infiniband" : "raw:ip:udp:infiniband"),
+                    each::toString);
+            assertEquals("", each.complaints(), each::toString);
+            assertEquals(each.rightCrc(), each.crc(), each::toString);
+            opcodes.add(each.opcode());
+        }
+        return opcodes;
     }
 }

@@ -19,9 +19,6 @@ import org.rdmapanama.ffm.Program;
 class SoftPingLabTest {
     private static final String PINGS = "7";
 
-    private static final int TRIES = 200;
-    private static final long MILLIS_BETWEEN = 50;
-
     private static int nextPort = 7701;
     private static OtherMachine machine;
 
@@ -40,20 +37,12 @@ class SoftPingLabTest {
         }
     }
 
-    /** Until rping says to the kernel that it listens, nobody is there. */
-    private static void awaitListener(String port) throws Exception {
-        for (int i = 0; !Program.run("rdma", "resource", "show", "cm_id").contains(":" + port + " "); i++) {
-            assertTrue(i < TRIES, "rping does not listen");
-            Thread.sleep(MILLIS_BETWEEN);
-        }
-    }
-
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void shouldPingRping(boolean version6) throws Exception {
         String kernel = version6 ? machine.kernel6 : machine.kernel;
         try (Program server = Program.start("rping", "-s", "-a", kernel, "-p", port, "-C", PINGS, "-v", "-V")) {
-            awaitListener(port);
+            OtherMachine.awaitListener(port);
             try (ResidentJvm.Command client =
                     machine.start("ping", "-c", "-a", kernel, "-p", port, "-C", PINGS, "-S", "40", "-v", "-V")) {
                 assertEquals(0, client.join(), () -> client + server.output());
