@@ -24,6 +24,17 @@ import org.rdmapanama.ffm.Program;
  * @param rightCrc what the invariant CRC has to be, reckoned here
  */
 record DecodedPacket(String protocols, int opcode, int crc, String attribute, String complaints, int rightCrc) {
+    private static final List<String> FIELDS = List.of(
+            "frame.protocols",
+            "infiniband.bth.opcode",
+            "infiniband.invariant.crc",
+            "infiniband.mad.attributeid",
+            "_ws.malformed",
+            "_ws.expert.message");
+
+    private static final List<String> GUESSES = List.of(
+            "smc", "smb_direct", "rpcordma", "nvme-rdma", "lnet", "iser", "infiniband.eoib", "infiniband_sdp", "fcoib");
+
     private static final int FILE_HEADER = 24;
     private static final int RECORD_HEADER = 16;
     private static final int LENGTH = 8;
@@ -34,32 +45,17 @@ record DecodedPacket(String protocols, int opcode, int crc, String attribute, St
 
     /** All packets of a file. */
     static List<DecodedPacket> of(Path file) throws IOException {
-        String said = Program.run(
-                "tshark",
-                "-n",
-                "-r",
-                file.toString(),
-                "-T",
-                "fields",
-                "-E",
-                "separator=;",
-                "-e",
-                "frame.protocols",
-                "-e",
-                "infiniband.bth.opcode",
-                "-e",
-                "infiniband.invariant.crc",
-                "-e",
-                "infiniband.mad.attributeid",
-                "-e",
-                "_ws.malformed",
-                "-e",
-                "_ws.expert.message");
+        List<String> command = new ArrayList<>(List.of("tshark", "-n", "-r", file.toString(), "-T", "fields"));
+        command.addAll(List.of("-E", "separator=;"));
+        FIELDS.forEach(each -> command.addAll(List.of("-e", each)));
+        // These look into what was sent, and sometimes find something there.
+        GUESSES.forEach(each -> command.addAll(List.of("--disable-protocol", each)));
+        String said = Program.run(command.toArray(String[]::new));
         List<byte[]> packets = read(file);
         List<DecodedPacket> decoded = new ArrayList<>();
         for (String line : said.lines().filter(each -> each.contains(";")).toList()) {
             String[] fields = line.split(";", -1);
-            assertEquals(6, fields.length, line);
+            assertEquals(FIELDS.size(), fields.length, line);
             decoded.add(new DecodedPacket(
                     fields[0],
                     fields[1].isEmpty() ? -1 : Integer.parseInt(fields[1]),

@@ -272,15 +272,21 @@ class SoftInteropLabTest {
     }
 
     private static void everySize(boolean version6, int mtu, String... options) throws Exception {
+        everySize(List.of(), version6, mtu, options);
+    }
+
+    private static void everySize(List<String> ofSoft, boolean version6, int mtu, String... options) throws Exception {
         String port = Side.port();
         List<String> both = new ArrayList<>(List.of("every-size", "-p", port, "-m", "" + mtu));
         both.addAll(List.of(options));
+        List<String> soft = new ArrayList<>(List.of("-d", "soft0", "-g", softGidIndex(version6)));
+        soft.addAll(ofSoft);
         String said = meet(
                 version6,
                 both,
                 both,
                 "waiting for a client",
-                List.of("-d", "soft0", "-g", softGidIndex(version6)),
+                soft,
                 List.of("-d", machine.device, "-g", gidIndex(version6)));
         assertEquals(3, said.split("atomics done once", -1).length, said);
     }
@@ -313,7 +319,7 @@ class SoftInteropLabTest {
         assertEquals(Set.of(UD_SEND_ONLY), opcodes);
 
         Path operations = folder.resolve("operations.pcap");
-        everySize(version6, 256, "--pcap", operations.toString(), "--sizes", "0,1,700,701", "--atomics", "4");
+        everySize(List.of("--pcap", operations.toString()), version6, 256, "--sizes", "0,1,700,701", "--atomics", "4");
         opcodes = decode(operations, version6);
         assertEquals(RC_OPCODES, opcodes);
 
