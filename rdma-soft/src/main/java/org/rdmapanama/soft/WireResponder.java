@@ -101,6 +101,8 @@ final class WireResponder {
             again(packet, opcode);
         } else if (!complained) {
             complained = true;
+            // Behind the complaint it would tell nothing new, and Soft-RoCE would not heed it.
+            acknowledgeNow();
             answer(Aeth.nak(Aeth.PSN_SEQUENCE_ERROR), expected);
         }
     }
@@ -360,6 +362,11 @@ final class WireResponder {
         if (reads > 0) {
             respond();
         }
+        acknowledgeNow();
+    }
+
+    /** Sends the acknowledgement that was put off, unless answers to reads come first. */
+    private void acknowledgeNow() {
         if (reads == 0 && acknowledging && queuePair.canReceive()) {
             acknowledging = false;
             answer(Aeth.ACK, Psn.add(expected, -1));

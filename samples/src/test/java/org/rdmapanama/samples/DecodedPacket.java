@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -43,8 +44,13 @@ record DecodedPacket(String protocols, int opcode, int crc, String attribute, St
     private static final int UDP_HEADER = 8;
     private static final int CRC = 4;
 
-    /** All packets of a file. */
-    static List<DecodedPacket> of(Path file) throws IOException {
+    /** All packets of some files, which become one, since tshark takes its time to start. */
+    static List<DecodedPacket> of(Path... files) throws IOException {
+        Path file = files[0];
+        for (int i = 1; i < files.length; i++) {
+            byte[] more = Files.readAllBytes(files[i]);
+            Files.write(file, Arrays.copyOfRange(more, FILE_HEADER, more.length), StandardOpenOption.APPEND);
+        }
         List<String> command = new ArrayList<>(List.of("tshark", "-n", "-r", file.toString(), "-T", "fields"));
         command.addAll(List.of("-E", "separator=;"));
         FIELDS.forEach(each -> command.addAll(List.of("-e", each)));

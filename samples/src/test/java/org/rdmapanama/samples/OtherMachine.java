@@ -134,11 +134,6 @@ final class OtherMachine implements AutoCloseable {
         run("tc -n " + name + " qdisc del dev " + inner + " root");
     }
 
-    /** What happened to the packets of both directions since {@link #beginTrouble}. */
-    String troubles() throws IOException {
-        return run("tc -s qdisc show dev " + outer) + run("tc -n " + name + " -s qdisc show dev " + inner);
-    }
-
     private void disconnect() throws IOException {
         Program.run(
                 "bash", "-c", "rdma link delete " + device + "; ip link delete " + outer + "; ip netns delete " + name);

@@ -19,6 +19,9 @@ import org.rdmapanama.ffm.Program;
 class SoftPingLabTest {
     private static final String PINGS = "7";
 
+    /** Under emulation the first connection of a JVM takes a while. */
+    private static final String PATIENT = "--timeout=70";
+
     private static int nextPort = 7701;
     private static OtherMachine machine;
 
@@ -43,8 +46,8 @@ class SoftPingLabTest {
         String kernel = version6 ? machine.kernel6 : machine.kernel;
         try (Program server = Program.start("rping", "-s", "-a", kernel, "-p", port, "-C", PINGS, "-v", "-V")) {
             OtherMachine.awaitListener(port);
-            try (ResidentJvm.Command client =
-                    machine.start("ping", "-c", "-a", kernel, "-p", port, "-C", PINGS, "-S", "40", "-v", "-V")) {
+            try (ResidentJvm.Command client = machine.start(
+                    "ping", "-c", "-a", kernel, "-p", port, "-C", PINGS, "-S", "40", "-v", "-V", PATIENT)) {
                 assertEquals(0, client.join(), () -> client + server.output());
                 assertTrue(client.output().contains("ping data: rdma-ping-6: GHIJ"), client::output);
                 assertTrue(client.output().contains("7 pings of 40 bytes"), client::output);
@@ -58,7 +61,7 @@ class SoftPingLabTest {
     @ValueSource(booleans = {false, true})
     void shouldBePingedByRping(boolean version6) throws Exception {
         String soft = version6 ? machine.soft6 : machine.soft;
-        try (ResidentJvm.Command server = machine.start("ping", "-s", "-a", soft, "-p", port, "-v", "-V")) {
+        try (ResidentJvm.Command server = machine.start("ping", "-s", "-a", soft, "-p", port, "-v", "-V", PATIENT)) {
             server.await("waiting for clients");
             try (Program client = Program.start("rping", "-c", "-a", soft, "-p", port, "-C", PINGS, "-v", "-V")) {
                 assertEquals(0, client.join(), () -> client.output() + server);
@@ -73,7 +76,7 @@ class SoftPingLabTest {
     @ValueSource(booleans = {false, true})
     void shouldSayThatNobodyListens(boolean version6) throws Exception {
         String kernel = version6 ? machine.kernel6 : machine.kernel;
-        try (ResidentJvm.Command client = machine.start("ping", "-c", "-a", kernel, "-p", port, "-C", "1")) {
+        try (ResidentJvm.Command client = machine.start("ping", "-c", "-a", kernel, "-p", port, "-C", "1", PATIENT)) {
             assertNotEquals(0, client.join(), client::output);
             assertTrue(client.output().contains("REJECTED with status 8"), client::output);
         }
