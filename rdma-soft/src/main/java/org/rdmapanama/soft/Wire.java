@@ -135,7 +135,7 @@ final class Wire implements AutoCloseable {
             channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
             channel.setOption(StandardSocketOptions.SO_RCVBUF, RECEIVE_BYTES);
             channel.bind(new InetSocketAddress(address, port));
-            ZeroChecksums.allow(new InetSocketAddress(address, port));
+            LinuxSocket.prepare(new InetSocketAddress(address, port), RECEIVE_BYTES);
             channel.configureBlocking(false);
             return channel;
         } catch (IOException e) {

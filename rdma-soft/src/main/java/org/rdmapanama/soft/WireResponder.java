@@ -25,6 +25,9 @@ final class WireResponder extends Later {
     /** There is no complaint that waits. */
     private static final int NO_COMPLAINT = -1;
 
+    /** Without an acknowledgement of them a peer may stop sending, or have no idea what got lost. */
+    private static final int MOST_UNASKED = 32;
+
     /** Packets that one acknowledgement does for at most, where it is put off for the sake of a reply. */
     private static final int MAX_UNACKNOWLEDGED = 8;
 
@@ -53,6 +56,12 @@ final class WireResponder extends Later {
 
     /** A gap, or a receiver that is not ready, was told: once is enough. */
     private boolean complained;
+
+    /** What was complained of has come. Soft-RoCE heeds no further complaint before something is acknowledged. */
+    private boolean repaired;
+
+    /** How many packets came since the last that was to be acknowledged. */
+    private int unasked;
 
     /** The message of which the first packets are here. */
     private int message = NONE;
@@ -115,6 +124,7 @@ final class WireResponder extends Later {
             // Nothing counts any more.
             return;
         } else if (distance == 0) {
+            repaired |= complained;
             complained = false;
             complaint = NO_COMPLAINT;
             execute(packet, opcode, payloadBytes);
@@ -170,7 +180,8 @@ final class WireResponder extends Later {
                 if (Opcode.isEnd(opcode)) {
                     messages++;
                 }
-                if (Bth.ackRequest(packet)) {
+                unasked++;
+                if (Bth.ackRequest(packet) || repaired || unasked >= MOST_UNASKED) {
                     acknowledge();
                 }
             }
@@ -389,6 +400,8 @@ final class WireResponder extends Later {
             patience = MAX_PATIENCE;
             impatient = 0;
         }
+        repaired = false;
+        unasked = 0;
         unacknowledged++;
         if (!acknowledging) {
             acknowledging = true;
@@ -428,17 +441,18 @@ final class WireResponder extends Later {
 
     /** What comes behind all reads: an acknowledgement, or a complaint. */
     private void endAnswers() {
-        if (complaint != NO_COMPLAINT) {
+        if (acknowledging && queuePair.canReceive()) {
+            // Also before a complaint: behind it, it would tell nothing new, and Soft-RoCE would not heed it.
             acknowledged();
+            answer(Aeth.ACK, Psn.add(expected, -1));
+        }
+        if (complaint != NO_COMPLAINT) {
             int syndrome = complaint;
             complaint = NO_COMPLAINT;
             answer(syndrome, expected);
             if (fatal) {
                 queuePair.fail();
             }
-        } else if (acknowledging && queuePair.canReceive()) {
-            acknowledged();
-            answer(Aeth.ACK, Psn.add(expected, -1));
         }
     }
 

@@ -7,20 +7,34 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Mtu;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Opcode;
 
 /** A wire that loses, doubles, reorders and spoils packets: a reliable connection brings all bytes, in order, once. */
 @Timeout(value = 100, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -28,6 +42,16 @@ class FaultyWireTest {
     private static final int HALF = SoftPair.BYTES / 2;
     private static final int ROUNDS = 150;
     private static final int MAX_BYTES = 20_000;
+    private static final int MTU = 1024;
+
+    // Of captures.
+    private static final int FILE_HEADER = 24;
+    private static final int RECORD_HEADER = 16;
+    private static final int IPV4_HEADER = 20;
+    private static final int IPV6_HEADER = 40;
+    private static final int UDP_HEADER = 8;
+    private static final int PSN = 8;
+    private static final int READ_LENGTH = Bth.BYTES + Long.BYTES + Integer.BYTES;
 
     /** 4 milliseconds, and as often as can be. */
     private static ConnectOptions options() {
@@ -134,6 +158,74 @@ class FaultyWireTest {
                 }
             }
         }
+    }
+
+    /**
+     * A responder may take a read that it knows only if it is a part of what was asked for before, and answers all of it
+     * each time.
+     */
+    @Test
+    void shouldAskAgainForTheRestOnly(@TempDir Path folder) throws IOException {
+        Path capture = folder.resolve("packets");
+        int reads = 20;
+        try (SoftPair pair = new SoftPair(
+                QueuePairType.RC,
+                options().pathMtu(Mtu.ofBytes(MTU)),
+                "faults",
+                "loss=0.01,seed=31",
+                "pcap",
+                capture.toString())) {
+            SendWorkRequest read = pair.request()
+                    .rdmaRead(pair.memory.address(), pair.region.rkey())
+                    .add(pair.region, HALF, HALF);
+            for (int i = 0; i < reads; i++) {
+                pair.complete(read);
+            }
+            assertTrue(pair.faults() > 0);
+        }
+        // Where what was asked for begins and ends, by the numbers of its packets.
+        NavigableMap<Integer, Integer> asked = new TreeMap<>();
+        int again = 0;
+        int answers = 0;
+        int most = 0;
+        for (ByteBuffer packet : packetsOf(capture)) {
+            int opcode = packet.get(0);
+            if (Opcode.isReadResponse(opcode)) {
+                answers++;
+            } else if (opcode == Opcode.RC_RDMA_READ_REQUEST) {
+                int from = packet.getInt(PSN) & Bth.MASK_24;
+                int bytes = packet.getInt(READ_LENGTH);
+                int end = from + Math.ceilDiv(bytes, MTU);
+                Map.Entry<Integer, Integer> before = asked.floorEntry(from);
+                if (before != null && from < before.getValue()) {
+                    assertEquals(before.getValue(), end, "asks again for " + from + " to " + end + " of " + before);
+                    again++;
+                    most += end - from;
+                } else {
+                    asked.put(from, end);
+                    most += end - from;
+                }
+            }
+        }
+        assertTrue(again > 0);
+        assertTrue(answers <= most, () -> "more answers than were asked for");
+        int needed = reads * HALF / MTU;
+        int finalAnswers = answers;
+        assertTrue(answers < 2 * needed, () -> finalAnswers + " answers for " + needed + " packets");
+    }
+
+    /** What comes behind the headers of IP and UDP. */
+    private static List<ByteBuffer> packetsOf(Path capture) throws IOException {
+        ByteBuffer file = ByteBuffer.wrap(Files.readAllBytes(capture)).order(ByteOrder.nativeOrder());
+        List<ByteBuffer> packets = new ArrayList<>();
+        for (int at = FILE_HEADER; at < file.limit(); ) {
+            int length = file.getInt(at + RECORD_HEADER / 2);
+            int ip = at + RECORD_HEADER;
+            int headers = (file.get(ip) >> 4 == 4 ? IPV4_HEADER : IPV6_HEADER) + UDP_HEADER;
+            packets.add(file.slice(ip + headers, length - headers).order(ByteOrder.BIG_ENDIAN));
+            at = ip + length;
+        }
+        return packets;
     }
 
     /** The queue pair that is to answer is gone: the end comes when the attributes say. */

@@ -29,8 +29,13 @@ public final class Run {
         return run;
     }
 
+    /** The program's commands, and those that only tests have. */
+    static CommandLine commandLine() {
+        return Rdma.commandLine().addSubcommand(new EverySizeCommand());
+    }
+
     private void execute() {
-        CommandLine commandLine = Rdma.commandLine();
+        CommandLine commandLine = commandLine();
         commandLine.setOut(new PrintWriter(out, true));
         commandLine.setErr(new PrintWriter(err, true));
         status = commandLine.execute(arguments);

@@ -1,25 +1,31 @@
 package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Program;
 
 /**
@@ -29,58 +35,33 @@ import org.rdmapanama.ffm.Program;
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SoftInteropLabTest {
-    private static final String SPACE = "softinterop";
-    private static final String THEIR_DEVICE = "rxe7";
-    private static final String THEIR_INTERFACE = "softveth0";
-    private static final String OUR_INTERFACE = "softveth1";
-    private static final String THEIR_ADDRESS = "10.79.0.1";
-    private static final String OUR_ADDRESS = "10.79.0.2";
-    private static final String THEIR_ADDRESS6 = "fd79::1";
-    private static final String OUR_ADDRESS6 = "fd79::2";
     private static final int ITERATIONS = 50;
+    private static final int ITERATIONS_OF_LARGE = 3;
+    private static final int LARGE = 1 << 20;
+    private static final String LARGEST = "8388608";
+    private static final List<Integer> MTUS = List.of(256, 512, 1024, 2048, 4096);
 
-    /** A JVM takes its time to start on a busy machine that is emulated. */
-    private static final String PATIENCE = "90";
+    /** RC: sends, writes, reads, answers and atomics, with and without immediate data; UD: sends. */
+    private static final Set<Integer> OPCODES = IntStream.concat(IntStream.rangeClosed(0, 20), IntStream.of(100))
+            .boxed()
+            .collect(Collectors.toSet());
 
-    /** Room for packets of 4096 bytes. */
-    private static final String ETHERNET_MTU = "5000";
+    /** Request, reply, ready to use, and both messages of the end. */
+    private static final Set<String> CONNECTION_MESSAGES = Set.of("0x0010", "0x0013", "0x0014", "0x0015", "0x0016");
+
+    private static OtherMachine machine;
 
     @BeforeAll
-    static void makeNamespace() throws IOException {
+    static void makeMachine() throws Exception {
         assumeTrue(System.getenv("RDMA_DEVICE") == null, "needs the lab's kernel");
-        run("ip netns add " + SPACE);
-        run("ip link add " + THEIR_INTERFACE + " mtu " + ETHERNET_MTU + " type veth peer name " + OUR_INTERFACE
-                + " mtu " + ETHERNET_MTU);
-        run("ip link set " + OUR_INTERFACE + " netns " + SPACE);
-        run("ip addr add " + THEIR_ADDRESS + "/24 dev " + THEIR_INTERFACE);
-        run("ip addr add " + THEIR_ADDRESS6 + "/64 dev " + THEIR_INTERFACE + " nodad");
-        run("ip link set " + THEIR_INTERFACE + " up");
-        inSpace("ip addr add " + OUR_ADDRESS + "/24 dev " + OUR_INTERFACE);
-        inSpace("ip addr add " + OUR_ADDRESS6 + "/64 dev " + OUR_INTERFACE + " nodad");
-        inSpace("ip link set " + OUR_INTERFACE + " up");
-        inSpace("ip link set lo up");
-        run("rdma link add " + THEIR_DEVICE + " type rxe netdev " + THEIR_INTERFACE);
+        machine = new OtherMachine("interop", 79);
     }
 
     @AfterAll
-    static void removeNamespace() throws IOException {
-        if (System.getenv("RDMA_DEVICE") == null) {
-            run("rdma link delete " + THEIR_DEVICE);
-            run("ip netns delete " + SPACE);
+    static void removeMachine() throws IOException {
+        if (machine != null) {
+            machine.close();
         }
-    }
-
-    private static void run(String command) throws IOException {
-        Program.run(command.split(" ", -1));
-    }
-
-    private static void inSpace(String command) throws IOException {
-        run("ip netns exec " + SPACE + " " + command);
-    }
-
-    /** A command of ours, on soft0. */
-    private static Program ours(String... arguments) throws IOException {
-        return Program.java(List.of("ip", "netns", "exec", SPACE), Rdma.class, arguments);
     }
 
     private static String[] and(List<String> first, String... more) {
@@ -91,18 +72,20 @@ class SoftInteropLabTest {
 
     /** Place of an address in the table of a device of the kernel's. */
     private static String gidIndex(boolean version6) throws IOException {
-        String wanted = version6 ? "fd79:" : "0000:0000:0000:0000:0000:ffff:";
-        Path gids = Path.of("/sys/class/infiniband", THEIR_DEVICE, "ports/1/gids");
-        for (int i = 0; i < 16; i++) {
-            if (Files.readString(gids.resolve(Integer.toString(i))).startsWith(wanted)) {
-                return Integer.toString(i);
-            }
-        }
-        throw new IOException("no address of " + THEIR_DEVICE);
+        return Integer.toString(machine.gidIndex(version6));
+    }
+
+    /** Place of an address in the table of soft0: that of IPv4 comes first. */
+    private static String softGidIndex(boolean version6) {
+        return version6 ? "1" : "0";
+    }
+
+    private static int iterations(int size) {
+        return size < LARGE ? ITERATIONS : ITERATIONS_OF_LARGE;
     }
 
     private static String[] options(Transport transport, int size, int mtu) {
-        List<String> options = new ArrayList<>(List.of("-n", "" + ITERATIONS, "-s", "" + size, "-c"));
+        List<String> options = new ArrayList<>(List.of("-n", "" + iterations(size), "-s", "" + size, "-c"));
         if (transport != Transport.ud) {
             options.addAll(List.of("-m", "" + mtu));
         }
@@ -118,11 +101,11 @@ class SoftInteropLabTest {
                 }
             }
         }
-        for (int mtu : new int[] {256, 512, 2048, 4096}) {
-            games.add(Arguments.of(Transport.rc, false, mtu % 512 == 0, 10_000, mtu));
-            games.add(Arguments.of(Transport.uc, false, mtu % 512 != 0, 10_000, mtu));
+        for (int mtu : new int[] {256, 4096}) {
+            games.add(Arguments.of(Transport.rc, false, mtu == 256, 10_000, mtu));
+            games.add(Arguments.of(Transport.uc, true, mtu != 256, 10_000, mtu));
         }
-        for (int size : new int[] {1, 3, 1023, 1024, 1025, 65_536, 1 << 20}) {
+        for (int size : new int[] {1, LARGE, 8 * LARGE}) {
             games.add(Arguments.of(Transport.rc, false, true, size, 1024));
         }
         return games.stream();
@@ -132,46 +115,45 @@ class SoftInteropLabTest {
     @ParameterizedTest
     @MethodSource("games")
     void shouldPlay(Transport transport, boolean version6, boolean weServe, int size, int mtu) throws Exception {
+        play(List.of(), transport, version6, weServe, size, mtu);
+    }
+
+    private static void play(
+            List<String> first, Transport transport, boolean version6, boolean weServe, int size, int mtu)
+            throws Exception {
         String port = Side.port();
         String[] options = options(transport, size, mtu);
-        String[] us = and(
-                List.of(
-                        "pingpong",
-                        "-t",
-                        transport.name(),
-                        "-d",
-                        "soft0",
-                        "-g",
-                        version6 ? "1" : "0",
-                        "-p",
-                        port,
-                        "--timeout",
-                        PATIENCE),
-                options);
+        List<String> ours = new ArrayList<>(first);
+        ours.addAll(
+                List.of("pingpong", "-t", transport.name(), "-d", "soft0", "-g", softGidIndex(version6), "-p", port));
+        String[] us = and(ours, options);
         String[] them = and(
-                List.of("ibv_" + transport + "_pingpong", "-d", THEIR_DEVICE, "-g", gidIndex(version6), "-p", port),
+                List.of("ibv_" + transport + "_pingpong", "-d", machine.device, "-g", gidIndex(version6), "-p", port),
                 options);
         if (weServe) {
-            try (Program server = ours(us)) {
+            try (ResidentJvm.Command server = machine.start(us)) {
                 server.await("waiting for a client");
-                try (Program client = Program.start(and(List.of(them), OUR_ADDRESS))) {
-                    assertPlayed(client, server, size);
+                try (Program client = Program.start(and(List.of(them), machine.soft))) {
+                    assertEquals(0, client.join(), () -> client + "\n" + server);
+                    assertEquals(0, server.join(), () -> client + "\n" + server);
+                    assertPlayed(client.output(), server.output(), size);
                 }
             }
         } else {
+            // Ours tries to connect until somebody listens.
             try (Program server = Program.start(them);
-                    Program client = ours(and(List.of(us), THEIR_ADDRESS))) {
-                assertPlayed(client, server, size);
+                    ResidentJvm.Command client = machine.start(and(List.of(us), machine.kernel))) {
+                assertEquals(0, client.join(), () -> client + "\n" + server);
+                assertEquals(0, server.join(), () -> client + "\n" + server);
+                assertPlayed(client.output(), server.output(), size);
             }
         }
     }
 
-    private static void assertPlayed(Program client, Program server, int size) throws InterruptedException {
-        assertEquals(0, client.join(), () -> client + "\n" + server);
-        assertEquals(0, server.join(), () -> client + "\n" + server);
-        for (Program each : List.of(client, server)) {
-            assertTrue(each.output().contains((long) size * ITERATIONS * 2 + " bytes in "), each::toString);
-            assertTrue(!each.output().contains("invalid data"), each::toString);
+    private static void assertPlayed(String client, String server, int size) {
+        for (String each : List.of(client, server)) {
+            assertTrue(each.contains((long) size * iterations(size) * 2 + " bytes in "), each);
+            assertFalse(each.contains("invalid data"), each);
         }
     }
 
@@ -186,48 +168,177 @@ class SoftInteropLabTest {
         "read-lat, -s 5000",
         "atomic-lat, -A CMP_AND_SWAP",
         "send-bw, -s 65536 -n 100",
+        "send-bw, -c UD -s 1000 -n 100",
         "write-bw, -s 65536 -n 100",
         "write-bw, -b -s 4096 -q 2",
         "read-bw, -s 65536 -n 50 -o 4",
-        "atomic-bw, -q 2"
+        "atomic-bw, -q 2",
+        "write-lat, -a -n 5",
+        "write-bw, -n 5 -s " + LARGEST,
+        "read-bw, -n 5 -s " + LARGEST,
+        "send-bw, -n 5 -s " + LARGEST
     })
     void shouldMeasure(String test, String options) throws Exception {
+        measure(test, options);
+    }
+
+    private static void measure(String test, String options) throws Exception {
         for (boolean weServe : new boolean[] {false, true}) {
             String port = Side.port();
-            List<String> client = new ArrayList<>(List.of("perf", test, "-p", port, "--warmup", "0", "-n", "60"));
-            if (options.contains("-n ")) {
-                client.removeLast();
-                client.removeLast();
+            List<String> client = new ArrayList<>(List.of("perf", test, "-p", port, "--warmup", "0"));
+            if (!options.contains("-n ")) {
+                client.addAll(List.of("-n", "60"));
             }
             client.addAll(List.of(options.split(" ", -1)));
-            List<String> server = List.of("perf", "server", "--once", "-p", port, "--timeout", PATIENCE);
-            if (weServe) {
-                try (Program us = ours(and(server, "-d", "soft0"))) {
-                    us.await("waiting for a client");
-                    Run them = Run.start(and(client, "-d", THEIR_DEVICE, OUR_ADDRESS));
-                    assertEquals(0, them.join(), () -> them + "\n" + us);
-                    us.assertSucceeds();
-                }
-            } else {
-                Run them = Run.start(and(server, "-d", THEIR_DEVICE));
-                them.await("waiting for a client");
-                try (Program us = ours(and(client, "-d", "soft0", THEIR_ADDRESS))) {
-                    assertEquals(0, us.join(), () -> us + "\n" + them);
-                    assertEquals(0, them.join(), them::toString);
-                }
+            meet(
+                    weServe,
+                    List.of("perf", "server", "--once", "-p", port),
+                    client,
+                    "waiting for a client",
+                    List.of("-d", "soft0"),
+                    List.of("-d", machine.device));
+        }
+    }
+
+    /** Runs a server on one of the two devices, which says so when it is ready, and a client on the other. */
+    private static String meet(
+            boolean weServe,
+            List<String> server,
+            List<String> client,
+            String ready,
+            List<String> soft,
+            List<String> kernel)
+            throws Exception {
+        List<String> ofUs = new ArrayList<>(weServe ? server : client);
+        ofUs.addAll(soft);
+        List<String> ofThem = new ArrayList<>(weServe ? client : server);
+        ofThem.addAll(kernel);
+        if (weServe) {
+            ofThem.add(machine.soft);
+            try (ResidentJvm.Command us = machine.start(ofUs.toArray(String[]::new))) {
+                us.await(ready);
+                Run them = Run.start(ofThem.toArray(String[]::new));
+                return assertBothEnd(us, them);
             }
         }
+        ofUs.add(machine.kernel);
+        Run them = Run.start(ofThem.toArray(String[]::new));
+        them.await(ready);
+        try (ResidentJvm.Command us = machine.start(ofUs.toArray(String[]::new))) {
+            return assertBothEnd(us, them);
+        }
+    }
+
+    private static String assertBothEnd(ResidentJvm.Command us, Run them) throws Exception {
+        assertEquals(0, us.join(), () -> us + "\n" + them);
+        assertEquals(0, them.join(), () -> us + "\n" + them);
+        return us.output() + them.out();
     }
 
     @Test
     void shouldTransfer() throws Exception {
         String port = Side.port();
-        Run server = Run.start("serve", "--tcp", "-d", THEIR_DEVICE, "-p", port, "--timeout", PATIENCE);
+        Run server = Run.start("serve", "--tcp", "-d", machine.device, "-p", port);
         server.await("waiting for");
-        try (Program client = ours("transfer", THEIR_ADDRESS, "--tcp", "-d", "soft0", "-p", port, "--size", "8MiB")) {
+        try (ResidentJvm.Command client =
+                machine.start("transfer", machine.kernel, "--tcp", "-d", "soft0", "-p", port, "--size", "8MiB")) {
             assertEquals(0, client.join(), () -> client + "\n" + server);
             assertTrue(client.output().contains("right on both sides"), client::toString);
         }
         assertEquals(0, server.join(), server::toString);
+    }
+
+    static Stream<Arguments> paths() {
+        List<Arguments> paths = new ArrayList<>();
+        for (int mtu : MTUS) {
+            for (boolean version6 : new boolean[] {false, true}) {
+                paths.add(Arguments.of("RC", mtu, version6));
+            }
+            paths.add(Arguments.of("UC", mtu, mtu % 1024 == 0));
+        }
+        return paths.stream();
+    }
+
+    /** Sends, writes and, with RC, reads from 0 B to 8 MiB, and atomics, from both sides; every byte is looked at. */
+    @ParameterizedTest
+    @MethodSource("paths")
+    void shouldMoveEverySize(String type, int mtu, boolean version6) throws Exception {
+        String sizes = "0,1,3," + (mtu - 1) + "," + mtu + "," + (mtu + 1) + "," + (5 * mtu + 2);
+        if (type.equals("RC")) {
+            sizes += ",65536," + (mtu == 256 ? "" + (LARGE + 1) : LARGEST);
+        }
+        everySize(version6, mtu, "-t", type, "--sizes", sizes, "--atomics", "10");
+    }
+
+    private static void everySize(boolean version6, int mtu, String... options) throws Exception {
+        everySize(List.of(), version6, mtu, options);
+    }
+
+    private static void everySize(List<String> ofSoft, boolean version6, int mtu, String... options) throws Exception {
+        String port = Side.port();
+        List<String> both = new ArrayList<>(List.of("every-size", "-p", port, "-m", "" + mtu));
+        both.addAll(List.of(options));
+        List<String> soft = new ArrayList<>(List.of("-d", "soft0", "-g", softGidIndex(version6)));
+        soft.addAll(ofSoft);
+        String said = meet(
+                version6,
+                both,
+                both,
+                "waiting for a client",
+                soft,
+                List.of("-d", machine.device, "-g", gidIndex(version6)));
+        assertEquals(3, said.split("atomics done once", -1).length, said);
+    }
+
+    /** A wire that loses, reorders, doubles and spoils packets of both sides. */
+    @ParameterizedTest
+    @ValueSource(strings = {"loss 1%", "loss 5%", "delay 1ms reorder 25% 50%", "duplicate 5%", "corrupt 2%"})
+    void shouldBearABadWire(String fault) throws Exception {
+        machine.beginTrouble(fault);
+        try {
+            for (boolean version6 : new boolean[] {false, true}) {
+                everySize(version6, 1024, "--sizes", "0,1,5000,100000", "--rounds", "3", "--atomics", "60");
+            }
+            measure("write-bw", "-s 20000 -n 100");
+            measure("read-bw", "-s 20000 -n 50");
+            measure("atomic-bw", "-n 200");
+        } finally {
+            machine.endTrouble();
+        }
+    }
+
+    /** What tshark makes of the packets of a game, of every operation, and of a connection by address. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldBeDecodedByTshark(boolean version6, @TempDir Path folder) throws Exception {
+        Path game = folder.resolve("game.pcap");
+        play(List.of("--pcap", game.toString()), Transport.ud, version6, true, 1000, 1024);
+        Path operations = folder.resolve("operations.pcap");
+        everySize(List.of("--pcap", operations.toString()), version6, 256, "--sizes", "0,1,700,701", "--atomics", "4");
+        Path connection = folder.resolve("connection.pcap");
+        String port = Side.port();
+        String kernel = version6 ? machine.kernel6 : machine.kernel;
+        try (Program server = Program.start("rping", "-s", "-a", kernel, "-p", port, "-C", "3")) {
+            OtherMachine.awaitListener(port);
+            try (ResidentJvm.Command client =
+                    machine.start("--pcap", connection.toString(), "ping", "-c", "-a", kernel, "-p", port, "-C", "3")) {
+                assertEquals(0, client.join(), () -> client + "\n" + server);
+                assertEquals(0, server.join(), () -> client + "\n" + server);
+            }
+        }
+
+        Set<Integer> opcodes = new TreeSet<>();
+        Set<String> messages = new TreeSet<>();
+        for (DecodedPacket each : DecodedPacket.of(game, operations, connection)) {
+            assertTrue(
+                    each.protocols().startsWith(version6 ? "raw:ipv6:udp:infiniband" : "raw:ip:udp:infiniband"),
+                    each::toString);
+            assertEquals("", each.complaints(), each::toString);
+            assertEquals(each.rightCrc(), each.crc(), each::toString);
+            opcodes.add(each.opcode());
+            messages.add(each.attribute());
+        }
+        assertEquals(OPCODES, opcodes);
+        assertTrue(messages.containsAll(CONNECTION_MESSAGES), messages::toString);
     }
 }

@@ -13,27 +13,38 @@ import java.util.Locale;
 import org.rdmapanama.ffm.internal.SocketOptions;
 
 /**
- * Lets a socket of IPv6 receive datagrams without a UDP checksum on Linux. Soft-RoCE and network cards send RoCEv2
- * without, because the packet has one of its own (IBA specification, annex A17), but the system drops them. The option
- * for it has no name in the JDK, and a channel does not tell its descriptor: this looks for the descriptor by the
- * socket's address.
+ * What a socket needs on Linux and has no name for in the JDK. A channel does not tell its descriptor: this looks for the
+ * descriptor by the socket's address.
  */
-final class ZeroChecksums {
+final class LinuxSocket {
     private static final int IPPROTO_UDP = 17;
     private static final int UDP_NO_CHECK6_RX = 102;
-    private static final Path SOCKETS = Path.of("/proc/self/net/udp6");
+    private static final int SOL_SOCKET = 1;
+    private static final int SO_RCVBUFFORCE = 33;
+    private static final Path SOCKETS = Path.of("/proc/self/net/udp");
+    private static final Path SOCKETS6 = Path.of("/proc/self/net/udp6");
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
     private static final int INODE_COLUMN = 9;
 
-    private ZeroChecksums() {}
+    private LinuxSocket() {}
 
-    /** Allows them for the socket that is bound to an address; elsewhere than on Linux it does nothing. */
-    static void allow(InetSocketAddress address) throws IOException {
-        if (!(address.getAddress() instanceof Inet6Address)
-                || !System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
+    /**
+     * Lets the socket that is bound to an address receive all that RoCEv2 devices send; elsewhere than on Linux it does
+     * nothing.
+     *
+     * <p>Soft-RoCE and network cards send datagrams without a UDP checksum, because the packet has one of its own (IBA
+     * specification, annex A17), but over IPv6 the system drops them. And they send more at once than the system keeps
+     * of datagrams that nobody has read: only who administers the network may ask for more than net.core.rmem_max.
+     *
+     * @param address of the socket
+     * @param receiveBytes what is to be kept
+     */
+    static void prepare(InetSocketAddress address, int receiveBytes) throws IOException {
+        if (!System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
             return;
         }
-        String inode = inodeOf(address);
+        boolean version6 = address.getAddress() instanceof Inet6Address;
+        String inode = inodeOf(address, version6 ? SOCKETS6 : SOCKETS);
         if (inode == null) {
             return;
         }
@@ -41,8 +52,12 @@ final class ZeroChecksums {
             for (Path each : descriptors) {
                 if (isSocket(each, inode)) {
                     int fd = Integer.parseInt(each.getFileName().toString());
-                    // Without it peers whose packets have a checksum can still be reached.
-                    SocketOptions.set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
+                    // Not allowed to everybody, and it works without.
+                    SocketOptions.set(fd, SOL_SOCKET, SO_RCVBUFFORCE, receiveBytes);
+                    if (version6) {
+                        // Without it peers whose packets have a checksum can still be reached.
+                        SocketOptions.set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
+                    }
                     return;
                 }
             }
@@ -57,9 +72,9 @@ final class ZeroChecksums {
         }
     }
 
-    private static String inodeOf(InetSocketAddress address) throws IOException {
+    private static String inodeOf(InetSocketAddress address, Path table) throws IOException {
         String local = format(address);
-        List<String> lines = Files.readAllLines(SOCKETS);
+        List<String> lines = Files.readAllLines(table);
         for (String line : lines.subList(1, lines.size())) {
             String[] words = line.strip().split(" +", -1);
             if (words[1].equals(local)) {

@@ -1,0 +1,115 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.CRC32;
+import org.rdmapanama.ffm.Program;
+
+/**
+ * A packet of a capture, as tshark understands it.
+ *
+ * @param protocols all that tshark found in it, from the outermost on
+ * @param opcode of the base transport header
+ * @param crc the invariant CRC that tshark found, as it stands in the packet
+ * @param attribute what a management datagram is about, or nothing
+ * @param complaints what tshark does not like, or nothing
+ * @param rightCrc what the invariant CRC has to be, reckoned here
+ */
+record DecodedPacket(String protocols, int opcode, int crc, String attribute, String complaints, int rightCrc) {
+    private static final List<String> FIELDS = List.of(
+            "frame.protocols",
+            "infiniband.bth.opcode",
+            "infiniband.invariant.crc",
+            "infiniband.mad.attributeid",
+            "_ws.malformed",
+            "_ws.expert.message");
+
+    private static final List<String> GUESSES = List.of(
+            "smc", "smb_direct", "rpcordma", "nvme-rdma", "lnet", "iser", "infiniband.eoib", "infiniband_sdp", "fcoib");
+
+    private static final int FILE_HEADER = 24;
+    private static final int RECORD_HEADER = 16;
+    private static final int LENGTH = 8;
+    private static final int IPV4_HEADER = 20;
+    private static final int IPV6_HEADER = 40;
+    private static final int UDP_HEADER = 8;
+    private static final int CRC = 4;
+
+    /** All packets of some files, which become one, since tshark takes its time to start. */
+    static List<DecodedPacket> of(Path... files) throws IOException {
+        Path file = files[0];
+        for (int i = 1; i < files.length; i++) {
+            byte[] more = Files.readAllBytes(files[i]);
+            Files.write(file, Arrays.copyOfRange(more, FILE_HEADER, more.length), StandardOpenOption.APPEND);
+        }
+        List<String> command = new ArrayList<>(List.of("tshark", "-n", "-r", file.toString(), "-T", "fields"));
+        command.addAll(List.of("-E", "separator=;"));
+        FIELDS.forEach(each -> command.addAll(List.of("-e", each)));
+        // These look into what was sent, and sometimes find something there.
+        GUESSES.forEach(each -> command.addAll(List.of("--disable-protocol", each)));
+        String said = Program.run(command.toArray(String[]::new));
+        List<byte[]> packets = read(file);
+        List<DecodedPacket> decoded = new ArrayList<>();
+        for (String line : said.lines().filter(each -> each.contains(";")).toList()) {
+            String[] fields = line.split(";", -1);
+            assertEquals(FIELDS.size(), fields.length, line);
+            decoded.add(new DecodedPacket(
+                    fields[0],
+                    fields[1].isEmpty() ? -1 : Integer.parseInt(fields[1]),
+                    fields[2].isEmpty() ? 0 : Integer.parseUnsignedInt(fields[2].substring(2), 16),
+                    fields[3],
+                    fields[4] + fields[5],
+                    crc(packets.get(decoded.size()))));
+        }
+        assertEquals(packets.size(), decoded.size(), said);
+        return decoded;
+    }
+
+    private static List<byte[]> read(Path file) throws IOException {
+        ByteBuffer all = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.nativeOrder());
+        List<byte[]> packets = new ArrayList<>();
+        for (int at = FILE_HEADER; at < all.limit(); ) {
+            int length = all.getInt(at + LENGTH);
+            byte[] packet = new byte[length];
+            all.get(at + RECORD_HEADER, packet);
+            packets.add(packet);
+            at += RECORD_HEADER + length;
+        }
+        return packets;
+    }
+
+    /** IBA specification, annex A17: what routers may change counts as ones, and so do eight bytes in front. */
+    private static int crc(byte... packet) {
+        byte[] masked = packet.clone();
+        boolean version4 = packet[0] >> 4 == 4;
+        int udp = version4 ? IPV4_HEADER : IPV6_HEADER;
+        if (version4) {
+            // Type of service, time to live, checksum.
+            Arrays.fill(masked, 1, 2, (byte) -1);
+            Arrays.fill(masked, 8, 9, (byte) -1);
+            Arrays.fill(masked, 10, 12, (byte) -1);
+        } else {
+            // Traffic class and flow label, hop limit.
+            masked[0] |= 0xf;
+            Arrays.fill(masked, 1, 4, (byte) -1);
+            Arrays.fill(masked, 7, 8, (byte) -1);
+        }
+        Arrays.fill(masked, udp + 6, udp + UDP_HEADER, (byte) -1);
+        // Of the base transport header what is reserved for congestion.
+        Arrays.fill(masked, udp + UDP_HEADER + 4, udp + UDP_HEADER + 5, (byte) -1);
+        CRC32 sum = new CRC32();
+        sum.update(new byte[] {-1, -1, -1, -1, -1, -1, -1, -1});
+        sum.update(masked, 0, masked.length - CRC);
+        // Its lowest byte comes first.
+        return Integer.reverseBytes((int) sum.getValue());
+    }
+}

@@ -1,0 +1,397 @@
+package org.rdmapanama.samples;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
+import org.rdmapanama.Endpoint;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.Mtu;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/**
+ * Moves messages of chosen sizes with every operation between two devices, first from the client, then from the server,
+ * and looks at every byte, and at those around; counts with atomics. Over TCP each side tells the other what to do.
+ */
+@Command(name = "every-size")
+final class EverySizeCommand implements Callable<Integer> {
+    private static final int MARGIN = 64;
+    private static final byte STALE = 0x5a;
+
+    /** Patterns begin at so many places of the noise. */
+    private static final int SHIFTS = 4093;
+
+    private static final int ATOMICS_AT_ONCE = 4;
+    private static final int ADDEND = 3;
+    private static final Duration LIMIT = Duration.ofSeconds(40);
+
+    /** What the side that waits is told to do. */
+    private enum Step {
+        FILL,
+        CLEAR,
+        CHECK,
+        RECEIVE,
+        AWAIT,
+        AWAIT_WITH_IMMEDIATE,
+        COUNTER,
+        SWITCH,
+        END
+    }
+
+    @Parameters(arity = "0..1")
+    private String host;
+
+    @Option(names = "--sizes", split = ",")
+    private List<Long> sizes = List.of();
+
+    @Option(names = {"-t", "--transport"})
+    private QueuePairType type = QueuePairType.RC;
+
+    @Option(names = {"-m", "--mtu"})
+    private int mtu = 1024;
+
+    @Option(names = "--atomics")
+    private int atomics;
+
+    @Option(names = "--rounds")
+    private int rounds = 1;
+
+    @Mixin
+    private LinkOptions link;
+
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    private DataInputStream in;
+    private DataOutputStream out;
+    private MemoryRegion source;
+    private MemoryRegion target;
+    private MemorySegment noise;
+    private QueuePair queuePair;
+    private CompletionQueue queue;
+    private WorkCompletions completions;
+    private SendWorkRequest send;
+    private ReceiveWorkRequest receive;
+    private long remoteSource;
+    private int remoteSourceKey;
+    private long remoteTarget;
+    private int remoteTargetKey;
+    private int seed;
+    private int moved;
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                SocketChannel channel = meet()) {
+            channel.socket().setTcpNoDelay(true);
+            in = new DataInputStream(channel.socket().getInputStream());
+            out = new DataOutputStream(channel.socket().getOutputStream());
+            prepare(arena);
+            if (host != null) {
+                drive();
+                out.writeByte(Step.SWITCH.ordinal());
+                obey();
+            } else {
+                obey();
+                drive();
+                out.writeByte(Step.END.ordinal());
+            }
+        }
+        PrintWriter text = spec.commandLine().getOut();
+        text.println(moved + " messages right, " + 2 * atomics + " atomics done once");
+        return 0;
+    }
+
+    private SocketChannel meet() throws IOException, InterruptedException {
+        if (host != null) {
+            return link.connect(host);
+        }
+        try (Tcp.Listener listener = new Tcp.Listener(link.port())) {
+            PrintWriter text = spec.commandLine().getOut();
+            text.println("waiting for a client");
+            return listener.accept(link.timeout());
+        }
+    }
+
+    private void prepare(VerbsArena arena) throws IOException {
+        long bytes = sizes.stream().mapToLong(Long::longValue).max().orElse(Long.BYTES) + 2 * MARGIN;
+        noise = arena.allocate((bytes + SHIFTS) / Long.BYTES * Long.BYTES + Long.BYTES, Long.BYTES);
+        SplittableRandom random = new SplittableRandom(42);
+        for (long i = 0; i < noise.byteSize(); i += Long.BYTES) {
+            noise.set(ValueLayout.JAVA_LONG, i, random.nextLong());
+        }
+        Context context = link.open(arena);
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        queue = context.createCompletionQueue(16);
+        completions = new WorkCompletions(arena, 1);
+        queuePair = domain.createQueuePair(
+                new QueuePairOptions(type, queue).maxSendWorkRequests(8).maxReceiveWorkRequests(2));
+        source = domain.register(arena.allocate(bytes, Long.BYTES), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ);
+        target = domain.register(
+                arena.allocate(bytes, Long.BYTES),
+                AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_ATOMIC);
+        send = SendWorkRequest.allocate(arena, 1).signaled(true);
+        receive = ReceiveWorkRequest.allocate(arena, 1);
+
+        Endpoint local = queuePair.localEndpoint(link.connectOptions(Mtu.ofBytes(mtu)));
+        out.writeUTF(local.toString());
+        out.writeLong(source.address());
+        out.writeInt(source.rkey());
+        out.writeLong(target.address());
+        out.writeInt(target.rkey());
+        Endpoint remote = Endpoint.parse(in.readUTF());
+        remoteSource = in.readLong();
+        remoteSourceKey = in.readInt();
+        remoteTarget = in.readLong();
+        remoteTargetKey = in.readInt();
+        queuePair.connect(remote);
+        // Nothing is to come before both are ready.
+        out.writeByte(0);
+        in.readByte();
+    }
+
+    // The side that moves data.
+
+    private void drive() throws IOException {
+        for (int round = 0; round < rounds; round++) {
+            for (long size : sizes) {
+                send(size);
+                writeWithImmediate(size);
+                if (type == QueuePairType.RC) {
+                    write(size);
+                    read(size);
+                }
+            }
+        }
+        if (type == QueuePairType.RC && atomics > 0) {
+            count();
+        }
+    }
+
+    /** Where in its region a message begins: seldom at a multiple of anything. */
+    private static long placeOf(long size) {
+        return MARGIN - 1 - size % 7;
+    }
+
+    private static int immediateOf(long size) {
+        return 0x8000_0001 ^ (int) size * 0x1_0101;
+    }
+
+    private MemorySegment pattern(int number, long size) {
+        return noise.asSlice((number * 31L + size) % SHIFTS, size);
+    }
+
+    private SendWorkRequest from(MemoryRegion region, long size) {
+        send.clear();
+        return size == 0 ? send : send.add(region, placeOf(size), size);
+    }
+
+    private void fillSource(int number, long size) {
+        source.memory().asSlice(placeOf(size), size).copyFrom(pattern(number, size));
+    }
+
+    private void send(long size) throws IOException {
+        tell(Step.CLEAR, size);
+        tell(Step.RECEIVE, size);
+        fillSource(++seed, size);
+        // One as well as the other.
+        boolean plain = size % 2 == 0;
+        post(plain ? from(source, size).send() : from(source, size).sendWithImmediate(immediateOf(size)));
+        awaitOne("send", size);
+        tell(plain ? Step.AWAIT : Step.AWAIT_WITH_IMMEDIATE, size);
+        tell(Step.CHECK, size);
+        moved++;
+    }
+
+    private void writeWithImmediate(long size) throws IOException {
+        tell(Step.CLEAR, size);
+        tell(Step.RECEIVE, size);
+        fillSource(++seed, size);
+        post(from(source, size)
+                .rdmaWriteWithImmediate(remoteTarget + placeOf(size), remoteTargetKey, immediateOf(size)));
+        awaitOne("write with immediate", size);
+        tell(Step.AWAIT_WITH_IMMEDIATE, size);
+        tell(Step.CHECK, size);
+        moved++;
+    }
+
+    private void write(long size) throws IOException {
+        tell(Step.CLEAR, size);
+        fillSource(++seed, size);
+        post(from(source, size).rdmaWrite(remoteTarget + placeOf(size), remoteTargetKey));
+        awaitOne("write", size);
+        tell(Step.CHECK, size);
+        moved++;
+    }
+
+    private void read(long size) throws IOException {
+        seed++;
+        tell(Step.FILL, size);
+        target.memory().fill(STALE);
+        post(from(target, size).rdmaRead(remoteSource + placeOf(size), remoteSourceKey));
+        awaitOne("read", size);
+        check(seed, size, "read");
+        moved++;
+    }
+
+    /** Each adds to what the one before has left behind, or there was one too few or too many. */
+    private void count() throws IOException {
+        tell(Step.CLEAR, Long.BYTES);
+        long expected = tell(Step.COUNTER, 0);
+        for (int done = 0; done < atomics; ) {
+            int batch = Math.min(ATOMICS_AT_ONCE, atomics - done);
+            for (int i = 0; i < batch; i++) {
+                send.clear();
+                send.add(target, MARGIN + (long) i * Long.BYTES, Long.BYTES);
+                if (i % 2 == 0) {
+                    post(send.fetchAndAdd(remoteTarget, remoteTargetKey, ADDEND));
+                } else {
+                    long now = expected + (long) i * ADDEND;
+                    post(send.compareAndSwap(remoteTarget, remoteTargetKey, now, now + ADDEND));
+                }
+            }
+            for (int i = 0; i < batch; i++) {
+                awaitOne("atomic", done + i);
+            }
+            for (int i = 0; i < batch; i++) {
+                long original = target.memory().get(ValueLayout.JAVA_LONG, MARGIN + (long) i * Long.BYTES);
+                if (original != expected) {
+                    throw new Failure("atomic " + (done + i) + " found " + original + ", not " + expected);
+                }
+                expected += ADDEND;
+            }
+            done += batch;
+        }
+        long last = tell(Step.COUNTER, 0);
+        if (last != expected) {
+            throw new Failure("atomics left " + last + " behind, not " + expected);
+        }
+    }
+
+    private void post(SendWorkRequest request) {
+        if (queuePair.postSend(request) != QueuePair.POSTED) {
+            throw new Failure("the send queue is full");
+        }
+    }
+
+    /** Waits for a completion; the index of the only one is 0. */
+    private void awaitOne(String what, long size) {
+        long start = System.nanoTime();
+        while (queue.poll(completions) == 0) {
+            if (System.nanoTime() - start > LIMIT.toNanos()) {
+                throw new Failure("no completion of " + what + " of " + size);
+            }
+            if (Thread.interrupted()) {
+                throw new Failure("interrupted");
+            }
+        }
+        if (!completions.succeeded(0)) {
+            throw new Failure(what + " of " + size + ": " + completions.describe(0));
+        }
+    }
+
+    /** Has the other side do something, and waits until it has. */
+    private long tell(Step step, long size) throws IOException {
+        out.writeByte(step.ordinal());
+        out.writeInt(seed);
+        out.writeLong(size);
+        return in.readLong();
+    }
+
+    // The side that waits.
+
+    private void obey() throws IOException {
+        while (true) {
+            Step step = Step.values()[in.readByte()];
+            if (step == Step.SWITCH || step == Step.END) {
+                return;
+            }
+            int number = in.readInt();
+            long size = in.readLong();
+            long answer = 0;
+            switch (step) {
+                case FILL -> fillSource(number, size);
+                case CLEAR -> target.memory().fill(STALE);
+                case CHECK -> check(number, size, "what came");
+                case RECEIVE -> postReceive(size);
+                case AWAIT -> awaitMessage(size, false);
+                case AWAIT_WITH_IMMEDIATE -> awaitMessage(size, true);
+                case COUNTER -> answer = target.memory().get(ValueLayout.JAVA_LONG, 0);
+                default -> throw new AssertionError(step);
+            }
+            out.writeLong(answer);
+        }
+    }
+
+    private void postReceive(long size) {
+        receive.clear();
+        if (size > 0) {
+            receive.add(target, placeOf(size), size);
+        }
+        if (queuePair.postReceive(receive) != QueuePair.POSTED) {
+            throw new Failure("the receive queue is full");
+        }
+    }
+
+    private void awaitMessage(long size, boolean immediate) {
+        awaitOne("receive", size);
+        boolean right = completions.byteLength(0) == size
+                && completions.hasImmediate(0) == immediate
+                && (!immediate || completions.immediate(0) == immediateOf(size));
+        if (!right) {
+            throw new Failure("receive of " + size + ": " + completions.describe(0) + ", "
+                    + completions.byteLength(0) + " bytes, immediate "
+                    + (completions.hasImmediate(0) ? completions.immediate(0) : "none"));
+        }
+    }
+
+    /** Whether the target holds the pattern and nothing else has changed. */
+    private void check(int number, long size, String what) {
+        MemorySegment memory = target.memory();
+        long place = placeOf(size);
+        long wrong = pattern(number, size).mismatch(memory.asSlice(place, size));
+        if (wrong >= 0) {
+            throw new Failure(what + " of " + size + " bytes is wrong from byte " + wrong + " on");
+        }
+        for (long i = 0; i < place; i++) {
+            checkStale(i, size);
+        }
+        for (long i = place + size; i < Math.min(memory.byteSize(), place + size + MARGIN); i++) {
+            checkStale(i, size);
+        }
+    }
+
+    private void checkStale(long at, long size) {
+        if (target.memory().get(ValueLayout.JAVA_BYTE, at) != STALE) {
+            throw new Failure("a byte beside a message of " + size + " was written: " + (at - placeOf(size)));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+package org.rdmapanama.samples;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.rdmapanama.ffm.Program;
+
+/**
+ * A network namespace with soft0 in it, in a JVM of its own, as if it were another machine; and on this end of the pair
+ * of virtual Ethernet interfaces that leads there a device of the kernel's, Soft-RoCE.
+ */
+final class OtherMachine implements AutoCloseable {
+    /** Room for packets of 4096 bytes. */
+    private static final String ETHERNET_MTU = "5000";
+
+    private static final int GIDS = 16;
+    private static final int TRIES = 100;
+    private static final long MILLIS_BETWEEN = 100;
+
+    /** Soft-RoCE. */
+    final String device;
+
+    /** Address of Soft-RoCE. */
+    final String kernel;
+
+    final String kernel6;
+
+    /** Address of soft0. */
+    final String soft;
+
+    final String soft6;
+
+    private final String name;
+    private final String inner;
+    private final String outer;
+    private final ResidentJvm jvm;
+
+    /** Makes it; the number is that of its subnet. */
+    OtherMachine(String name, int number) throws IOException, InterruptedException {
+        this.name = name;
+        device = "rxe_" + name;
+        outer = name + "0";
+        inner = name + "1";
+        kernel = "10." + number + ".0.1";
+        soft = "10." + number + ".0.2";
+        kernel6 = "fd" + number + "::1";
+        soft6 = "fd" + number + "::2";
+        boolean made = false;
+        try {
+            connect();
+            jvm = new ResidentJvm("ip", "netns", "exec", name, "env", "RDMA_DEVICE=soft0");
+            made = true;
+        } finally {
+            if (!made) {
+                disconnect();
+            }
+        }
+    }
+
+    private static String run(String command) throws IOException {
+        return Program.run(command.split(" ", -1));
+    }
+
+    private void connect() throws IOException, InterruptedException {
+        run("ip netns add " + name);
+        run("ip link add " + outer + " mtu " + ETHERNET_MTU + " type veth peer name " + inner + " mtu " + ETHERNET_MTU
+                + " netns " + name);
+        run("ip addr add " + kernel + "/24 dev " + outer);
+        run("ip addr add " + kernel6 + "/64 dev " + outer + " nodad");
+        run("ip -n " + name + " addr add " + soft + "/24 dev " + inner);
+        run("ip -n " + name + " addr add " + soft6 + "/64 dev " + inner + " nodad");
+        run("ip -n " + name + " link set lo up");
+        run("ip -n " + name + " link set " + inner + " up");
+        run("ip link set " + outer + " up");
+        run("rdma link add " + device + " type rxe netdev " + outer);
+        for (int i = 0; !isReady(); i++) {
+            if (i == TRIES) {
+                throw new IOException(device + " is not ready");
+            }
+            Thread.sleep(MILLIS_BETWEEN);
+        }
+    }
+
+    private boolean isReady() throws IOException {
+        return Files.readString(port().resolve("state")).contains("ACTIVE")
+                && gidIndex(false) >= 0
+                && gidIndex(true) >= 0;
+    }
+
+    private Path port() {
+        return Path.of("/sys/class/infiniband", device, "ports/1");
+    }
+
+    /** Place of Soft-RoCE's address in its table, or -1. */
+    int gidIndex(boolean version6) throws IOException {
+        String wanted = version6 ? kernel6.substring(0, kernel6.indexOf(':') + 1) : "0000:0000:0000:0000:0000:ffff:";
+        for (int i = 0; i < GIDS; i++) {
+            try {
+                if (Files.readString(port().resolve("gids/" + i)).startsWith(wanted)) {
+                    return i;
+                }
+            } catch (NoSuchFileException end) {
+                return -1;
+            }
+        }
+        return -1;
+    }
+
+    /** Waits until a program listens at a port of the kernel's connection manager. */
+    static void awaitListener(String port) throws IOException, InterruptedException {
+        for (int i = 0; !run("rdma resource show cm_id").contains(":" + port + " "); i++) {
+            if (i == TRIES) {
+                throw new IOException("nobody listens at port " + port);
+            }
+            Thread.sleep(MILLIS_BETWEEN);
+        }
+    }
+
+    /** Starts a command of ours there. */
+    ResidentJvm.Command start(String... words) throws IOException, InterruptedException {
+        return jvm.start(words);
+    }
+
+    /** Lets packets get lost and worse in both directions, as netem does it. */
+    void beginTrouble(String fault) throws IOException {
+        run("tc qdisc add dev " + outer + " root netem " + fault);
+        run("tc -n " + name + " qdisc add dev " + inner + " root netem " + fault);
+    }
+
+    /** Lets all packets through again. */
+    void endTrouble() throws IOException {
+        run("tc qdisc del dev " + outer + " root");
+        run("tc -n " + name + " qdisc del dev " + inner + " root");
+    }
+
+    private void disconnect() throws IOException {
+        Program.run(
+                "bash", "-c", "rdma link delete " + device + "; ip link delete " + outer + "; ip netns delete " + name);
+    }
+
+    @Override
+    public void close() throws IOException {
+        jvm.close();
+        disconnect();
+    }
+}
