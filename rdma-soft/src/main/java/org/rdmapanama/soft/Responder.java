@@ -254,14 +254,12 @@ final class Responder {
     /** Takes a key away, as the peer asked. */
     boolean invalidate(int rkey) {
         KeyedMemory memory = device.keys.get(rkey);
-        if (memory == null || !memory.valid || memory.protectionDomain != queuePair.protectionDomain) {
-            return false;
+        // The key of a region is its owner's to take away, whom nobody would tell.
+        boolean possible = memory != null && memory.windowType == Verbs.MW_TYPE_2 && memory.boundTo == queuePair;
+        if (possible) {
+            device.unbind(memory);
         }
-        if (memory.window && (memory.windowType != Verbs.MW_TYPE_2 || memory.boundTo != queuePair)) {
-            return false;
-        }
-        device.invalidate(memory);
-        return true;
+        return possible;
     }
 
     /** A datagram from this device, with its header before the data; it is dropped where it cannot be received. */

@@ -68,6 +68,10 @@ final class SoftDevice {
 
     private static final int PLACE_BITS = 14;
     private static final int KEY_BITS = 20;
+
+    /** Of a key, those that the owner of a memory window chooses. */
+    private static final int KEY_OWNER_BITS = 8;
+
     private static final int HANDLE_BITS = 24;
 
     private static SoftDevice shared;
@@ -86,7 +90,7 @@ final class SoftDevice {
     final Numbered<SoftQueuePair> queuePairs = new Numbered<>(PLACE_BITS, 0, 24 - PLACE_BITS - 1, PLACE_BITS);
 
     /** By local or remote key. */
-    final Numbered<KeyedMemory> keys = new Numbered<>(KEY_BITS, 8, 8, 0);
+    final Numbered<KeyedMemory> keys = new Numbered<>(KEY_BITS, KEY_OWNER_BITS, KEY_OWNER_BITS, 0);
 
     final Numbered<SoftCompletionQueue> completionQueues = new Numbered<>(HANDLE_BITS, 0, 0, 24);
     final Numbered<SoftCompletionChannel> channels = new Numbered<>(HANDLE_BITS, 0, 0, 24);
@@ -612,14 +616,19 @@ final class SoftDevice {
 
     /** Binds a memory window as a work request says; the status of that. */
     int bind(SoftQueuePair queuePair, long slot) {
-        KeyedMemory window = keys.atPlaceOf(Memory.getInt(slot + SendQueue.WINDOW));
+        int handle = Memory.getInt(slot + SendQueue.WINDOW);
+        KeyedMemory window = keys.atPlaceOf(handle);
         long length = Memory.getLong(slot + SendQueue.WINDOW_LENGTH);
-        int newKey = Memory.getInt(slot + SendQueue.RKEY);
-        if (window == null || window.protectionDomain != queuePair.protectionDomain) {
+        // Since the request was posted, the window may have gone, and something else have come to its place.
+        if (window == null
+                || !window.window
+                || SoftContext.handleOfWindow(window.struct.address()) != handle
+                || window.protectionDomain != queuePair.protectionDomain) {
             return Verbs.MW_BIND_ERR;
         }
         boolean type2 = window.windowType == Verbs.MW_TYPE_2;
-        if (type2 && (window.valid || length == 0 || !keys.isSamePlace(window.key, newKey))) {
+        boolean changesOthers = (newKey ^ window.key) >>> KEY_OWNER_BITS != 0;
+        if (changesOthers || (type2 && (window.valid || length == 0))) {
             return Verbs.MW_BIND_ERR;
         }
         KeyedMemory region = keys.get(Memory.getInt(slot + SendQueue.WINDOW_REGION));
@@ -633,6 +642,7 @@ final class SoftDevice {
             window.boundTo = type2 ? queuePair : null;
         }
         keys.renumber(window.key, newKey);
+        int newKey = Memory.getInt(slot + SendQueue.RKEY);
         window.key = newKey;
         return Verbs.SUCCESS;
     }
@@ -684,14 +694,5 @@ final class SoftDevice {
         }
         window.boundTo = null;
         window.valid = false;
-    }
-
-    /** Takes a key away. */
-    void invalidate(KeyedMemory memory) {
-        if (memory.window) {
-            unbind(memory);
-        } else {
-            memory.valid = false;
-        }
     }
 }

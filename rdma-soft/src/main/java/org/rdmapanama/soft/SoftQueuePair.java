@@ -645,10 +645,12 @@ final class SoftQueuePair implements Timed {
         }
         if (opcode == Verbs.WR_LOCAL_INV) {
             KeyedMemory memory = device.keys.get(Memory.getInt(slot + SendQueue.IMMEDIATE));
-            if (memory == null || memory.protectionDomain != protectionDomain) {
+            if (memory == null
+                    || memory.windowType != Verbs.MW_TYPE_2
+                    || memory.protectionDomain != protectionDomain) {
                 return Verbs.LOC_QP_OP_ERR;
             }
-            device.invalidate(memory);
+            device.unbind(memory);
             return Verbs.SUCCESS;
         }
         boolean reads = opcode == Verbs.WR_READ || opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
