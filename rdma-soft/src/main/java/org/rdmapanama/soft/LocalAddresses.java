@@ -24,6 +24,13 @@ final class LocalAddresses {
 
     private final List<InetAddress> addresses;
     private final long[] high;
+    private static final int LOOPBACK_MTU = 65536;
+    private static final List<InetAddress> NONE = List.of();
+
+    /** How the addresses of groups begin. */
+    private static final int IPV4_GROUP = 0xe;
+
+    private static final int IPV6_GROUP = 0xff;
     private final long[] low;
     private final int mtu;
 
@@ -188,3 +195,8 @@ final class LocalAddresses {
         return gidHigh >>> 16 == 0 && gidLow >>> 32 == MAPPED >>> 32;
     }
 }
+    /** Whether a GID is that of a group. */
+    static boolean isGroup(long gidHigh, long gidLow) {
+        return isVersion4(gidHigh, gidLow) ? (int) gidLow >>> 28 == IPV4_GROUP : gidHigh >>> 56 == IPV6_GROUP;
+    }
+

@@ -484,12 +484,12 @@ final class SoftDevice {
     // Addresses.
 
     /** Where an address vector leads. */
-    SoftAddressHandle route(NativeBlock struct, int number, MemorySegment attributes) {
+    SoftAddressHandle route(NativeBlock struct, int number, int protectionDomain, MemorySegment attributes) {
         MemorySegment grh = ibv_ah_attr.grh(attributes);
         long gid = ibv_global_route.dgid(grh).address();
         long high = Memory.getNetLong(gid);
         long low = Memory.getNetLong(gid + Long.BYTES);
-        boolean isGroup = high >>> 56 == 0xff;
+        boolean isGroup = LocalAddresses.isGroup(high, low);
         boolean isHere = addresses.indexOf(high, low) >= 0 && !settings.wire();
         connected |= !isHere;
         return new SoftAddressHandle(
@@ -509,6 +509,7 @@ final class SoftDevice {
         return Memory.getInt(addressHandle + ibv_ah.handle$offset());
     }
 
+                protectionDomain,
     /** The header before the data of a datagram: of IPv4 in its last 20 bytes, of IPv6 in all 40. */
     long routingHeader(SoftAddressHandle to, long bytes) {
         int length = (int) (TRANSPORT_BYTES + bytes);

@@ -165,7 +165,7 @@ final class SoftQueuePair implements Timed {
         }
         MemorySegment all = attributes();
         if ((mask & rdma_h.IBV_QP_AV()) != 0) {
-            path = device.route(null, 0, ibv_qp_attr.ah_attr(all));
+            path = device.route(null, 0, protectionDomain, ibv_qp_attr.ah_attr(all));
         }
         accessFlags = ibv_qp_attr.qp_access_flags(all);
         destination = ibv_qp_attr.dest_qp_num(all);
@@ -645,9 +645,7 @@ final class SoftQueuePair implements Timed {
         }
         if (opcode == Verbs.WR_LOCAL_INV) {
             KeyedMemory memory = device.keys.get(Memory.getInt(slot + SendQueue.IMMEDIATE));
-            if (memory == null
-                    || memory.windowType != Verbs.MW_TYPE_2
-                    || memory.protectionDomain != protectionDomain) {
+            if (memory == null || memory.windowType != Verbs.MW_TYPE_2 || memory.protectionDomain != protectionDomain) {
                 return Verbs.LOC_QP_OP_ERR;
             }
             device.unbind(memory);
@@ -688,7 +686,9 @@ final class SoftQueuePair implements Timed {
 
     private int sendDatagram(long slot, int opcode) {
         SoftAddressHandle to = device.addressHandles.get(Memory.getInt(slot + SendQueue.ADDRESS_HANDLE));
-        if ((opcode != Verbs.WR_SEND && opcode != Verbs.WR_SEND_IMM) || to == null) {
+        if ((opcode != Verbs.WR_SEND && opcode != Verbs.WR_SEND_IMM)
+                || to == null
+                || to.protectionDomain != protectionDomain) {
             return Verbs.LOC_QP_OP_ERR;
         }
         if (bytes(slot) > device.mtuBytes()) {
