@@ -224,7 +224,9 @@ final class Responder {
 
     /** Whether the queue pair and the key let the peer do that: otherwise the peer's status. */
     int checkAccess(int rkey, long address, long bytes, int access) {
-        if ((queuePair.accessFlags() & access) != access) {
+        boolean answers = access == Verbs.REMOTE_READ || access == Verbs.REMOTE_ATOMIC;
+        boolean possible = !answers || queuePair.maxDestinationReadAtomic() > 0;
+        if (!possible || (queuePair.accessFlags() & access) != access) {
             return Verbs.REM_INV_REQ_ERR;
         }
         if (bytes == 0) {
