@@ -45,10 +45,6 @@ final class Responder {
         return taken;
     }
 
-    boolean hasTaken() {
-        return taken;
-    }
-
     private long list() {
         return receive.address() + ReceiveQueue.DATA;
     }

@@ -318,13 +318,6 @@ final class Wire implements AutoCloseable {
         return faulty != null && faulty.held() > 0;
     }
 
-    /** Writes out what was captured. */
-    void flushCapture() {
-        if (capture != null) {
-            capture.flush();
-        }
-    }
-
     @Override
     public void close() {
         closeAll(channels);
