@@ -7,7 +7,6 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.net.StandardProtocolFamily;
 import java.nio.channels.DatagramChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +31,6 @@ import org.rdmapanama.soft.wire.Memory;
  * of devices.
  */
 final class SoftConnectionManager extends ConnectionManager {
-    private static final int PORTS_TO_TRY = 64;
     private static final int ADDRESS_BYTES = 128;
 
     private final Map<Long, SoftEventChannel> channels = new ConcurrentHashMap<>();
@@ -302,7 +300,7 @@ final class SoftConnectionManager extends ConnectionManager {
         }
         InetAddress way = null;
         int errno = 0;
-        try (DatagramChannel channel = DatagramChannel.open(family(to.getAddress()))) {
+        try (DatagramChannel channel = DatagramChannel.open(Wire.family(to.getAddress()))) {
             // Nothing is sent.
             channel.connect(new InetSocketAddress(to.getAddress(), Flow.ROCE_PORT));
             SocketAddress local = channel.getLocalAddress();
@@ -313,10 +311,6 @@ final class SoftConnectionManager extends ConnectionManager {
         InetAddress found = way;
         int failure = errno;
         return with(id, known -> known.resolve(from, to, found, failure));
-    }
-
-    private static StandardProtocolFamily family(InetAddress address) {
-        return address instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
     }
 
     @Override
@@ -360,7 +354,7 @@ final class SoftConnectionManager extends ConnectionManager {
         if (!here) {
             addTaken(devices, address, Flow.ROCE_PORT, own);
             int first = owner.device.settings().port();
-            if (first < Flow.ROCE_PORT || first >= Flow.ROCE_PORT + PORTS_TO_TRY) {
+            if (first < Flow.ROCE_PORT || first >= Flow.ROCE_PORT + Wire.PORTS_TO_TRY) {
                 addTaken(devices, address, first, own);
             }
         }
@@ -371,7 +365,7 @@ final class SoftConnectionManager extends ConnectionManager {
     }
 
     private static void addTaken(List<InetSocketAddress> devices, InetAddress address, int first, int own) {
-        int most = address instanceof Inet4Address ? PORTS_TO_TRY : 1;
+        int most = address instanceof Inet4Address ? Wire.PORTS_TO_TRY : 1;
         for (int port = first; port < first + most; port++) {
             InetSocketAddress each = new InetSocketAddress(address, port);
             if (port != own && !devices.contains(each) && isTaken(each)) {
@@ -381,7 +375,7 @@ final class SoftConnectionManager extends ConnectionManager {
     }
 
     private static boolean isTaken(InetSocketAddress socket) {
-        try (DatagramChannel channel = DatagramChannel.open(family(socket.getAddress()))) {
+        try (DatagramChannel channel = DatagramChannel.open(Wire.family(socket.getAddress()))) {
             channel.bind(socket);
             return false;
         } catch (BindException e) {

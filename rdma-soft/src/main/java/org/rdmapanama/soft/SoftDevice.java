@@ -42,7 +42,7 @@ final class SoftDevice {
     private static final int HOPS = 64;
 
     /** Soft-RoCE and network cards send from these, whatever port they receive at. */
-    private static final int EPHEMERAL_PORTS = 0xc000;
+    static final int EPHEMERAL_PORTS = 0xc000;
 
     private static final int PKEY_BASE = 0x7fff;
     private static final int PACKETS_PER_TURN = 64;
@@ -84,7 +84,7 @@ final class SoftDevice {
     /** Made once: it is needed all the time. */
     private final Wire.Receiver receiver = this::receive;
 
-    private final NativeBlock scratch = new NativeBlock(GRH_BYTES);
+    private final NativeBlock scratch;
 
     /** By number. */
     final Numbered<SoftQueuePair> queuePairs = new Numbered<>(PLACE_BITS, 0, 24 - PLACE_BITS - 1, PLACE_BITS);
@@ -143,9 +143,10 @@ final class SoftDevice {
 
     private SoftDevice() throws IOException {
         settings = Settings.ofProperties();
-        LocalAddresses all = LocalAddresses.query();
+        LocalAddresses all = LocalAddresses.query(settings.address());
         wire = Wire.open(all, settings);
         addresses = all.atPort(wire.port());
+        scratch = new NativeBlock(GRH_BYTES);
         thread = new Thread(this::work, NAME);
         thread.setDaemon(true);
         thread.start();
@@ -157,7 +158,7 @@ final class SoftDevice {
             try {
                 shared = new SoftDevice();
             } catch (IOException e) {
-                throw new ProviderException("ibv_open_device", Verbs.EIO, "its UDP sockets cannot be had: " + e);
+                throw new ProviderException("ibv_open_device", Verbs.EIO, e.getMessage());
             } catch (IllegalArgumentException e) {
                 throw new ProviderException("ibv_open_device", Verbs.EINVAL, e.getMessage());
             }
@@ -178,13 +179,17 @@ final class SoftDevice {
 
     /** Gives it up: the last one to do so ends its thread, and waits for that. */
     void close(SoftContext context) {
+        // All of it: who opens it anew meanwhile is to find its port free.
         synchronized (SoftDevice.class) {
             contexts.remove(context.address());
-            if (!contexts.isEmpty()) {
-                return;
+            if (contexts.isEmpty()) {
+                shared = null;
+                end();
             }
-            shared = null;
         }
+    }
+
+    private void end() {
         closed = true;
         wake();
         boolean interrupted = false;
@@ -237,7 +242,16 @@ final class SoftDevice {
 
     /** How much of a message a packet carries, by the MTU of the interfaces; of enum ibv_mtu. */
     int activeMtu() {
-        int room = addresses.mtu() - GRH_BYTES - TRANSPORT_BYTES;
+        return mtuWithin(addresses.mtu());
+    }
+
+    /** The same for packets of one of the own addresses. */
+    int activeMtu(int index) {
+        return mtuWithin(addresses.mtu(index));
+    }
+
+    private static int mtuWithin(int bytes) {
+        int room = bytes - GRH_BYTES - TRANSPORT_BYTES;
         int code = rdma_h.IBV_MTU_256();
         while (code < rdma_h.IBV_MTU_4096() && bytesOfMtu(code + 1) <= room) {
             code++;
@@ -495,6 +509,7 @@ final class SoftDevice {
         return new SoftAddressHandle(
                 struct,
                 number,
+                protectionDomain,
                 high,
                 low,
                 Byte.toUnsignedInt(ibv_global_route.sgid_index(grh)),
@@ -509,7 +524,6 @@ final class SoftDevice {
         return Memory.getInt(addressHandle + ibv_ah.handle$offset());
     }
 
-                protectionDomain,
     /** The header before the data of a datagram: of IPv4 in its last 20 bytes, of IPv6 in all 40. */
     long routingHeader(SoftAddressHandle to, long bytes) {
         int length = (int) (TRANSPORT_BYTES + bytes);
@@ -627,6 +641,7 @@ final class SoftDevice {
                 || window.protectionDomain != queuePair.protectionDomain) {
             return Verbs.MW_BIND_ERR;
         }
+        int newKey = Memory.getInt(slot + SendQueue.RKEY);
         boolean type2 = window.windowType == Verbs.MW_TYPE_2;
         boolean changesOthers = (newKey ^ window.key) >>> KEY_OWNER_BITS != 0;
         if (changesOthers || (type2 && (window.valid || length == 0))) {
@@ -643,7 +658,6 @@ final class SoftDevice {
             window.boundTo = type2 ? queuePair : null;
         }
         keys.renumber(window.key, newKey);
-        int newKey = Memory.getInt(slot + SendQueue.RKEY);
         window.key = newKey;
         return Verbs.SUCCESS;
     }
