@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
@@ -366,15 +367,26 @@ final class SoftConnectionManager extends ConnectionManager {
 
     private static void addTaken(List<InetSocketAddress> devices, InetAddress address, int first, int own) {
         int most = address instanceof Inet4Address ? Wire.PORTS_TO_TRY : 1;
+        Predicate<InetSocketAddress> isTaken = taken();
         for (int port = first; port < first + most; port++) {
             InetSocketAddress each = new InetSocketAddress(address, port);
-            if (port != own && !devices.contains(each) && isTaken(each)) {
+            if (port != own && !devices.contains(each) && isTaken.test(each)) {
                 devices.add(each);
             }
         }
     }
 
-    private static boolean isTaken(InetSocketAddress socket) {
+    /** What says whether a socket is bound to an address. */
+    private static Predicate<InetSocketAddress> taken() {
+        try {
+            return UdpSockets.query()::isBound;
+        } catch (IOException notListed) {
+            return SoftConnectionManager::cannotBind;
+        }
+    }
+
+    /** Where nothing else tells: for a moment the port is taken indeed, and others may find it so. */
+    private static boolean cannotBind(InetSocketAddress socket) {
         try (DatagramChannel channel = DatagramChannel.open(Wire.family(socket.getAddress()))) {
             channel.bind(socket);
             return false;
