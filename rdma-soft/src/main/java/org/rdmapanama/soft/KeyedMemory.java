@@ -11,13 +11,13 @@ final class KeyedMemory {
     /** A region, or a window on one. */
     final boolean window;
 
-    /** Of enum ibv_mw_type, for windows. */
+    /** Of enum ibv_mw_type, for windows; 0 for regions. */
     final int windowType;
 
     /** The key itself; that of a window of type 2 changes as it is bound. */
     int key;
 
-    /** Access goes nowhere while this is not set: a window that is not bound, a key that was invalidated. */
+    /** Access goes nowhere while this is not set: by a window that is not bound. */
     boolean valid;
 
     /** Where the memory begins, as keys' holders know it. */

@@ -3,12 +3,9 @@ package org.rdmapanama.soft;
 import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
-import java.nio.ByteOrder;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HexFormat;
-import java.util.List;
 import java.util.Locale;
 import org.rdmapanama.ffm.internal.SocketOptions;
 
@@ -21,10 +18,7 @@ final class LinuxSocket {
     private static final int UDP_NO_CHECK6_RX = 102;
     private static final int SOL_SOCKET = 1;
     private static final int SO_RCVBUFFORCE = 33;
-    private static final Path SOCKETS = Path.of("/proc/self/net/udp");
-    private static final Path SOCKETS6 = Path.of("/proc/self/net/udp6");
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
-    private static final int INODE_COLUMN = 9;
 
     private LinuxSocket() {}
 
@@ -44,7 +38,7 @@ final class LinuxSocket {
             return;
         }
         boolean version6 = address.getAddress() instanceof Inet6Address;
-        String inode = inodeOf(address, version6 ? SOCKETS6 : SOCKETS);
+        String inode = UdpSockets.query().inodeOf(address);
         if (inode == null) {
             return;
         }
@@ -70,31 +64,5 @@ final class LinuxSocket {
         } catch (IOException closed) {
             return false;
         }
-    }
-
-    private static String inodeOf(InetSocketAddress address, Path table) throws IOException {
-        String local = format(address);
-        List<String> lines = Files.readAllLines(table);
-        for (String line : lines.subList(1, lines.size())) {
-            String[] words = line.strip().split(" +", -1);
-            if (words[1].equals(local)) {
-                return words[INODE_COLUMN];
-            }
-        }
-        return null;
-    }
-
-    /** As the kernel writes it: four numbers of four bytes in this machine's order, and the port. */
-    private static String format(InetSocketAddress address) {
-        byte[] bytes = address.getAddress().getAddress();
-        StringBuilder text = new StringBuilder();
-        HexFormat hex = HexFormat.of().withUpperCase();
-        boolean little = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
-        for (int word = 0; word < bytes.length; word += Integer.BYTES) {
-            for (int i = 0; i < Integer.BYTES; i++) {
-                text.append(hex.toHexDigits(bytes[word + (little ? Integer.BYTES - 1 - i : i)]));
-            }
-        }
-        return text + ":" + hex.toHexDigits((short) address.getPort());
     }
 }

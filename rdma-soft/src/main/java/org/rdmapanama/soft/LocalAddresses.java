@@ -10,7 +10,10 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.rdmapanama.soft.wire.Flow;
 import org.rdmapanama.soft.wire.Memory;
 
@@ -21,15 +24,23 @@ import org.rdmapanama.soft.wire.Memory;
 final class LocalAddresses {
     private static final long MAPPED = 0xffff_0000_0000L;
     private static final int ETHERNET_MTU = 1500;
+    private static final int LOOPBACK_MTU = 65536;
+    private static final List<InetAddress> NONE = List.of();
+
+    /** How the addresses of groups begin. */
+    private static final int IPV4_GROUP = 0xe;
+
+    private static final int IPV6_GROUP = 0xff;
 
     private final List<InetAddress> addresses;
     private final long[] high;
     private final long[] low;
-    private final int mtu;
+    private final int[] mtus;
 
-    private LocalAddresses(List<InetAddress> addresses, int mtu) {
+    /** With the MTU of the interface that each is of. */
+    LocalAddresses(List<InetAddress> addresses, int... mtus) {
         this.addresses = List.copyOf(addresses);
-        this.mtu = mtu;
+        this.mtus = mtus.clone();
         high = new long[addresses.size()];
         low = new long[addresses.size()];
         for (int i = 0; i < high.length; i++) {
@@ -60,10 +71,23 @@ final class LocalAddresses {
         if (port == Flow.ROCE_PORT) {
             return this;
         }
-        LocalAddresses others = new LocalAddresses(
-                addresses.stream().filter(each -> each instanceof Inet4Address).toList(), mtu);
+        LocalAddresses others = only(each -> each instanceof Inet4Address);
         Arrays.fill(others.high, port);
         return others;
+    }
+
+    private LocalAddresses only(Predicate<InetAddress> which) {
+        int[] places = IntStream.range(0, count())
+                .filter(i -> which.test(addresses.get(i)))
+                .toArray();
+        return new LocalAddresses(
+                IntStream.of(places).mapToObj(addresses::get).toList(),
+                IntStream.of(places).map(i -> mtus[i]).toArray());
+    }
+
+    /** Those that sockets can be bound to. */
+    LocalAddresses thatCanBeBound() {
+        return only(Wire::canBind);
     }
 
     InetAddress address(int index) {
@@ -106,48 +130,90 @@ final class LocalAddresses {
         return value;
     }
 
-    /** Those that are there now: others can reach the first ones, and only this machine the last. */
-    static LocalAddresses query() {
-        List<InetAddress> outer = new ArrayList<>();
-        List<InetAddress> loopback = new ArrayList<>();
-        int mtu = Integer.MAX_VALUE;
+    private record Found(InetAddress address, String at, boolean loopback, int mtu) {
+        boolean is(String named) {
+            return named == null || at.equals(named) || address.equals(literal(named));
+        }
+    }
+
+    private static List<Found> found() {
+        List<Found> found = new ArrayList<>();
         try {
             for (NetworkInterface each : Collections.list(NetworkInterface.getNetworkInterfaces())) {
-                if (!each.isUp()) {
-                    continue;
-                }
-                for (InetAddress address : Collections.list(each.getInetAddresses())) {
-                    // What only means something together with an interface is no GID that can be handed on.
-                    if (!address.isLinkLocalAddress()) {
-                        (each.isLoopback() ? loopback : outer).add(address);
-                        mtu = each.isLoopback() ? mtu : Math.min(mtu, each.getMTU());
-                    }
+                addAll(found, each);
+            }
+        } catch (SocketException e) {
+            // Then there are those that were found.
+        }
+        return found;
+    }
+
+    private static void addAll(List<Found> found, NetworkInterface at) {
+        try {
+            boolean loopback = at.isLoopback();
+            // Some systems have none for those.
+            int mtu = loopback ? LOOPBACK_MTU : at.getMTU();
+            for (InetAddress each : at.isUp() ? Collections.list(at.getInetAddresses()) : NONE) {
+                // What only means something together with an interface is no GID that can be handed on.
+                if (!each.isLinkLocalAddress()) {
+                    found.add(new Found(each, at.getName(), loopback, mtu));
                 }
             }
         } catch (SocketException e) {
-            // Then there are none but this.
-            outer.clear();
+            // The interface has just gone.
         }
-        outer.sort(LocalAddresses::version4First);
-        loopback.sort(LocalAddresses::version4First);
-        if (loopback.isEmpty()) {
-            loopback.add(InetAddress.getLoopbackAddress());
-        }
-        outer.addAll(loopback);
-        return new LocalAddresses(outer, mtu == Integer.MAX_VALUE ? ETHERNET_MTU : mtu);
     }
 
-    private static int version4First(InetAddress one, InetAddress other) {
-        return Boolean.compare(other instanceof Inet4Address, one instanceof Inet4Address);
+    private static InetAddress literal(String text) {
+        try {
+            return InetAddress.ofLiteral(text);
+        } catch (IllegalArgumentException noAddress) {
+            return null;
+        }
+    }
+
+    /**
+     * Those that are there now, or of them the one that is named, or those of the interface that is: others can reach the
+     * first ones, and only this machine the last.
+     *
+     * @throws IllegalArgumentException when there is none that is named so
+     */
+    static LocalAddresses query(String named) {
+        List<Found> found = found();
+        found.removeIf(each -> !each.is(named));
+        found.sort(
+                Comparator.comparing(Found::loopback).thenComparing(each -> !(each.address() instanceof Inet4Address)));
+        LocalAddresses all = new LocalAddresses(
+                        found.stream().map(Found::address).toList(),
+                        found.stream().mapToInt(Found::mtu).toArray())
+                .thatCanBeBound();
+        if (all.count() > 0) {
+            return all;
+        }
+        if (named != null) {
+            throw new IllegalArgumentException(
+                    "org.rdmapanama.soft.address is an address of this machine, but not a link-local one, or the name of an"
+                            + " interface that is up and has one, not '" + named + "'");
+        }
+        return new LocalAddresses(List.of(InetAddress.getLoopbackAddress()), LOOPBACK_MTU);
     }
 
     int count() {
         return high.length;
     }
 
-    /** Of the interfaces, in bytes: the smallest. */
+    /** Of the interfaces that others are reached by, in bytes: the smallest. */
     int mtu() {
-        return mtu;
+        int least = Integer.MAX_VALUE;
+        for (int i = 0; i < mtus.length; i++) {
+            least = addresses.get(i).isLoopbackAddress() ? least : Math.min(least, mtus[i]);
+        }
+        return least == Integer.MAX_VALUE ? ETHERNET_MTU : least;
+    }
+
+    /** Of the interface of an address. */
+    int mtu(int index) {
+        return mtus[index];
     }
 
     /** What precedes the IPv4 addresses in their GIDs: the port, if it is not that of RoCEv2. */
@@ -182,6 +248,11 @@ final class LocalAddresses {
 
     long low(int index) {
         return low[index];
+    }
+
+    /** Whether a GID is that of a group. */
+    static boolean isGroup(long gidHigh, long gidLow) {
+        return isVersion4(gidHigh, gidLow) ? (int) gidLow >>> 28 == IPV4_GROUP : gidHigh >>> 56 == IPV6_GROUP;
     }
 
     static boolean isVersion4(long gidHigh, long gidLow) {

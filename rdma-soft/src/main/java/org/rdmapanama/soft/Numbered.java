@@ -103,8 +103,4 @@ final class Numbered<T> {
     void renumber(int number, int newNumber) {
         numbers[place(number)] = newNumber;
     }
-
-    boolean isSamePlace(int number, int other) {
-        return place(number) == place(other);
-    }
 }

@@ -5,6 +5,7 @@ import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.wire.Memory;
 
 /** The attributes of a queue pair that ibv_modify_qp(3) sets, each by its bit in the mask. */
 final class QueuePairFields {
@@ -90,15 +91,27 @@ final class QueuePairFields {
         if (!valid) {
             return Verbs.EINVAL;
         }
-        return (mask & rdma_h.IBV_QP_AV()) == 0 ? 0 : checkAddress(ibv_qp_attr.ah_attr(from), device);
+        return (mask & rdma_h.IBV_QP_AV()) == 0 ? 0 : checkAddress(ibv_qp_attr.ah_attr(from), device, false);
     }
 
-    /** RoCE has global addresses only, and of our own GIDs one is to be named. */
-    static int checkAddress(MemorySegment address, SoftDevice device) {
-        boolean valid = ibv_ah_attr.is_global(address) != 0
-                && ibv_ah_attr.port_num(address) == 1
-                && Byte.toUnsignedInt(ibv_global_route.sgid_index(ibv_ah_attr.grh(address)))
-                        < device.addresses().count();
+    /**
+     * RoCE has global addresses only, and of our own GIDs one is to be named; of the same version of IP as the other
+     * side's, unless that is a group.
+     */
+    static int checkAddress(MemorySegment address, SoftDevice device, boolean mayBeGroup) {
+        MemorySegment route = ibv_ah_attr.grh(address);
+        int index = Byte.toUnsignedInt(ibv_global_route.sgid_index(route));
+        LocalAddresses own = device.addresses();
+        boolean possible = ibv_ah_attr.is_global(address) != 0 && ibv_ah_attr.port_num(address) == 1;
+        if (!possible || index >= own.count()) {
+            return Verbs.EINVAL;
+        }
+        long gid = ibv_global_route.dgid(route).address();
+        long high = Memory.getNetLong(gid);
+        long low = Memory.getNetLong(gid + Long.BYTES);
+        boolean sameVersion =
+                LocalAddresses.isVersion4(high, low) == LocalAddresses.isVersion4(own.high(index), own.low(index));
+        boolean valid = LocalAddresses.isGroup(high, low) ? mayBeGroup : sameVersion;
         return valid ? 0 : Verbs.EINVAL;
     }
 }

@@ -17,6 +17,10 @@ final class ReplyAddress {
 
     private ReplyAddress() {}
 
+    private static int version(long header) {
+        return Byte.toUnsignedInt(Memory.getByte(header)) >>> VERSION_SHIFT;
+    }
+
     /** Writes a struct ibv_ah_attr; zero or a negated errno. */
     static int write(int port, long grh, long attributes, LocalAddresses addresses) {
         if (port != 1) {
@@ -27,7 +31,16 @@ final class ReplyAddress {
         long ownHigh;
         long ownLow;
         int trafficClass;
-        if (Memory.getByte(grh + IPV4_AT) >>> VERSION_SHIFT == IPV4) {
+        // The header of IPv6 first: there the other place is one within the sender's address, and may say anything.
+        // Before
+        // a header of IPv4 there are zeros.
+        if (version(grh) == IPV6) {
+            trafficClass = Memory.getNetInt(grh) >>> 20 & 0xff;
+            sourceHigh = Memory.getNetLong(grh + 8);
+            sourceLow = Memory.getNetLong(grh + 16);
+            ownHigh = Memory.getNetLong(grh + 24);
+            ownLow = Memory.getNetLong(grh + 32);
+        } else if (version(grh + IPV4_AT) == IPV4) {
             long ip = grh + IPV4_AT;
             trafficClass = Byte.toUnsignedInt(Memory.getByte(ip + 1));
             // A port of its own, where this device wrote one.
@@ -35,12 +48,6 @@ final class ReplyAddress {
             sourceLow = MAPPED | Integer.toUnsignedLong(Memory.getNetInt(ip + 12));
             ownHigh = addresses.highOfVersion4();
             ownLow = MAPPED | Integer.toUnsignedLong(Memory.getNetInt(ip + 16));
-        } else if (Byte.toUnsignedInt(Memory.getByte(grh)) >>> VERSION_SHIFT == IPV6) {
-            trafficClass = Memory.getNetInt(grh) >>> 20 & 0xff;
-            sourceHigh = Memory.getNetLong(grh + 8);
-            sourceLow = Memory.getNetLong(grh + 16);
-            ownHigh = Memory.getNetLong(grh + 24);
-            ownLow = Memory.getNetLong(grh + 32);
         } else {
             return -Verbs.EPROTONOSUPPORT;
         }

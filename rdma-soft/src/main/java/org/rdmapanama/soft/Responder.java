@@ -45,10 +45,6 @@ final class Responder {
         return taken;
     }
 
-    boolean hasTaken() {
-        return taken;
-    }
-
     private long list() {
         return receive.address() + ReceiveQueue.DATA;
     }
@@ -224,7 +220,9 @@ final class Responder {
 
     /** Whether the queue pair and the key let the peer do that: otherwise the peer's status. */
     int checkAccess(int rkey, long address, long bytes, int access) {
-        if ((queuePair.accessFlags() & access) != access) {
+        boolean answers = access == Verbs.REMOTE_READ || access == Verbs.REMOTE_ATOMIC;
+        boolean possible = !answers || queuePair.maxDestinationReadAtomic() > 0;
+        if (!possible || (queuePair.accessFlags() & access) != access) {
             return Verbs.REM_INV_REQ_ERR;
         }
         if (bytes == 0) {
@@ -254,14 +252,12 @@ final class Responder {
     /** Takes a key away, as the peer asked. */
     boolean invalidate(int rkey) {
         KeyedMemory memory = device.keys.get(rkey);
-        if (memory == null || !memory.valid || memory.protectionDomain != queuePair.protectionDomain) {
-            return false;
+        // The key of a region is its owner's to take away, whom nobody would tell.
+        boolean possible = memory != null && memory.windowType == Verbs.MW_TYPE_2 && memory.boundTo == queuePair;
+        if (possible) {
+            device.unbind(memory);
         }
-        if (memory.window && (memory.windowType != Verbs.MW_TYPE_2 || memory.boundTo != queuePair)) {
-            return false;
-        }
-        device.invalidate(memory);
-        return true;
+        return possible;
     }
 
     /** A datagram from this device, with its header before the data; it is dropped where it cannot be received. */

@@ -82,7 +82,11 @@ final class Segments {
 
     /** How many bytes follow without a gap. */
     private long run() {
-        return left == 0 ? 0 : Integer.toUnsignedLong(Memory.getInt(list + LENGTH)) - offset;
+        if (left == 0) {
+            // Otherwise it would go on for ever.
+            throw new IndexOutOfBoundsException("there are no more bytes in these segments");
+        }
+        return Integer.toUnsignedLong(Memory.getInt(list + LENGTH)) - offset;
     }
 
     private void advance(long bytes) {

@@ -2,15 +2,13 @@ package org.rdmapanama.soft;
 
 /** Where datagrams go, or a connection: a GID of the other side, and which of our own to send from. */
 final class SoftAddressHandle {
-    /** How the addresses of groups begin. */
-    private static final int IPV4_MULTICAST = 0xe;
-
-    private static final int IPV6_MULTICAST = 0xff;
-
     /** Of the C structure, for address handles; null for the address of a connection. */
     final NativeBlock struct;
 
     final int number;
+
+    /** The protection domain's number, which datagrams must share with the queue pair that sends them. */
+    final int protectionDomain;
 
     /** The other side's GID: its first and its last eight bytes, most significant byte first. */
     final long gidHigh;
@@ -32,6 +30,7 @@ final class SoftAddressHandle {
     SoftAddressHandle(
             NativeBlock struct,
             int number,
+            int protectionDomain,
             long gidHigh,
             long gidLow,
             int sourceIndex,
@@ -41,6 +40,7 @@ final class SoftAddressHandle {
             Peer peer) {
         this.struct = struct;
         this.number = number;
+        this.protectionDomain = protectionDomain;
         this.gidHigh = gidHigh;
         this.gidLow = gidLow;
         this.sourceIndex = sourceIndex;
@@ -51,8 +51,6 @@ final class SoftAddressHandle {
     }
 
     boolean isMulticast() {
-        return LocalAddresses.isVersion4(gidHigh, gidLow)
-                ? (int) gidLow >>> 28 == IPV4_MULTICAST
-                : gidHigh >>> 56 == IPV6_MULTICAST;
+        return LocalAddresses.isGroup(gidHigh, gidLow);
     }
 }

@@ -4,7 +4,6 @@ import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
-import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.ffm.verbs.rdma_ud_param;
 import org.rdmapanama.soft.wire.Memory;
 
@@ -37,10 +36,6 @@ final class SoftCmEvent {
 
     long address() {
         return struct.address();
-    }
-
-    boolean isRequest() {
-        return rdma_cm_event.event(segment()) == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST();
     }
 
     MemorySegment connection() {

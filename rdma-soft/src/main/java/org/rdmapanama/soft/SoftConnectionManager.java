@@ -7,12 +7,12 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.net.StandardProtocolFamily;
 import java.nio.channels.DatagramChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
@@ -32,7 +32,6 @@ import org.rdmapanama.soft.wire.Memory;
  * of devices.
  */
 final class SoftConnectionManager extends ConnectionManager {
-    private static final int PORTS_TO_TRY = 64;
     private static final int ADDRESS_BYTES = 128;
 
     private final Map<Long, SoftEventChannel> channels = new ConcurrentHashMap<>();
@@ -302,7 +301,7 @@ final class SoftConnectionManager extends ConnectionManager {
         }
         InetAddress way = null;
         int errno = 0;
-        try (DatagramChannel channel = DatagramChannel.open(family(to.getAddress()))) {
+        try (DatagramChannel channel = DatagramChannel.open(Wire.family(to.getAddress()))) {
             // Nothing is sent.
             channel.connect(new InetSocketAddress(to.getAddress(), Flow.ROCE_PORT));
             SocketAddress local = channel.getLocalAddress();
@@ -313,10 +312,6 @@ final class SoftConnectionManager extends ConnectionManager {
         InetAddress found = way;
         int failure = errno;
         return with(id, known -> known.resolve(from, to, found, failure));
-    }
-
-    private static StandardProtocolFamily family(InetAddress address) {
-        return address instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
     }
 
     @Override
@@ -360,7 +355,7 @@ final class SoftConnectionManager extends ConnectionManager {
         if (!here) {
             addTaken(devices, address, Flow.ROCE_PORT, own);
             int first = owner.device.settings().port();
-            if (first < Flow.ROCE_PORT || first >= Flow.ROCE_PORT + PORTS_TO_TRY) {
+            if (first < Flow.ROCE_PORT || first >= Flow.ROCE_PORT + Wire.PORTS_TO_TRY) {
                 addTaken(devices, address, first, own);
             }
         }
@@ -371,17 +366,28 @@ final class SoftConnectionManager extends ConnectionManager {
     }
 
     private static void addTaken(List<InetSocketAddress> devices, InetAddress address, int first, int own) {
-        int most = address instanceof Inet4Address ? PORTS_TO_TRY : 1;
+        int most = address instanceof Inet4Address ? Wire.PORTS_TO_TRY : 1;
+        Predicate<InetSocketAddress> isTaken = taken();
         for (int port = first; port < first + most; port++) {
             InetSocketAddress each = new InetSocketAddress(address, port);
-            if (port != own && !devices.contains(each) && isTaken(each)) {
+            if (port != own && !devices.contains(each) && isTaken.test(each)) {
                 devices.add(each);
             }
         }
     }
 
-    private static boolean isTaken(InetSocketAddress socket) {
-        try (DatagramChannel channel = DatagramChannel.open(family(socket.getAddress()))) {
+    /** What says whether a socket is bound to an address. */
+    private static Predicate<InetSocketAddress> taken() {
+        try {
+            return UdpSockets.query()::isBound;
+        } catch (IOException notListed) {
+            return SoftConnectionManager::cannotBind;
+        }
+    }
+
+    /** Where nothing else tells: for a moment the port is taken indeed, and others may find it so. */
+    private static boolean cannotBind(InetSocketAddress socket) {
+        try (DatagramChannel channel = DatagramChannel.open(Wire.family(socket.getAddress()))) {
             channel.bind(socket);
             return false;
         } catch (BindException e) {

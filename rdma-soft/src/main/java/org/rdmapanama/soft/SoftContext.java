@@ -518,14 +518,14 @@ final class SoftContext extends ProviderContext {
         MemorySegment attr = Native.struct(attributes, ibv_ah_attr.layout());
         device.lock();
         try {
-            int refused = QueuePairFields.checkAddress(attr, device);
+            int refused = QueuePairFields.checkAddress(attr, device, true);
             if (refused != 0) {
                 return -refused;
             }
             SoftProtectionDomain domain = memory.domain(protectionDomain);
             NativeBlock block = new NativeBlock(ibv_ah.sizeof());
             int number = device.addressHandles.take();
-            device.addressHandles.put(number, device.route(block, number, attr));
+            device.addressHandles.put(number, device.route(block, number, domain.number, attr));
             domain.users++;
             MemorySegment handle = Native.struct(block.address(), ibv_ah.layout());
             ibv_ah.context(handle, MemorySegment.ofAddress(address()));

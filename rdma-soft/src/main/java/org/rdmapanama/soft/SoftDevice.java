@@ -42,7 +42,7 @@ final class SoftDevice {
     private static final int HOPS = 64;
 
     /** Soft-RoCE and network cards send from these, whatever port they receive at. */
-    private static final int EPHEMERAL_PORTS = 0xc000;
+    static final int EPHEMERAL_PORTS = 0xc000;
 
     private static final int PKEY_BASE = 0x7fff;
     private static final int PACKETS_PER_TURN = 64;
@@ -71,6 +71,10 @@ final class SoftDevice {
 
     private static final int PLACE_BITS = 14;
     private static final int KEY_BITS = 20;
+
+    /** Of a key, those that the owner of a memory window chooses. */
+    private static final int KEY_OWNER_BITS = 8;
+
     private static final int HANDLE_BITS = 24;
 
     private static SoftDevice shared;
@@ -83,13 +87,13 @@ final class SoftDevice {
     /** Made once: it is needed all the time. */
     private final Wire.Receiver receiver = this::receive;
 
-    private final NativeBlock scratch = new NativeBlock(GRH_BYTES);
+    private final NativeBlock scratch;
 
     /** By number. */
     final Numbered<SoftQueuePair> queuePairs = new Numbered<>(PLACE_BITS, 0, 24 - PLACE_BITS - 1, PLACE_BITS);
 
     /** By local or remote key. */
-    final Numbered<KeyedMemory> keys = new Numbered<>(KEY_BITS, 8, 8, 0);
+    final Numbered<KeyedMemory> keys = new Numbered<>(KEY_BITS, KEY_OWNER_BITS, KEY_OWNER_BITS, 0);
 
     final Numbered<SoftCompletionQueue> completionQueues = new Numbered<>(HANDLE_BITS, 0, 0, 24);
     final Numbered<SoftCompletionChannel> channels = new Numbered<>(HANDLE_BITS, 0, 0, 24);
@@ -146,9 +150,10 @@ final class SoftDevice {
 
     private SoftDevice() throws IOException {
         settings = Settings.ofProperties();
-        LocalAddresses all = LocalAddresses.query();
+        LocalAddresses all = LocalAddresses.query(settings.address());
         wire = Wire.open(all, settings);
         addresses = all.atPort(wire.port());
+        scratch = new NativeBlock(GRH_BYTES);
         thread = new Thread(this::work, NAME);
         thread.setDaemon(true);
         thread.start();
@@ -160,7 +165,7 @@ final class SoftDevice {
             try {
                 shared = new SoftDevice();
             } catch (IOException e) {
-                throw new ProviderException("ibv_open_device", Verbs.EIO, "its UDP sockets cannot be had: " + e);
+                throw new ProviderException("ibv_open_device", Verbs.EIO, e.getMessage());
             } catch (IllegalArgumentException e) {
                 throw new ProviderException("ibv_open_device", Verbs.EINVAL, e.getMessage());
             }
@@ -181,13 +186,17 @@ final class SoftDevice {
 
     /** Gives it up: the last one to do so ends its thread, and waits for that. */
     void close(SoftContext context) {
+        // All of it: who opens it anew meanwhile is to find its port free.
         synchronized (SoftDevice.class) {
             contexts.remove(context.address());
-            if (!contexts.isEmpty()) {
-                return;
+            if (contexts.isEmpty()) {
+                shared = null;
+                end();
             }
-            shared = null;
         }
+    }
+
+    private void end() {
         closed = true;
         wake();
         boolean interrupted = false;
@@ -240,7 +249,16 @@ final class SoftDevice {
 
     /** How much of a message a packet carries, by the MTU of the interfaces; of enum ibv_mtu. */
     int activeMtu() {
-        int room = addresses.mtu() - GRH_BYTES - TRANSPORT_BYTES;
+        return mtuWithin(addresses.mtu());
+    }
+
+    /** The same for packets of one of the own addresses. */
+    int activeMtu(int index) {
+        return mtuWithin(addresses.mtu(index));
+    }
+
+    private static int mtuWithin(int bytes) {
+        int room = bytes - GRH_BYTES - TRANSPORT_BYTES;
         int code = rdma_h.IBV_MTU_256();
         while (code < rdma_h.IBV_MTU_4096() && bytesOfMtu(code + 1) <= room) {
             code++;
@@ -543,17 +561,18 @@ final class SoftDevice {
     // Addresses.
 
     /** Where an address vector leads. */
-    SoftAddressHandle route(NativeBlock struct, int number, MemorySegment attributes) {
+    SoftAddressHandle route(NativeBlock struct, int number, int protectionDomain, MemorySegment attributes) {
         MemorySegment grh = ibv_ah_attr.grh(attributes);
         long gid = ibv_global_route.dgid(grh).address();
         long high = Memory.getNetLong(gid);
         long low = Memory.getNetLong(gid + Long.BYTES);
-        boolean isGroup = high >>> 56 == 0xff;
+        boolean isGroup = LocalAddresses.isGroup(high, low);
         boolean isHere = addresses.indexOf(high, low) >= 0 && !settings.wire();
         connected |= !isHere;
         return new SoftAddressHandle(
                 struct,
                 number,
+                protectionDomain,
                 high,
                 low,
                 Byte.toUnsignedInt(ibv_global_route.sgid_index(grh)),
@@ -680,14 +699,20 @@ final class SoftDevice {
 
     /** Binds a memory window as a work request says; the status of that. */
     int bind(SoftQueuePair queuePair, long slot) {
-        KeyedMemory window = keys.atPlaceOf(Memory.getInt(slot + SendQueue.WINDOW));
+        int handle = Memory.getInt(slot + SendQueue.WINDOW);
+        KeyedMemory window = keys.atPlaceOf(handle);
         long length = Memory.getLong(slot + SendQueue.WINDOW_LENGTH);
-        int newKey = Memory.getInt(slot + SendQueue.RKEY);
-        if (window == null || window.protectionDomain != queuePair.protectionDomain) {
+        // Since the request was posted, the window may have gone, and something else have come to its place.
+        if (window == null
+                || !window.window
+                || SoftContext.handleOfWindow(window.struct.address()) != handle
+                || window.protectionDomain != queuePair.protectionDomain) {
             return Verbs.MW_BIND_ERR;
         }
+        int newKey = Memory.getInt(slot + SendQueue.RKEY);
         boolean type2 = window.windowType == Verbs.MW_TYPE_2;
-        if (type2 && (window.valid || length == 0 || !keys.isSamePlace(window.key, newKey))) {
+        boolean changesOthers = (newKey ^ window.key) >>> KEY_OWNER_BITS != 0;
+        if (changesOthers || (type2 && (window.valid || length == 0))) {
             return Verbs.MW_BIND_ERR;
         }
         KeyedMemory region = keys.get(Memory.getInt(slot + SendQueue.WINDOW_REGION));
@@ -752,14 +777,5 @@ final class SoftDevice {
         }
         window.boundTo = null;
         window.valid = false;
-    }
-
-    /** Takes a key away. */
-    void invalidate(KeyedMemory memory) {
-        if (memory.window) {
-            unbind(memory);
-        } else {
-            memory.valid = false;
-        }
     }
 }

@@ -261,7 +261,7 @@ final class SoftManagement {
             reason = Rej.INVALID_SERVICE;
         } else if (listener.isDatagram() || Req.transportService(mad) != listener.transportService()) {
             reason = Rej.INVALID_TRANSPORT;
-        } else if (Req.mtu(mad) < rdma_h.IBV_MTU_256() || Req.mtu(mad) > device.mtu()) {
+        } else if (Req.mtu(mad) < rdma_h.IBV_MTU_256() || Req.mtu(mad) > device.activeMtu(index)) {
             reason = Rej.INVALID_MTU;
         } else if (!IpHeader.isValid(mad + Req.PRIVATE)) {
             reason = Rej.UNSUPPORTED;

@@ -169,7 +169,7 @@ final class SoftQueuePair implements Timed {
         }
         MemorySegment all = attributes();
         if ((mask & rdma_h.IBV_QP_AV()) != 0) {
-            path = device.route(null, 0, ibv_qp_attr.ah_attr(all));
+            path = device.route(null, 0, protectionDomain, ibv_qp_attr.ah_attr(all));
             if (requester != null && !path.local) {
                 requester.path(path);
             }
@@ -670,10 +670,10 @@ final class SoftQueuePair implements Timed {
         }
         if (opcode == Verbs.WR_LOCAL_INV) {
             KeyedMemory memory = device.keys.get(Memory.getInt(slot + SendQueue.IMMEDIATE));
-            if (memory == null || memory.protectionDomain != protectionDomain) {
+            if (memory == null || memory.windowType != Verbs.MW_TYPE_2 || memory.protectionDomain != protectionDomain) {
                 return Verbs.LOC_QP_OP_ERR;
             }
-            device.invalidate(memory);
+            device.unbind(memory);
             return Verbs.SUCCESS;
         }
         boolean reads = opcode == Verbs.WR_READ || opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
@@ -711,7 +711,9 @@ final class SoftQueuePair implements Timed {
 
     private int sendDatagram(long slot, int opcode) {
         SoftAddressHandle to = device.addressHandles.get(Memory.getInt(slot + SendQueue.ADDRESS_HANDLE));
-        if ((opcode != Verbs.WR_SEND && opcode != Verbs.WR_SEND_IMM) || to == null) {
+        if ((opcode != Verbs.WR_SEND && opcode != Verbs.WR_SEND_IMM)
+                || to == null
+                || to.protectionDomain != protectionDomain) {
             return Verbs.LOC_QP_OP_ERR;
         }
         if (bytes(slot) > device.mtuBytes()) {

@@ -202,10 +202,22 @@ final class SoftSendVerbs extends SendVerbs {
 
     private static void startInline(SoftQueuePair pair) {
         long slot = pair.currentOfBatch();
-        if (slot != 0) {
+        if (slot != 0 && !isInlineable(Memory.getInt(slot + SendQueue.OPCODE))) {
+            pair.refuseBatch(Verbs.EINVAL);
+        } else if (slot != 0) {
             Memory.putInt(slot + SendQueue.FLAGS, Memory.getInt(slot + SendQueue.FLAGS) | Verbs.FLAG_INLINE);
+            Memory.putInt(slot + SendQueue.SEGMENTS, 0);
             Memory.putInt(slot + SendQueue.BYTES, 0);
         }
+    }
+
+    /** What takes data along, and brings none. */
+    private static boolean isInlineable(int opcode) {
+        return opcode == Verbs.WR_SEND
+                || opcode == Verbs.WR_SEND_IMM
+                || opcode == Verbs.WR_SEND_INV
+                || opcode == Verbs.WR_WRITE
+                || opcode == Verbs.WR_WRITE_IMM;
     }
 
     private static void addInline(SoftQueuePair pair, long address, long length) {
@@ -214,7 +226,7 @@ final class SoftSendVerbs extends SendVerbs {
             return;
         }
         int bytes = Memory.getInt(slot + SendQueue.BYTES);
-        if (length > pair.sends.maxInline - bytes) {
+        if (length < 0 || length > pair.sends.maxInline - bytes) {
             pair.refuseBatch(Verbs.EINVAL);
             return;
         }
@@ -225,7 +237,7 @@ final class SoftSendVerbs extends SendVerbs {
     @Override
     public void wrSetSge(long queuePair, int lkey, long address, int length) {
         SoftQueuePair pair = queuePair(queuePair);
-        long slot = pair.currentOfBatch();
+        long slot = startSegments(pair, 1);
         if (slot != 0) {
             long at = slot + SendQueue.DATA;
             Memory.putLong(at + Segments.ADDRESS, address);
@@ -239,13 +251,26 @@ final class SoftSendVerbs extends SendVerbs {
     @Override
     public void wrSetSgeList(long queuePair, long count, long list) {
         SoftQueuePair pair = queuePair(queuePair);
+        long slot = startSegments(pair, count);
+        if (slot != 0) {
+            int refused = pair.sends.writeList(slot, list, (int) count);
+            if (refused != 0) {
+                pair.refuseBatch(refused);
+            }
+        }
+    }
+
+    /** Where to write segments, in place of data that may be there; 0 when there is no place for them. */
+    private static long startSegments(SoftQueuePair pair, long count) {
         long slot = pair.currentOfBatch();
         if (slot == 0) {
-            return;
+            return 0;
         }
-        int refused = count > pair.sends.maxSegments ? Verbs.EINVAL : pair.sends.writeList(slot, list, (int) count);
-        if (refused != 0) {
-            pair.refuseBatch(refused);
+        if (count < 0 || count > pair.sends.maxSegments) {
+            pair.refuseBatch(Verbs.EINVAL);
+            return 0;
         }
+        Memory.putInt(slot + SendQueue.FLAGS, Memory.getInt(slot + SendQueue.FLAGS) & ~Verbs.FLAG_INLINE);
+        return slot;
     }
 }

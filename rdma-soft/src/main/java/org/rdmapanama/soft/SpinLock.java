@@ -5,15 +5,22 @@ import java.lang.invoke.VarHandle;
 
 /**
  * A lock that is held for short. Waiting for it makes no garbage, which cannot be said of the JDK's. Who has it must
- * not take it again.
+ * not take it again. It is not fair, but who comes gives those a chance who wait already, and who only tries leaves it
+ * to them.
  */
 final class SpinLock {
     private static final int SPINS = 200;
+
+    /** How often one gives way to those who wait: they may have no processor, and not need it soon. */
+    private static final int MAX_GIVING_WAY = 8;
+
     private static final VarHandle HELD;
+    private static final VarHandle WAITING;
 
     static {
         try {
             HELD = MethodHandles.lookup().findVarHandle(SpinLock.class, "held", int.class);
+            WAITING = MethodHandles.lookup().findVarHandle(SpinLock.class, "waiting", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -23,22 +30,45 @@ final class SpinLock {
     @SuppressWarnings("unused")
     private volatile int held;
 
-    // Only a hint: it does not matter to whom the processor goes.
-    @SuppressWarnings("ThreadPriorityCheck")
+    /** How many wait. */
+    private volatile int waiting;
+
     void lock() {
+        for (int i = 0; waiting > 0 && i < MAX_GIVING_WAY; i++) {
+            giveWay();
+        }
+        if (!take()) {
+            await();
+        }
+    }
+
+    private void await() {
+        WAITING.getAndAdd(this, 1);
         int spins = 0;
-        while (!tryLock()) {
+        while (!take()) {
             if (++spins < SPINS) {
                 Thread.onSpinWait();
             } else {
                 // The holder may have lost its processor.
-                Thread.yield();
+                giveWay();
             }
         }
+        WAITING.getAndAdd(this, -1);
     }
 
-    boolean tryLock() {
+    // Only a hint: it does not matter to whom the processor goes.
+    @SuppressWarnings("ThreadPriorityCheck")
+    private static void giveWay() {
+        Thread.yield();
+    }
+
+    private boolean take() {
         return (int) HELD.getOpaque(this) == 0 && HELD.compareAndSet(this, 0, 1);
+    }
+
+    /** Takes it if nobody has it, nor waits for it. */
+    boolean tryLock() {
+        return waiting == 0 && take();
     }
 
     void unlock() {

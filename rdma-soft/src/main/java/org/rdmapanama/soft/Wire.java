@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.net.BindException;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -14,9 +15,14 @@ import java.nio.ByteOrder;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import jdk.net.ExtendedSocketOptions;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.FaultySender;
 import org.rdmapanama.soft.wire.Flow;
@@ -31,13 +37,20 @@ import org.rdmapanama.soft.wire.Sender;
  * checksum covers.
  */
 final class Wire implements AutoCloseable {
+    private static final Logger LOG = LogManager.getLogger(Wire.class);
+
     /** What the kernel is asked to keep of packets that nobody has read yet. */
     private static final int RECEIVE_BYTES = 4 << 20;
 
-    private static final int PORTS_TO_TRY = 64;
+    /** The next ones, where those before are taken. */
+    static final int PORTS_TO_TRY = 64;
 
     /** Strangers may use any number of addresses. */
     private static final int MAX_PEERS = 1024;
+
+    private static final String UNREACHABLE =
+            "{}: the system does not send packets of {} bytes to {}, nor perhaps others, which are lost: {}; if they are"
+                    + " longer than the interfaces on the way can take, the path MTU is to be less";
 
     /** What is done with a packet that came. */
     interface Receiver {
@@ -62,6 +75,10 @@ final class Wire implements AutoCloseable {
     private final long incomingAddress = MemorySegment.ofBuffer(incoming).address();
     private final long outgoingAddress = MemorySegment.ofBuffer(outgoing).address();
     private final Map<SocketAddress, Peer> peers = new HashMap<>();
+
+    /** Those of which it was told that the system sends no packets to them: once is enough. */
+    private final Set<SocketAddress> unreachable = new HashSet<>();
+
     private final Capture capture;
     private final Sender sender;
     private final FaultySender faulty;
@@ -70,19 +87,23 @@ final class Wire implements AutoCloseable {
     private int busiest;
     private long received;
 
-    private Wire(LocalAddresses addresses, DatagramChannel[] channels, int port, Settings settings) throws IOException {
+    /** With what was opened for it, which it closes. */
+    private Wire(
+            LocalAddresses addresses,
+            DatagramChannel[] channels,
+            Selector selector,
+            Capture capture,
+            int port,
+            Settings settings) {
         this.channels = channels;
+        this.selector = selector;
+        this.capture = capture;
         this.port = port;
         own = new InetSocketAddress[channels.length];
         lastPeers = new Peer[channels.length];
-        selector = Selector.open();
         for (int i = 0; i < channels.length; i++) {
             own[i] = new InetSocketAddress(addresses.address(i), port);
-            if (channels[i] != null) {
-                channels[i].register(selector, SelectionKey.OP_READ);
-            }
         }
-        capture = settings.capture() == null ? null : Capture.open(settings.capture());
         Sender plain = this::sendNow;
         faulty = settings.faults() == null
                 ? null
@@ -97,20 +118,69 @@ final class Wire implements AutoCloseable {
     /**
      * Opens the sockets at the port of the settings, or at the next one that is free at all addresses.
      *
-     * @throws IOException when they cannot be opened
+     * @throws IOException when they cannot be opened, or the packets not be captured
      */
     static Wire open(LocalAddresses addresses, Settings settings) throws IOException {
+        Capture capture = settings.capture() == null ? null : openCapture(settings.capture());
+        try {
+            return open(addresses, capture, settings);
+        } catch (IOException e) {
+            if (capture != null) {
+                capture.close();
+            }
+            throw new IOException("its UDP sockets cannot be had: " + e, e);
+        }
+    }
+
+    private static Capture openCapture(Path file) throws IOException {
+        try {
+            return Capture.open(file);
+        } catch (IOException e) {
+            throw new IOException("the file for its packets cannot be written: " + e, e);
+        }
+    }
+
+    private static Wire open(LocalAddresses addresses, Capture capture, Settings settings) throws IOException {
         IOException taken = null;
         for (int port = settings.port(); port < settings.port() + PORTS_TO_TRY; port++) {
+            // Those that have a GID at this port, so that its place tells the socket.
+            LocalAddresses those = addresses.atPort(port);
             try {
-                // Those that have a GID at this port, so that its place tells the socket.
-                LocalAddresses those = addresses.atPort(port);
-                return new Wire(those, openAll(those, port), port, settings);
+                DatagramChannel[] channels = openAll(those, port);
+                return new Wire(those, channels, select(channels), capture, port, settings);
             } catch (BindException e) {
                 taken = e;
             }
         }
         throw taken;
+    }
+
+    /** What waits for any of them; they are closed when that cannot be had. */
+    private static Selector select(DatagramChannel... channels) throws IOException {
+        try {
+            Selector selector = Selector.open();
+            for (DatagramChannel each : channels) {
+                each.register(selector, SelectionKey.OP_READ);
+            }
+            return selector;
+        } catch (IOException e) {
+            closeAll(channels);
+            throw e;
+        }
+    }
+
+    /** Whether sockets can be bound to an address: not while the system asks whether another machine has it, say. */
+    static boolean canBind(InetAddress address) {
+        try (DatagramChannel channel = DatagramChannel.open(family(address))) {
+            channel.bind(new InetSocketAddress(address, 0));
+            return true;
+        } catch (IOException | UnsupportedOperationException e) {
+            return false;
+        }
+    }
+
+    static StandardProtocolFamily family(InetAddress address) {
+        return address instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
     }
 
     private static DatagramChannel[] openAll(LocalAddresses addresses, int port) throws IOException {
@@ -127,10 +197,7 @@ final class Wire implements AutoCloseable {
     }
 
     private static DatagramChannel open(InetAddress address, int port) throws IOException {
-        DatagramChannel channel = DatagramChannel.open(
-                address.getAddress().length == Integer.BYTES
-                        ? StandardProtocolFamily.INET
-                        : StandardProtocolFamily.INET6);
+        DatagramChannel channel = DatagramChannel.open(family(address));
         try {
             channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
             channel.setOption(StandardSocketOptions.SO_RCVBUF, RECEIVE_BYTES);
@@ -195,8 +262,11 @@ final class Wire implements AutoCloseable {
             if (channels[index].send(packet, to) > 0) {
                 return true;
             }
-        } catch (IOException unreachable) {
+        } catch (IOException e) {
             // As if it were lost: the queue pair tries again, and gives up in its own time.
+            if (unreachable.size() < MAX_PEERS && unreachable.add(to)) {
+                LOG.warn(UNREACHABLE, SoftDevice.NAME, packet.limit(), to, e.toString());
+            }
             packet.position(packet.limit());
             return true;
         }
@@ -308,6 +378,11 @@ final class Wire implements AutoCloseable {
         return faulty == null ? 0 : faulty.lost() + faulty.duplicated() + faulty.reordered() + faulty.corrupted();
     }
 
+    /** How many peers it was told of that the system does not send all packets to them. */
+    int unreachable() {
+        return unreachable.size();
+    }
+
     /** How many packets came, right or wrong. */
     long received() {
         return received;
@@ -316,13 +391,6 @@ final class Wire implements AutoCloseable {
     /** Whether packets are held back, which {@link #receive} lets go in time. */
     boolean isHolding() {
         return faulty != null && faulty.held() > 0;
-    }
-
-    /** Writes out what was captured. */
-    void flushCapture() {
-        if (capture != null) {
-            capture.flush();
-        }
     }
 
     @Override

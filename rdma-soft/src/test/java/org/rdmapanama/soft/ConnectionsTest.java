@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
@@ -153,6 +154,31 @@ class ConnectionsTest {
         }
     }
 
+    /** Whoever binds to an address asks for others of its kind. */
+    @Test
+    void shouldNotResolveAnAddressOfAnotherKind() {
+        try (Meeting meeting = new Meeting()) {
+            long other = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("::1"), 7471));
+            long bound = meeting.id();
+            Meeting.succeed(meeting.manager.bindAddress(bound, meeting.address(ADDRESS)));
+            assertEquals(-Verbs.EINVAL, meeting.manager.resolveAddress(bound, 0, other, 1000));
+            assertEquals(
+                    -Verbs.EINVAL, meeting.manager.resolveAddress(meeting.id(), meeting.address(ADDRESS), other, 1000));
+        }
+    }
+
+    @Test
+    void shouldResolveForWhoIsInterrupted() {
+        try (Meeting meeting = new Meeting()) {
+            long id = meeting.id();
+            Thread.currentThread().interrupt();
+            int result = meeting.manager.resolveAddress(id, 0, meeting.address(ADDRESS), 1000);
+            assertTrue(Thread.interrupted());
+            assertEquals(0, result);
+            meeting.expect(rdma_h.RDMA_CM_EVENT_ADDR_RESOLVED(), id);
+        }
+    }
+
     /** Sends datagrams to queue pair 1 that are right but for what they say. */
     private static final class Attacker implements AutoCloseable {
         private final InvariantCrc crc = new InvariantCrc();
@@ -164,9 +190,13 @@ class ConnectionsTest {
         private final Flow flow;
 
         Attacker(int port) throws Exception {
+            this(ADDRESS.getAddress(), port);
+        }
+
+        Attacker(InetAddress address, int port) throws Exception {
             channel = DatagramChannel.open(StandardProtocolFamily.INET);
-            channel.bind(new InetSocketAddress(ADDRESS.getAddress(), 0));
-            device = new InetSocketAddress(ADDRESS.getAddress(), port);
+            channel.bind(new InetSocketAddress(address, 0));
+            device = new InetSocketAddress(address, port);
             flow = Flow.of((InetSocketAddress) channel.getLocalAddress(), device);
         }
 
@@ -183,9 +213,13 @@ class ConnectionsTest {
         }
 
         void request(int number) throws Exception {
+            request(number, rdma_h.IBV_MTU_1024());
+        }
+
+        void request(int number, int mtu) throws Exception {
             long service = Integer.toUnsignedLong(rdma_h.RDMA_PS_TCP() << 16 | ADDRESS.getPort());
             Req.begin(mad(), number, number, service, 1);
-            Req.transport(mad(), Req.RC, false, rdma_h.IBV_MTU_1024(), 7, 7, 20);
+            Req.transport(mad(), Req.RC, false, mtu, 7, 7, 20);
             byte[] own = ADDRESS.getAddress().getAddress();
             IpHeader.write(mad() + Req.PRIVATE, number & 0xffff, own, own);
             send(Mad.BYTES);
@@ -198,9 +232,13 @@ class ConnectionsTest {
     }
 
     private static int port(Meeting meeting) {
+        return device(meeting).wire().port();
+    }
+
+    private static SoftDevice device(Meeting meeting) {
         long list = meeting.manager.getDevices(0);
         try {
-            return SoftDevice.contextAt(Memory.getLong(list)).device().wire().port();
+            return SoftDevice.contextAt(Memory.getLong(list)).device();
         } finally {
             meeting.manager.freeDevices(list);
         }
@@ -225,6 +263,25 @@ class ConnectionsTest {
                 meeting.destroy(each);
             }
             meeting.destroy(listener);
+        }
+    }
+
+    /** Packets that are longer than the interface takes would be lost, all of them. */
+    @Test
+    void shouldRefuseAnMtuThatTheInterfaceDoesNotHave() throws Exception {
+        try (Meeting meeting = new Meeting()) {
+            LocalAddresses addresses = device(meeting).addresses();
+            meeting.listener(new InetSocketAddress(InetAddress.ofLiteral("0.0.0.0"), ADDRESS.getPort()), 5);
+            for (int i = 0; i < addresses.count(); i++) {
+                boolean fits = addresses.mtu(i) > 4096 + 100;
+                if (addresses.address(i) instanceof Inet4Address) {
+                    try (Attacker attacker = new Attacker(addresses.address(i), port(meeting))) {
+                        attacker.request(100 + i, rdma_h.IBV_MTU_4096());
+                        Meeting.Event event = meeting.next(fits ? 100 : SOON);
+                        assertEquals(fits, event != null, addresses.address(i)::toString);
+                    }
+                }
+            }
         }
     }
 

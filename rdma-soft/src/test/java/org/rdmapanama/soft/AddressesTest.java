@@ -1,0 +1,107 @@
+package org.rdmapanama.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.AddressVector;
+import org.rdmapanama.CompletionStatus;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Endpoint;
+import org.rdmapanama.Gid;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.ffm.verbs.ibv_global_route;
+import org.rdmapanama.soft.wire.Memory;
+
+/** Where datagrams and connections can lead. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class AddressesTest {
+    private static final String IPV6 = "2001:db8::1";
+
+    private static SoftPair pair() {
+        return new SoftPair(QueuePairType.RC, new ConnectOptions().timeout(10), "address", "127.0.0.1");
+    }
+
+    private static QueuePair queuePair(SoftPair pair, QueuePairType type) {
+        return pair.domain.createQueuePair(new QueuePairOptions(type, pair.queue, pair.queue).maxSegments(2, 2));
+    }
+
+    @Test
+    void shouldNotSendDatagramsOfIpv4ToIpv6() {
+        try (SoftPair pair = pair()) {
+            AddressVector vector = AddressVector.toGid(1, 0, Gid.of(InetAddress.ofLiteral(IPV6)));
+            VerbsException e = assertThrows(VerbsException.class, () -> pair.domain.createAddressHandle(vector));
+            assertEquals(Verbs.EINVAL, e.errno());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {IPV6, "ff0e::1", "224.0.0.9"})
+    void shouldNotConnectToOtherVersionsNorToGroups(String address) {
+        try (SoftPair pair = pair()) {
+            QueuePair one = queuePair(pair, QueuePairType.RC);
+            one.localEndpoint();
+            Endpoint other = new Endpoint(0, 100, 5, Gid.of(InetAddress.ofLiteral(address)));
+            assertEquals(
+                    Verbs.EINVAL,
+                    assertThrows(VerbsException.class, () -> one.connect(other)).errno());
+        }
+    }
+
+    @Test
+    void shouldSendToGroups() {
+        try (SoftPair pair = pair()) {
+            QueuePair one = queuePair(pair, QueuePairType.UD);
+            one.activate();
+            AddressHandle group = pair.domain.createAddressHandle(
+                    AddressVector.toGid(1, 0, Gid.of(InetAddress.ofLiteral("ff0e::1"))));
+            one.postSend(pair.request().send().to(group, 0xff_ffff, 5).add(pair.region, 0, 64));
+            assertEquals(CompletionStatus.SUCCESS, pair.next().status(0));
+        }
+    }
+
+    /** The thirteenth byte of an IPv6 address is where that of the version is in a header of IPv4. */
+    @ParameterizedTest
+    @ValueSource(strings = {"2001:db8::1:1200:0", "2001:db8::1:4500:0"})
+    void shouldAnswerAnyAddressOfIpv6(String sender) {
+        LocalAddresses addresses =
+                new LocalAddresses(List.of(InetAddress.ofLiteral("10.0.0.1"), InetAddress.ofLiteral(IPV6)), 1500, 1500);
+        InetAddress from = InetAddress.ofLiteral(sender);
+        try (Arena arena = Arena.ofConfined()) {
+            long header = arena.allocate(40, 8).address();
+            Memory.putNetInt(header, 6 << 28);
+            Memory.putNetLong(header + 8, LocalAddresses.high(from));
+            Memory.putNetLong(header + 16, LocalAddresses.low(from));
+            addresses.writeGid(1, header + 24);
+            MemorySegment attributes = arena.allocate(ibv_ah_attr.layout());
+            assertEquals(0, ReplyAddress.write(1, header, attributes.address(), addresses));
+            MemorySegment route = ibv_ah_attr.grh(attributes);
+            assertEquals(1, ibv_global_route.sgid_index(route));
+            long gid = ibv_global_route.dgid(route).address();
+            assertEquals(LocalAddresses.low(from), Memory.getNetLong(gid + Long.BYTES));
+        }
+    }
+
+    @Test
+    void shouldLeaveOutAddressesThatCannotBeBound() {
+        InetAddress loopback = InetAddress.ofLiteral("127.0.0.1");
+        // For documentation: no machine has it.
+        LocalAddresses all = new LocalAddresses(List.of(InetAddress.ofLiteral("203.0.113.7"), loopback), 1500, 65536);
+        LocalAddresses usable = all.thatCanBeBound();
+        assertEquals(1, usable.count());
+        assertEquals(loopback, usable.address(0));
+        assertEquals(65536, usable.mtu(0));
+    }
+}

@@ -1,0 +1,155 @@
+package org.rdmapanama.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.internal.provider.ProviderException;
+
+/** What becomes of the settings, and of sockets that cannot be had. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class OpeningTest {
+    private static final int PORT = 21_000;
+    private static final int ROUNDS = 40;
+
+    /** Opens the device with settings, and closes it; which port it had. */
+    private static int open(String... settings) {
+        SoftContext context = opened(settings);
+        int port = context.device().wire().port();
+        context.close();
+        return port;
+    }
+
+    private static SoftContext opened(String... settings) {
+        for (int i = 0; i < settings.length; i += 2) {
+            System.setProperty("org.rdmapanama.soft." + settings[i], settings[i + 1]);
+        }
+        try {
+            return SoftDevice.open();
+        } finally {
+            for (int i = 0; i < settings.length; i += 2) {
+                System.clearProperty("org.rdmapanama.soft." + settings[i]);
+            }
+        }
+    }
+
+    private static String failure(String... settings) {
+        return assertThrows(ProviderException.class, () -> open(settings)).getMessage();
+    }
+
+    @Test
+    void shouldLeaveNothingBehindWhenItCannotCapture(@TempDir Path folder) {
+        String port = Integer.toString(PORT);
+        String file = folder.resolve("no").resolve("packets").toString();
+        String message = failure("port", port, "pcap", file);
+        assertTrue(message.contains("packets") && message.contains(file), message);
+        assertFalse(message.contains("sockets"), message);
+        assertEquals(PORT, open("port", port));
+    }
+
+    /** Packets come from ports above: those are not where answers go. */
+    @ParameterizedTest
+    @ValueSource(strings = {"49152", "50000", "49089", "65535", "65536", "0", "-1", "x"})
+    void shouldRefusePortsThatItCouldNotTellFromOthers(String port) {
+        String message = failure("port", port);
+        assertTrue(message.contains("org.rdmapanama.soft.port") && message.contains("49088"), message);
+    }
+
+    @Test
+    void shouldTakeTheLastPortThatCanBe() {
+        int port = open("port", "49088");
+        assertTrue(port >= 49088 && port < 49152, () -> "port " + port);
+    }
+
+    @Test
+    void shouldHaveOneAddressOnly() {
+        SoftContext context = opened("address", "127.0.0.1");
+        try {
+            assertEquals(1, context.device().addresses().count());
+            assertEquals(
+                    InetAddress.ofLiteral("127.0.0.1"),
+                    context.device().addresses().address(0));
+        } finally {
+            context.close();
+        }
+    }
+
+    @Test
+    void shouldHaveTheAddressesOfAnInterfaceOnly() throws Exception {
+        InetAddress loopback = InetAddress.ofLiteral("127.0.0.1");
+        SoftContext context =
+                opened("address", NetworkInterface.getByInetAddress(loopback).getName());
+        try {
+            LocalAddresses addresses = context.device().addresses();
+            for (int i = 0; i < addresses.count(); i++) {
+                assertTrue(addresses.address(i).isLoopbackAddress());
+            }
+            assertTrue(addresses.indexOf(loopback) >= 0);
+        } finally {
+            context.close();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"203.0.113.7", "nosuch0", ""})
+    void shouldRefuseAnAddressThatTheMachineDoesNotHave(String address) {
+        String message = failure("address", address);
+        assertTrue(message.contains("org.rdmapanama.soft.address") && message.contains("'" + address + "'"), message);
+    }
+
+    @Test
+    void shouldHaveTheSamePortWhenOthersCloseItMeanwhile() throws InterruptedException {
+        String port = Integer.toString(PORT + 100);
+        Set<Integer> ports = ConcurrentHashMap.newKeySet();
+        Runnable open = () -> {
+            for (int i = 0; i < ROUNDS; i++) {
+                SoftContext context = SoftDevice.open();
+                ports.add(context.device().wire().port());
+                context.close();
+            }
+        };
+        System.setProperty("org.rdmapanama.soft.port", port);
+        try {
+            Thread one = new Thread(open);
+            Thread other = new Thread(open);
+            one.start();
+            other.start();
+            one.join();
+            other.join();
+        } finally {
+            System.clearProperty("org.rdmapanama.soft.port");
+        }
+        assertEquals(Set.of(PORT + 100), ports);
+    }
+
+    /** A packet that the system does not send is lost; that is told once. */
+    @Test
+    void shouldTellOnceOfAPeerThatPacketsAreNotSentTo() {
+        SoftContext context = opened("address", "127.0.0.1");
+        SoftDevice device = context.device();
+        device.lock();
+        try {
+            // From the loopback there is no way to others.
+            Peer peer = device.wire().peer(new InetSocketAddress(InetAddress.ofLiteral("203.0.113.7"), 4791));
+            for (int i = 0; i < 3; i++) {
+                device.wire().send(peer, 0, 32);
+            }
+            assertEquals(1, device.wire().unreachable());
+        } finally {
+            device.unlock();
+            context.close();
+        }
+    }
+}

@@ -1,0 +1,80 @@
+package org.rdmapanama.soft;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who waits for the lock gets it, though somebody else takes it again and again. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SpinLockTest {
+    private static final int ROUNDS = 300;
+    private static final long HELD_NANOS = 20_000;
+
+    /** How often the other one gets it at most while this one waits, on average: it may be without a processor. */
+    private static final int MOST = 10;
+
+    private final SpinLock lock = new SpinLock();
+    private final AtomicInteger taken = new AtomicInteger();
+    private final AtomicBoolean done = new AtomicBoolean();
+
+    private void hog(boolean tries) {
+        while (!done.get()) {
+            if (!tries) {
+                lock.lock();
+            } else if (!lock.tryLock()) {
+                Thread.onSpinWait();
+                continue;
+            }
+            taken.incrementAndGet();
+            long start = System.nanoTime();
+            while (System.nanoTime() - start < HELD_NANOS) {
+                Thread.onSpinWait();
+            }
+            lock.unlock();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void shouldGiveWayToWhoWaits(boolean tries) throws InterruptedException {
+        Thread hog = new Thread(() -> hog(tries));
+        hog.start();
+        int others = 0;
+        try {
+            while (taken.get() == 0) {
+                Thread.onSpinWait();
+            }
+            for (int i = 0; i < ROUNDS; i++) {
+                int start = taken.get();
+                lock.lock();
+                others += taken.get() - start;
+                lock.unlock();
+                long pause = System.nanoTime();
+                while (System.nanoTime() - pause < 2 * HELD_NANOS) {
+                    Thread.onSpinWait();
+                }
+            }
+        } finally {
+            done.set(true);
+            hog.join();
+        }
+        int average = others / ROUNDS;
+        assertTrue(average <= MOST, () -> "the other one had it " + average + " times meanwhile");
+    }
+
+    @Test
+    void shouldBeTriedWithoutWaiting() throws InterruptedException {
+        assertTrue(lock.tryLock());
+        boolean[] second = {true};
+        Thread other = new Thread(() -> second[0] = lock.tryLock());
+        other.start();
+        other.join();
+        lock.unlock();
+        assertTrue(!second[0] && lock.tryLock());
+    }
+}
