@@ -328,7 +328,7 @@ final class SoftDevice {
     private boolean lockOrNap() {
         boolean patient = polled && missedNaps < MISSED_NAPS;
         if (!patient) {
-            lock();
+            lock.lockAfterOthers();
         } else if (!lock.tryLock()) {
             missedNaps++;
             return false;

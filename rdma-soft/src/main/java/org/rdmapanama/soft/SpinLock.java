@@ -11,7 +11,7 @@ import java.lang.invoke.VarHandle;
 final class SpinLock {
     private static final int SPINS = 200;
 
-    /** How often one gives way to those who wait: they may have no processor, and not need it soon. */
+    /** How often one gives way to those who wait: they may have no processor, and then nobody would go on. */
     private static final int MAX_GIVING_WAY = 8;
 
     private static final VarHandle HELD;
@@ -33,13 +33,21 @@ final class SpinLock {
     /** How many wait. */
     private volatile int waiting;
 
+    /** How often a try was given up for the sake of those who wait; no more than a hint. */
+    private int tries;
+
     void lock() {
-        for (int i = 0; waiting > 0 && i < MAX_GIVING_WAY; i++) {
-            giveWay();
-        }
         if (!take()) {
             await();
         }
+    }
+
+    /** The same, for who takes it again and again: those who wait come first. */
+    void lockAfterOthers() {
+        for (int i = 0; waiting > 0 && i < MAX_GIVING_WAY; i++) {
+            giveWay();
+        }
+        lock();
     }
 
     private void await() {
@@ -66,9 +74,9 @@ final class SpinLock {
         return (int) HELD.getOpaque(this) == 0 && HELD.compareAndSet(this, 0, 1);
     }
 
-    /** Takes it if nobody has it, nor waits for it. */
+    /** Takes it if nobody has it, and, most of the time, nobody waits for it. */
     boolean tryLock() {
-        return waiting == 0 && take();
+        return (waiting == 0 || ++tries % MAX_GIVING_WAY == 0) && take();
     }
 
     void unlock() {
