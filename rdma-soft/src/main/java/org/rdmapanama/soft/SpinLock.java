@@ -14,6 +14,9 @@ final class SpinLock {
     /** How often one gives way to those who wait: they may have no processor, and then nobody would go on. */
     private static final int MAX_GIVING_WAY = 8;
 
+    /** The same, for who only tries, which takes less time. */
+    private static final int MAX_TRIES = 64;
+
     private static final VarHandle HELD;
     private static final VarHandle WAITING;
 
@@ -33,7 +36,7 @@ final class SpinLock {
     /** How many wait. */
     private volatile int waiting;
 
-    /** How often a try was given up for the sake of those who wait; no more than a hint. */
+    /** How many tries in a row were given up for the sake of those who wait; no more than a hint. */
     private int tries;
 
     void lock() {
@@ -74,9 +77,13 @@ final class SpinLock {
         return (int) HELD.getOpaque(this) == 0 && HELD.compareAndSet(this, 0, 1);
     }
 
-    /** Takes it if nobody has it, and, most of the time, nobody waits for it. */
+    /** Takes it if nobody has it, and nobody has waited for it lately. */
     boolean tryLock() {
-        return (waiting == 0 || ++tries % MAX_GIVING_WAY == 0) && take();
+        if (waiting > 0 && ++tries < MAX_TRIES) {
+            return false;
+        }
+        tries = 0;
+        return take();
     }
 
     void unlock() {
