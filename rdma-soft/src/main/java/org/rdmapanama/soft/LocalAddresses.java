@@ -106,7 +106,10 @@ final class LocalAddresses {
         return value;
     }
 
-    /** Those that are there now: others can reach the first ones, and only this machine the last. */
+    /**
+     * Those that are there now: of IPv4 first, so that each has the same place at any port, and of either kind those first
+     * that others can reach.
+     */
     static LocalAddresses query() {
         List<InetAddress> outer = new ArrayList<>();
         List<InetAddress> loopback = new ArrayList<>();
@@ -128,12 +131,11 @@ final class LocalAddresses {
             // Then there are none but this.
             outer.clear();
         }
-        outer.sort(LocalAddresses::version4First);
-        loopback.sort(LocalAddresses::version4First);
         if (loopback.isEmpty()) {
             loopback.add(InetAddress.getLoopbackAddress());
         }
         outer.addAll(loopback);
+        outer.sort(LocalAddresses::version4First);
         return new LocalAddresses(outer, mtu == Integer.MAX_VALUE ? ETHERNET_MTU : mtu);
     }
 
