@@ -8,12 +8,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.GidEntry;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.GidText;
 
 /**
  * The two addresses of this machine between which data moves.
@@ -41,8 +43,8 @@ record Ends(InetAddress sender, InetAddress receiver) {
             for (Device device : DeviceList.query()) {
                 Context.open(arena, device).gidTable().stream()
                         .map(GidEntry::gid)
-                        .filter(gid -> gid.isIpv4Mapped())
-                        .map(gid -> gid.toInetAddress())
+                        .map(GidText::version4)
+                        .flatMap(Optional::stream)
                         .findFirst()
                         .ifPresent(found::add);
             }
