@@ -48,7 +48,10 @@ public final class Rdma implements Runnable {
             names = "--pcap",
             paramLabel = "FILE",
             scope = ScopeType.INHERIT,
-            description = "Write the packets of the device soft0 to FILE, which Wireshark and tcpdump read.")
+            description =
+                    "Write the packets of the device soft0 to FILE, for Wireshark and tshark. The first process of a"
+                            + " machine has UDP port 4791; of another one they have to be told to decode the port, as 4792 with"
+                            + " -d udp.port==4792,infiniband (Decode As: InfiniBand).")
     private Path pcap;
 
     /** For picocli. */

@@ -102,6 +102,8 @@ class UsageTest {
             transfer host --device rxe0               | --device is for --tcp: the connection manager finds the device
             transfer host -g 1                        | --gid-index is for --tcp
             transfer host --tcp -I 10.0.0.1           | --source is for the connection manager
+            transfer host --limit 5                   | --limit is for servers
+            transfer host -P                          | --persistent is for servers
             transfer host -p 0                        | --port must be between 1 and 65535, not 0
             serve one two                             | Unmatched argument at index 2: 'two'
             serve --cm -d rxe0                        | --device is for --tcp
