@@ -49,9 +49,9 @@ public final class Rdma implements Runnable {
             paramLabel = "FILE",
             scope = ScopeType.INHERIT,
             description =
-                    "Write the packets of the device soft0 to FILE, for Wireshark and tshark. The first process of a"
-                            + " machine has UDP port 4791; of another one they have to be told to decode the port, as 4792 with"
-                            + " -d udp.port==4792,infiniband (Decode As: InfiniBand).")
+                    "Write the packets of the device soft0 to FILE, for Wireshark and tcpdump. Wireshark knows UDP"
+                            + " port 4791, that of a machine's first process, and has to be told of others: Decode As"
+                            + " InfiniBand.")
     private Path pcap;
 
     /** For picocli. */

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.Program;
 
 /** Two processes of this machine, each with its software device, meet by address; no native library takes part. */
@@ -82,6 +84,15 @@ class SoftProcessesTest {
     void shouldPrintNoTableWithoutAServer() throws Exception {
         String output = failed(soft("perf", "send-lat", HOST, "-p", "1", "--timeout", "1"));
         assertFalse(output.contains("#bytes"), output);
+    }
+
+    @Test
+    void shouldSayHowToDecodeAnotherPort(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("packets.pcap");
+        try (Program hello = with("-Dorg.rdmapanama.soft.port=24891", "hello", "--pcap", file.toString())) {
+            assertEquals(0, hello.join(), hello::output);
+            assertTrue(hello.output().contains("tshark -d udp.port==24"), hello::output);
+        }
     }
 
     @Test
