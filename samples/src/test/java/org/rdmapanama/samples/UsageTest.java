@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -135,6 +136,15 @@ class UsageTest {
         assertTrue(run.err().contains(message), run::toString);
         assertTrue(run.err().contains("--help"), run::toString);
         assertEquals("", run.out());
+    }
+
+    @Test
+    void shouldSayThatAnArgumentIsEmpty() throws Exception {
+        Run run = Run.start("transfer", "");
+        assertEquals(2, run.join(), run::toString);
+        assertEquals(
+                "rdma transfer: an argument is empty (see 'rdma transfer --help')",
+                run.err().strip());
     }
 
     @ParameterizedTest
