@@ -154,7 +154,7 @@ build_if_needed() {
         sources+=("$here/$source"/{pom.xml,src/main})
     done
     if [ ! -e "$jar" ] || [ -n "$(find "${sources[@]}" -newer "$newest" -print -quit)" ]; then
-        note "building the module $module"
+        note "building the module $module$([ -e "$jar" ] || echo ", which takes a minute or two the first time")"
         if ! log=$(cd "$here" && maven -q -DskipTests -pl "$module" -am package 2>&1); then
             printf '%s\n' "$log" >&2
             die "the build failed"

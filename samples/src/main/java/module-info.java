@@ -5,6 +5,7 @@ module org.rdmapanama.samples {
     requires info.picocli;
     requires java.management;
     requires java.xml;
+    requires org.apache.logging.log4j;
     requires org.rdmapanama;
     requires org.rdmapanama.cm;
     requires org.rdmapanama.soft;

@@ -13,6 +13,8 @@ import org.rdmapanama.internal.provider.ProviderException;
  * thread, that owns nothing native.
  */
 public final class DeviceList extends AbstractList<Device> {
+    private static final String SOFTWARE_DEVICE = "with rdma-soft on the path there is soft0, a device in Java";
+
     private final List<Device> devices;
 
     private DeviceList(List<Device> devices) {
@@ -49,9 +51,17 @@ public final class DeviceList extends AbstractList<Device> {
             }
         }
         if (devices.isEmpty() && problem != null) {
-            throw new VerbsException(problem.verb(), problem.errno(), "", problem.getMessage());
+            throw new VerbsException(problem.verb(), problem.errno(), "", cure(problem, providers));
         }
         return new DeviceList(List.copyOf(devices));
+    }
+
+    private static String cure(ProviderException problem, List<Provider> providers) {
+        String known = problem.getMessage();
+        if (providers.size() > 1) {
+            return known;
+        }
+        return known == null ? SOFTWARE_DEVICE : known + "; " + SOFTWARE_DEVICE;
     }
 
     /**
@@ -95,8 +105,9 @@ public final class DeviceList extends AbstractList<Device> {
     }
 
     private static String noDevices() {
-        return "there is no RDMA device on this machine: 'rdma link show' lists them, and"
-                + " 'rdma link add rxe0 type rxe netdev eth0' adds a software one where the kernel has rdma_rxe";
+        return "there is no RDMA device on this machine: 'rdma link show' of iproute2 lists them, and"
+                + " 'rdma link add rxe0 type rxe netdev eth0' adds a software one where the kernel has rdma_rxe; "
+                + SOFTWARE_DEVICE;
     }
 
     private String names() {

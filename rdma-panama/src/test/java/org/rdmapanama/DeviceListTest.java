@@ -67,7 +67,9 @@ class DeviceListTest {
     void shouldSayHowToAddADeviceWhenThereIsNone() {
         DeviceList none = DeviceList.query(new FakeProvider());
         assertTrue(none.isEmpty());
-        assertTrue(thrownByName(none, "mlx5_0").cure().contains("rdma link add"));
+        String cure = thrownByName(none, "mlx5_0").cure();
+        assertTrue(cure.contains("rdma link add"), cure);
+        assertTrue(cure.contains("with rdma-soft on the path there is soft0"), cure);
     }
 
     @Test
@@ -145,6 +147,8 @@ class DeviceListTest {
     void shouldSayWhyThereIsNoList() {
         VerbsException exception = assertThrows(VerbsException.class, () -> DeviceList.query(new NoKernel()));
         assertEquals("ENOSYS", exception.errnoName());
-        assertEquals("load the module ib_uverbs", exception.cure());
+        assertEquals(
+                "load the module ib_uverbs; with rdma-soft on the path there is soft0, a device in Java",
+                exception.cure());
     }
 }

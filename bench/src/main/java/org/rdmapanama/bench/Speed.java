@@ -37,7 +37,6 @@ import picocli.CommandLine.Spec;
 public final class Speed implements Callable<Integer> {
     private static final String UDP = "UDP, DatagramChannel";
     private static final String TCP = "TCP, SocketChannel";
-    private static final int WARM_UP = 3;
     private static final int PINGS = 2000;
     private static final int CHUNKS = 256;
     private static final double MIB = 1 << 20;
@@ -47,8 +46,15 @@ public final class Speed implements Callable<Integer> {
     @Option(
             names = {"-r", "--rounds"},
             defaultValue = "9",
-            description = "Rounds, of which the medians count, after three to warm up (${DEFAULT-VALUE}).")
+            description = "Rounds, of which the medians count (${DEFAULT-VALUE}).")
     private int rounds;
+
+    @Option(
+            names = "--warmup",
+            paramLabel = "ROUNDS",
+            defaultValue = "10",
+            description = "Rounds before that, which do not count: more where compilers are slow (${DEFAULT-VALUE}).")
+    private int warmUp;
 
     @Option(names = "--write", paramLabel = "FILE", description = "Put the table into this file, between its marks.")
     private Path file;
@@ -256,11 +262,11 @@ public final class Speed implements Callable<Integer> {
         Map<String, List<Double>> latencies = new LinkedHashMap<>();
         Map<String, List<Double>> bandwidths = new LinkedHashMap<>();
         try {
-            for (int round = -WARM_UP; round < rounds; round++) {
+            for (int round = -warmUp; round < rounds; round++) {
                 for (Map.Entry<String, Ends> way : ways.entrySet()) {
                     measure(way.getKey(), way.getValue(), round >= 0, latencies, bandwidths);
                 }
-                System.err.printf("round %d of %d%n", Math.max(0, round + 1), rounds);
+                System.err.printf("round %d of %d%n", round + 1, rounds);
             }
         } finally {
             for (Pair pair : pairs.values()) {

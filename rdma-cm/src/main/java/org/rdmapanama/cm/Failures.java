@@ -36,11 +36,15 @@ final class Failures {
     }
 
     private static String cure(String verb, int errno) {
+        String special = ConnectionManagers.preferred().cure(errno);
+        if (special != null) {
+            return special;
+        }
         return switch (errno) {
             case Errno.ENOENT, Errno.ENODEV ->
                 "rdma_create_event_channel".equals(verb)
                         ? "the kernel's module rdma_ucm is needed: 'modprobe rdma_ucm'"
-                        : "no RDMA device has this address: see 'rdma link show'";
+                        : "no RDMA device has this address: 'rdma link show' of iproute2 lists them";
             case Errno.EACCES, Errno.EPERM -> "read and write permission on /dev/infiniband/rdma_cm is needed";
             case Errno.EMFILE -> "too many files are open: see 'ulimit -n'";
             case Errno.EADDRINUSE -> "another id has this port: choose another, or reuse the address";

@@ -20,6 +20,7 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 
 /**
  * One rsocket: its number, who is using it, and its end.
@@ -31,7 +32,13 @@ import org.apache.logging.log4j.Logger;
  * <p>Threads: any.
  */
 final class NativeSocket {
-    private static final Logger LOG = LogManager.getLogger(NativeSocket.class);
+    private static final Logger LOG;
+
+    static {
+        Logging.load();
+        LOG = LogManager.getLogger(NativeSocket.class);
+    }
+
     private static final int LONGEST_ROUTE = 4096;
     private static final int LOOK_AGAIN_MILLIS = 50;
 
@@ -65,7 +72,9 @@ final class NativeSocket {
         int number = Rsockets.socket(Rsockets.AF_INET);
         if (number < 0) {
             Services.release();
-            throw SocketErrors.of(-number, "rsocket; is there an RDMA device, and /dev/infiniband/rdma_cm?");
+            throw SocketErrors.of(
+                    -number,
+                    "rsocket; is there an RDMA device of the kernel, and /dev/infiniband/rdma_cm? soft0 has no rsockets");
         }
         Rsockets.setNonBlocking(number);
         return new NativeSocket(number);

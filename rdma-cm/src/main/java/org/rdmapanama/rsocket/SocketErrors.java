@@ -34,8 +34,8 @@ final class SocketErrors {
             case EHOSTUNREACH, ENETUNREACH -> new NoRouteToHostException(message);
             case ENODEV ->
                 new NoRouteToHostException(message
-                        + "; no RDMA device has, or leads to, this address: 'rdma link' lists the devices and their"
-                        + " network interfaces");
+                        + "; no RDMA device has, or leads to, this address: 'rdma link' of iproute2 lists the devices"
+                        + " and their network interfaces");
             case EADDRINUSE, EADDRNOTAVAIL, EACCES, EPERM -> new BindException(message);
             default -> new SocketException(message);
         };

@@ -164,6 +164,10 @@ final class LocalAddresses {
         }
     }
 
+    private static boolean isVersion6(Found each) {
+        return !(each.address() instanceof Inet4Address);
+    }
+
     private static InetAddress literal(String text) {
         try {
             return InetAddress.ofLiteral(text);
@@ -173,16 +177,15 @@ final class LocalAddresses {
     }
 
     /**
-     * Those that are there now, or of them the one that is named, or those of the interface that is: others can reach the
-     * first ones, and only this machine the last.
+     * Those that are there now, or of them the one that is named, or those of the interface that is: of IPv4 first, so
+     * that each has the same place at any port, and of either kind those first that others can reach.
      *
      * @throws IllegalArgumentException when there is none that is named so
      */
     static LocalAddresses query(String named) {
         List<Found> found = found();
         found.removeIf(each -> !each.is(named));
-        found.sort(
-                Comparator.comparing(Found::loopback).thenComparing(each -> !(each.address() instanceof Inet4Address)));
+        found.sort(Comparator.comparing(LocalAddresses::isVersion6).thenComparing(Found::loopback));
         LocalAddresses all = new LocalAddresses(
                         found.stream().map(Found::address).toList(),
                         found.stream().mapToInt(Found::mtu).toArray())

@@ -104,6 +104,23 @@ final class SoftConnectionManager extends ConnectionManager {
         }
     }
 
+    /** An address that the machine has and the device does not. */
+    @Override
+    public String cure(int errno) {
+        SoftManagement current = management;
+        if (current == null || (errno != Verbs.ENODEV && errno != Verbs.EADDRNOTAVAIL)) {
+            return null;
+        }
+        long port = current.addresses().highOfVersion4();
+        if (port != 0) {
+            return SoftDevice.NAME + " is at UDP port " + port + " here, where it has only the IPv4 addresses of this"
+                    + " machine: IPv6 is for the process that has port " + Flow.ROCE_PORT;
+        }
+        return errno == Verbs.ENODEV
+                ? SoftDevice.NAME + " has no address that leads there: its GIDs are its addresses"
+                : null;
+    }
+
     // Event channels.
 
     @Override

@@ -3,6 +3,7 @@ package org.rdmapanama.soft;
 import java.util.List;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
@@ -13,6 +14,11 @@ public final class SoftProvider extends Provider {
     static final long GUID = 0x0200_00ff_fe50_4600L;
 
     private static final ConnectionManager MANAGER = new SoftConnectionManager();
+
+    static {
+        // Before any class here asks for its logger, in a thread that may be interrupted.
+        Logging.load();
+    }
 
     /** For the service loader. */
     public SoftProvider() {}

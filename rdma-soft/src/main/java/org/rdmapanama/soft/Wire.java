@@ -15,7 +15,6 @@ import java.nio.ByteOrder;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -118,10 +117,11 @@ final class Wire implements AutoCloseable {
     /**
      * Opens the sockets at the port of the settings, or at the next one that is free at all addresses.
      *
-     * @throws IOException when they cannot be opened, or the packets not be captured
+     * @throws IOException when they cannot be opened
+     * @throws IllegalArgumentException when the packets cannot be captured
      */
     static Wire open(LocalAddresses addresses, Settings settings) throws IOException {
-        Capture capture = settings.capture() == null ? null : openCapture(settings.capture());
+        Capture capture = settings.capture() == null ? null : Capture.open(settings.capture());
         try {
             return open(addresses, capture, settings);
         } catch (IOException e) {
@@ -129,14 +129,6 @@ final class Wire implements AutoCloseable {
                 capture.close();
             }
             throw new IOException("its UDP sockets cannot be had: " + e, e);
-        }
-    }
-
-    private static Capture openCapture(Path file) throws IOException {
-        try {
-            return Capture.open(file);
-        } catch (IOException e) {
-            throw new IOException("the file for its packets cannot be written: " + e, e);
         }
     }
 

@@ -1,14 +1,17 @@
 package org.rdmapanama.soft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.Context;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.Program;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -28,6 +31,28 @@ class SoftProviderTest {
             Context context = Context.open(arena, "soft0");
             assertEquals("soft", context.driverName());
             assertEquals(devices.getLast().guid(), context.queryDevice().nodeGuid());
+        }
+    }
+
+    /** A program whose main thread is interrupted before it opens the device, and before anything is logged. */
+    static final class Interrupted {
+        private Interrupted() {}
+
+        public static void main(String[] arguments) {
+            Thread.currentThread().interrupt();
+            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                Context context = Context.open(arena, "soft0");
+                System.out.println(context.deviceName() + ", still interrupted: " + Thread.interrupted());
+            }
+        }
+    }
+
+    @Test
+    void shouldBeOpenedByAnInterruptedThread() throws Exception {
+        try (Program program = Program.java(List.of("env"), Interrupted.class)) {
+            program.assertSucceeds();
+            assertTrue(program.output().contains("soft0, still interrupted: true"), program::output);
+            assertFalse(program.output().contains("Exception"), program::output);
         }
     }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 
@@ -16,7 +17,10 @@ public final class CaptureFile implements AutoCloseable {
     private static final int IPV6_BYTES = 40;
     private static final int UDP_BYTES = 8;
     private static final int CHECKSUM_BYTES = 4;
+    private static final int ROCE_PORT = 4791;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
+    private static final ValueLayout.OfShort NETWORK_SHORT =
+            ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment file;
@@ -69,6 +73,36 @@ public final class CaptureFile implements AutoCloseable {
      * @param taker who takes them
      */
     public void forEach(Taker taker) {
+        forEachRecord((ip, udp, end) -> {
+            int addressBytes = udp - ip == IPV4_BYTES ? 4 : 16;
+            boolean own = isTwice(udp - 2L * addressBytes, addressBytes) && isTwice(udp, Short.BYTES);
+            long packet = udp + UDP_BYTES;
+            taker.take(file.address() + packet, (int) (end - packet) - CHECKSUM_BYTES, own);
+        });
+    }
+
+    /**
+     * A port that Wireshark does not take for RoCEv2 unless it is told.
+     *
+     * @return the destination port of a packet with neither port that of RoCEv2, or 0 if there is none
+     */
+    public int unknownPort() {
+        int[] port = new int[1];
+        forEachRecord((ip, udp, end) -> {
+            int destination = Short.toUnsignedInt(file.get(NETWORK_SHORT, udp + Short.BYTES));
+            if (Short.toUnsignedInt(file.get(NETWORK_SHORT, udp)) != ROCE_PORT && destination != ROCE_PORT) {
+                port[0] = destination;
+            }
+        });
+        return port[0];
+    }
+
+    /** Takes where the IP header, the UDP header and what follows the packet are. */
+    private interface RecordTaker {
+        void take(long ip, long udp, long end);
+    }
+
+    private void forEachRecord(RecordTaker taker) {
         long at = FILE_HEADER_BYTES;
         while (at + RECORD_BYTES <= file.byteSize()) {
             int length = file.get(INT, at + 2 * Integer.BYTES);
@@ -78,11 +112,7 @@ public final class CaptureFile implements AutoCloseable {
                 return;
             }
             boolean version4 = file.get(ValueLayout.JAVA_BYTE, ip) >> 4 == 4;
-            int headers = (version4 ? IPV4_BYTES : IPV6_BYTES) + UDP_BYTES;
-            int addressBytes = version4 ? 4 : 16;
-            long ports = ip + headers - UDP_BYTES;
-            boolean own = isTwice(ports - 2L * addressBytes, addressBytes) && isTwice(ports, Short.BYTES);
-            taker.take(file.address() + ip + headers, length - headers - CHECKSUM_BYTES, own);
+            taker.take(ip, ip + (version4 ? IPV4_BYTES : IPV6_BYTES), at);
         }
     }
 

@@ -3,6 +3,7 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.channels.ClosedByInterruptException;
+import java.util.List;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsException;
 import picocli.CommandLine;
@@ -25,7 +26,10 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     public int handleParseException(ParameterException failure, String[] arguments) {
         CommandLine command = failure.getCommandLine();
         String name = command.getCommandSpec().qualifiedName();
-        print(command, failure.getMessage() + " (see '" + name + " --help')");
+        // So picocli meets an empty argument where it looks for abbreviated commands and options.
+        boolean empty = failure.getCause() instanceof IndexOutOfBoundsException
+                && List.of(arguments).contains("");
+        print(command, (empty ? "an argument is empty" : failure.getMessage()) + " (see '" + name + " --help')");
         return USAGE;
     }
 

@@ -1,18 +1,31 @@
 package org.rdmapanama.samples;
 
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.rdmapanama.Gid;
 
-/** Writes GIDs as the IPv6 addresses that they are, shortened as inet_ntop(3) and RFC 5952 do. */
-final class GidText {
+/**
+ * Writes GIDs as the IPv6 addresses that they are, shortened as inet_ntop(3) and RFC 5952 do. Those of soft0 at another
+ * port than that of RoCEv2 have the port before the IPv4 address, {@code ::PORT:0:ffff:a.b.c.d}.
+ */
+public final class GidText {
     private static final int GROUPS = 8;
 
     private GidText() {}
 
-    static String of(Gid gid) {
-        if (gid.isIpv4Mapped()) {
-            return "::ffff:" + gid.toInetAddress().getHostAddress();
+    /**
+     * The text.
+     *
+     * @param gid what to write
+     * @return as {@code fe80::1} or {@code ::ffff:10.77.0.1}
+     */
+    public static String of(Gid gid) {
+        Optional<InetAddress> address = version4(gid);
+        if (address.isPresent()) {
+            String port = gid.subnetPrefix() == 0 ? "" : Long.toHexString(gid.subnetPrefix()) + ":0:";
+            return "::" + port + "ffff:" + address.get().getHostAddress();
         }
         int[] groups = new int[GROUPS];
         for (int i = 0; i < GROUPS; i++) {
@@ -32,6 +45,18 @@ final class GidText {
             return join(groups, 0, GROUPS);
         }
         return join(groups, 0, start) + "::" + join(groups, start + length, GROUPS);
+    }
+
+    /**
+     * The IPv4 address that a GID has, behind a port or nothing.
+     *
+     * @param gid where to look
+     * @return the address, if it has one
+     */
+    public static Optional<InetAddress> version4(Gid gid) {
+        Gid mapped = new Gid(0, gid.interfaceId());
+        boolean maybePort = gid.subnetPrefix() >>> Short.SIZE == 0;
+        return maybePort && mapped.isIpv4Mapped() ? Optional.of(mapped.toInetAddress()) : Optional.empty();
     }
 
     private static int zerosFrom(int[] groups, int from) {

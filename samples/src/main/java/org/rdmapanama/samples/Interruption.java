@@ -3,6 +3,7 @@ package org.rdmapanama.samples;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
+import org.apache.logging.log4j.LogManager;
 
 /**
  * Makes Ctrl-C end a command in good order: the thread that runs it is interrupted, and the JVM waits until it has
@@ -18,16 +19,30 @@ final class Interruption {
         Thread worker = Thread.currentThread();
         CountDownLatch closed = new CountDownLatch(1);
         Thread hook = new Thread(() -> interruptAndWait(worker, closed), "interruption");
-        Runtime.getRuntime().addShutdownHook(hook);
-
-        int status;
+        int status = Failures.INTERRUPTED;
         try {
+            // Later it might be impossible: Log4j cannot be loaded while the JVM shuts down.
+            LogManager.getRootLogger().trace("loaded");
+            Runtime.getRuntime().addShutdownHook(hook);
             status = command.getAsInt();
+        } catch (IllegalStateException | LinkageError e) {
+            if (!isShuttingDown()) {
+                throw e;
+            }
         } finally {
             closed.countDown();
         }
         // When the JVM is shutting down already this blocks, and the status of the signal counts.
         System.exit(status);
+    }
+
+    private static boolean isShuttingDown() {
+        try {
+            Runtime.getRuntime().addShutdownHook(new Thread());
+            return false;
+        } catch (IllegalStateException e) {
+            return true;
+        }
     }
 
     private static void interruptAndWait(Thread worker, CountDownLatch closed) {

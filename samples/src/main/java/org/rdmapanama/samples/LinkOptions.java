@@ -10,6 +10,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.Endpoint;
+import org.rdmapanama.Gid;
 import org.rdmapanama.Mtu;
 import org.rdmapanama.VerbsArena;
 import picocli.CommandLine.Model.CommandSpec;
@@ -186,6 +187,18 @@ public final class LinkOptions {
         PrintWriter err = spec.commandLine().getErr();
         err.println(spec.qualifiedName() + ": " + message);
         err.flush();
+    }
+
+    /**
+     * Says what may help two sides that poll.
+     *
+     * @param context the device of this one
+     * @param peer an address of the other one
+     */
+    public void notePolling(Context context, Gid peer) {
+        if (PollingHint.applies(context, peer)) {
+            note(PollingHint.TEXT);
+        }
     }
 
     /** Complains about options that a device is chosen by, where an address does that. */

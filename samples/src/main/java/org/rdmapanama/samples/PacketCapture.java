@@ -76,7 +76,9 @@ public final class PacketCapture {
             }
             try (CaptureFile capture = new CaptureFile(file)) {
                 int packets = capture.packets();
-                return packets + (packets == 1 ? " packet" : " packets") + " of soft0 in " + file;
+                int port = capture.unknownPort();
+                return packets + (packets == 1 ? " packet" : " packets") + " of soft0 in " + file
+                        + (port == 0 ? "" : "; to decode them: tshark -d udp.port==" + port + ",infiniband -r " + file);
             }
         } catch (IOException e) {
             return "what became of the packets in " + file + " is not known: " + e.getMessage();

@@ -10,6 +10,7 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Endpoint;
+import org.rdmapanama.Gid;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -57,6 +58,7 @@ final class PingPong {
     private final int receiveDepth;
     private final long limitNanos;
 
+    private Gid remoteGid;
     private int receivesPosted;
     private int sent;
     private int received;
@@ -110,6 +112,7 @@ final class PingPong {
 
     /** Connects to the peer; from here on its messages find a receive. */
     void connect(Endpoint remote) {
+        remoteGid = remote.gid();
         if (queuePair.type() == QueuePairType.UD) {
             queuePair.activate();
             send.to(protectionDomain.createAddressHandle(queuePair.pathTo(remote)), remote.queuePairNumber(), QKEY);
@@ -120,6 +123,11 @@ final class PingPong {
             queue.requestNotification(false);
         }
         postReceives();
+    }
+
+    /** Where the peer is, once connected. */
+    Gid remoteGid() {
+        return remoteGid;
     }
 
     /** Marks the message for {@link #firstWrongByte}. */
@@ -191,7 +199,7 @@ final class PingPong {
     private String failed(int index) {
         return completions.describe(index) + ", after " + received + " of " + iterations
                 + " messages; the peer is gone, "
-                + "its device is not reachable from here, or the two sides differ in size or path MTU";
+                + "its device is not reachable from here, or the two sides differ in size, path MTU or transport";
     }
 
     private int await() throws InterruptedException {

@@ -123,6 +123,9 @@ final class PingPongCommand implements Callable<Integer> {
             } else {
                 connect(pingPong, local, out);
             }
+            if (!events) {
+                link.notePolling(context, pingPong.remoteGid());
+            }
             if (host != null && check) {
                 pingPong.mark();
             }

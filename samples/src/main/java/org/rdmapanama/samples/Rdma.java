@@ -48,7 +48,10 @@ public final class Rdma implements Runnable {
             names = "--pcap",
             paramLabel = "FILE",
             scope = ScopeType.INHERIT,
-            description = "Write the packets of the device soft0 to FILE, which Wireshark and tcpdump read.")
+            description =
+                    "Write the packets of the device soft0 to FILE, for Wireshark and tcpdump. Wireshark knows UDP"
+                            + " port 4791, that of a machine's first process, and has to be told of others: Decode As"
+                            + " InfiniBand.")
     private Path pcap;
 
     /** For picocli. */

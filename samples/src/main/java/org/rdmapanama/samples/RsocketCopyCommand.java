@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
         name = "rsocket-copy",
         description = {
             "Copy a file to another host over an rsocket.",
-            "Each side speaks to the C program rcopy as well.",
+            "Each side speaks to the C program rcopy as well. It needs an RDMA device of the kernel: soft0 has no rsockets.",
         },
         sortOptions = false,
         footerHeading = "%nExample:%n",

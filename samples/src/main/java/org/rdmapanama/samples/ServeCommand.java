@@ -11,12 +11,16 @@ import picocli.CommandLine.Spec;
 /** The other side of a transfer. */
 @Command(
         name = "serve",
-        description = "Lend memory to a client, 'rdma transfer', which writes into it and reads from it.",
+        description = {
+            "Lend memory to a client, 'rdma transfer', which writes into it and reads from it.",
+            "On soft0, which each process has for itself, a second server at the same port is no error, and waits in"
+                    + " vain: clients find the first.",
+        },
         sortOptions = false,
         footerHeading = "%nExample:%n",
         footer = {
             "  rdma serve                                on the host 10.77.0.1",
-            "  rdma transfer 10.77.0.1 --size 100MiB     on another",
+            "  rdma transfer 10.77.0.1 --size 100MiB     on another (soft0: also on this one, with 127.0.0.1)",
         })
 final class ServeCommand implements Callable<Integer> {
     @Parameters(

@@ -2,6 +2,7 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
+import java.util.List;
 import org.rdmapanama.VerbsException;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -24,6 +25,15 @@ final class ServeOptions {
 
     @Spec(Target.MIXEE)
     private CommandSpec spec;
+
+    /** A client that gets them means something else. */
+    void checkUnused(LinkOptions link) {
+        for (String option : List.of("--limit", "--persistent")) {
+            if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
+                throw link.wrong(option + " is for servers");
+            }
+        }
+    }
 
     void check(LinkOptions link) {
         link.sizeInRange("--limit", limit, TransferCommand.MAX_SIZE);

@@ -3,8 +3,12 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.Endpoint;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
 import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
 
@@ -50,6 +54,14 @@ final class TcpMeeting implements Meeting {
         Device device = options.device();
         if (device.transportType() == TransportType.IWARP) {
             throw new Failure(device.name() + " is iWARP, which only the connection manager connects: leave out --tcp");
+        }
+        // Its port, and the place in the table of GIDs.
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = options.open(arena);
+            CompletionQueue queue = context.createCompletionQueue(1);
+            context.allocateProtectionDomain()
+                    .createQueuePair(new QueuePairOptions(QueuePairType.RC, queue))
+                    .localEndpoint(options.connectOptions(null));
         }
     }
 

@@ -85,6 +85,9 @@ final class TransferCommand implements Callable<Integer> {
             throw link.wrong(
                     serve ? "a server takes no HOST: leave out --serve or '" + host + "'" : "give HOST, or --serve");
         }
+        if (!serve) {
+            serving.checkUnused(link);
+        }
         serving.check(link);
         link.sizeInRange("--size", size, MAX_SIZE);
         link.sizeInRange("--chunk", chunk, MAX_CHUNK);

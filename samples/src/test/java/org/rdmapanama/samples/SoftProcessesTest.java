@@ -1,12 +1,19 @@
 package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.Program;
 
 /** Two processes of this machine, each with its software device, meet by address; no native library takes part. */
@@ -16,7 +23,116 @@ class SoftProcessesTest {
     private static final String PORT = "17471";
 
     private static Program soft(String... arguments) throws Exception {
-        return Program.java(List.of("env", "RDMA_DEVICE=soft0"), Rdma.class, arguments);
+        return with("", arguments);
+    }
+
+    /** With options of the virtual machine. */
+    private static Program with(String options, String... arguments) throws Exception {
+        return Program.java(List.of("env", "RDMA_DEVICE=soft0", "JDK_JAVA_OPTIONS=" + options), Rdma.class, arguments);
+    }
+
+    private static String failed(Program program) throws Exception {
+        try (program) {
+            assertEquals(1, program.join(), program::output);
+            return program.output();
+        }
+    }
+
+    /** What both sides of a game print that have two processors. */
+    private static String pingpong(String... more) throws Exception {
+        String two = "-XX:ActiveProcessorCount=2";
+        List<String> words = new ArrayList<>(List.of("pingpong", "-n", "10", "-p", PORT));
+        words.addAll(List.of(more));
+        try (Program server = with(two, words.toArray(String[]::new))) {
+            server.await("waiting for a client");
+            words.add(HOST);
+            try (Program client = with(two, words.toArray(String[]::new))) {
+                assertEquals(0, client.join(), () -> client.output() + server.output());
+                assertEquals(0, server.join(), server::output);
+                return server.output() + client.output();
+            }
+        }
+    }
+
+    @Test
+    void shouldSayThatFewProcessorsAreNoPlaceToPoll() throws Exception {
+        String polling = pingpong();
+        assertEquals(
+                2,
+                polling.lines().filter(line -> line.endsWith(PollingHint.TEXT)).count(),
+                polling);
+        String sleeping = pingpong("-e");
+        assertFalse(sleeping.contains(PollingHint.TEXT), sleeping);
+    }
+
+    @Test
+    void shouldSayThatIpv6IsForOneProcess() throws Exception {
+        assumeTrue(NetworkInterface.getByInetAddress(InetAddress.getByName("::1")) != null, "there is no IPv6 here");
+        Program client = with("-Dorg.rdmapanama.soft.port=24791", "ping", "-c", "-a", "::1", "-C", "1");
+        String output = failed(client);
+        assertTrue(output.contains("ENODEV") || output.contains("EADDRNOTAVAIL"), output);
+        assertTrue(output.contains("soft0 is at UDP port 24"), output);
+        assertTrue(output.contains("only the IPv4 addresses"), output);
+    }
+
+    @Test
+    void shouldSayAtOnceThatThereIsNoSuchPortOrAddress() throws Exception {
+        String port = failed(soft("serve", "--tcp", "-i", "7"));
+        assertFalse(port.contains("waiting"), port);
+        String gid = failed(soft("serve", "--tcp", "-g", "77"));
+        assertFalse(gid.contains("waiting"), gid);
+        assertTrue(gid.contains("77"), gid);
+    }
+
+    @Test
+    void shouldPrintNoTableWithoutAServer() throws Exception {
+        String output = failed(soft("perf", "send-lat", HOST, "-p", "1", "--timeout", "1"));
+        assertFalse(output.contains("#bytes"), output);
+    }
+
+    @Test
+    void shouldSayHowToDecodeAnotherPort(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("packets.pcap");
+        try (Program hello = with("-Dorg.rdmapanama.soft.port=24891", "hello", "--pcap", file.toString())) {
+            assertEquals(0, hello.join(), hello::output);
+            assertTrue(hello.output().contains("tshark -d udp.port==24"), hello::output);
+        }
+    }
+
+    @Test
+    void shouldNameThePropertyOfAPathThatIsWrong() throws Exception {
+        String output = failed(with("-Dorg.rdmapanama.soft.pcap=/no/such/folder", "hello"));
+        assertTrue(output.contains("org.rdmapanama.soft.pcap names: /no/such/folder"), output);
+        assertFalse(output.contains("UDP"), output);
+    }
+
+    @Test
+    void shouldNotCompareWithPerftestWhichDoesNotKnowIt() throws Exception {
+        String output = failed(soft("perf", "--compare-perftest", "--devices", "soft0"));
+        assertTrue(output.contains("perftest does not know soft0"), output);
+    }
+
+    @Test
+    void shouldBeQuietWhenInterruptedEarly() throws Exception {
+        try (Program server = Program.java(List.of("env", "RDMA_DEVICE=soft0"), InterruptedEarly.class)) {
+            assertEquals(Failures.INTERRUPTED, server.join(), server::output);
+            String output = server.output();
+            assertTrue(output.strip().endsWith("rdma pingpong: interrupted; everything is closed"), output);
+            assertFalse(output.contains("Exception"), output);
+            assertFalse(output.contains("FATAL"), output);
+        }
+    }
+
+    /** As after Ctrl-C that comes before the device is opened. */
+    static final class InterruptedEarly {
+        private InterruptedEarly() {}
+
+        public static void main(String[] arguments) {
+            Interruption.runAndExit(() -> {
+                Thread.currentThread().interrupt();
+                return Rdma.commandLine().execute("pingpong", "-p", PORT);
+            });
+        }
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -102,6 +103,8 @@ class UsageTest {
             transfer host --device rxe0               | --device is for --tcp: the connection manager finds the device
             transfer host -g 1                        | --gid-index is for --tcp
             transfer host --tcp -I 10.0.0.1           | --source is for the connection manager
+            transfer host --limit 5                   | --limit is for servers
+            transfer host -P                          | --persistent is for servers
             transfer host -p 0                        | --port must be between 1 and 65535, not 0
             serve one two                             | Unmatched argument at index 2: 'two'
             serve --cm -d rxe0                        | --device is for --tcp
@@ -133,6 +136,15 @@ class UsageTest {
         assertTrue(run.err().contains(message), run::toString);
         assertTrue(run.err().contains("--help"), run::toString);
         assertEquals("", run.out());
+    }
+
+    @Test
+    void shouldSayThatAnArgumentIsEmpty() throws Exception {
+        Run run = Run.start("transfer", "");
+        assertEquals(2, run.join(), run::toString);
+        assertEquals(
+                "rdma transfer: an argument is empty (see 'rdma transfer --help')",
+                run.err().strip());
     }
 
     @ParameterizedTest

@@ -20,6 +20,16 @@ public abstract class ConnectionManager {
     protected ConnectionManager() {}
 
     /**
+     * What a user should know about an errno, where that depends on this manager.
+     *
+     * @param errno what a function reported, positive
+     * @return a text, or null where there is nothing more to say
+     */
+    public String cure(int errno) {
+        return null;
+    }
+
+    /**
      * Waits until {@link #getEvent} finds something.
      *
      * @param channel a struct rdma_event_channel

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 
 /**
  * A file of packets, as they were sent or received, that Wireshark and tcpdump read: of format pcap, with nanoseconds,
@@ -20,8 +21,6 @@ import org.apache.logging.log4j.Logger;
  * who sends and receives never notices. For any number of threads.
  */
 public final class Capture implements AutoCloseable {
-    private static final Logger LOG = LogManager.getLogger(Capture.class);
-
     /** Those that this process began: a device that is opened again goes on with its file. */
     private static final Set<Path> BEGUN = ConcurrentHashMap.newKeySet();
 
@@ -69,16 +68,22 @@ public final class Capture implements AutoCloseable {
     /**
      * Begins a file; one of the same name is overwritten, unless this process wrote it: then packets are added to it.
      *
-     * @throws IOException when it cannot be created
+     * @throws IllegalArgumentException when it cannot be created
      */
     @SuppressWarnings("resource") // The capture closes it.
-    public static Capture open(Path path) throws IOException {
+    public static Capture open(Path path) {
         Path absolute = path.toAbsolutePath().normalize();
-        boolean further =
-                BEGUN.contains(absolute) && Files.exists(absolute) && Files.size(absolute) >= FILE_HEADER_BYTES;
-        Capture capture = new Capture(path, new FileOutputStream(path.toFile(), further), further);
-        BEGUN.add(absolute);
-        return capture;
+        try {
+            boolean further =
+                    BEGUN.contains(absolute) && Files.exists(absolute) && Files.size(absolute) >= FILE_HEADER_BYTES;
+            Capture capture = new Capture(path, new FileOutputStream(path.toFile(), further), further);
+            BEGUN.add(absolute);
+            return capture;
+        } catch (IOException e) {
+            // Nothing is wrong but the path.
+            throw new IllegalArgumentException(
+                    "packets cannot be written to the file that org.rdmapanama.soft.pcap names: " + e.getMessage(), e);
+        }
     }
 
     /**
@@ -160,7 +165,7 @@ public final class Capture implements AutoCloseable {
             file.write(buffer.array(), 0, buffer.position());
         } catch (IOException e) {
             ended = true;
-            LOG.error("no more packets are captured in {}: {}", path, e.toString());
+            log().error("no more packets are captured in {}: {}", path, e.toString());
             closeFile();
         }
         buffer.clear();
@@ -176,11 +181,17 @@ public final class Capture implements AutoCloseable {
         }
     }
 
+    /** Found when something goes wrong, not before, as that of rdma-panama. */
+    private static Logger log() {
+        Logging.load();
+        return LogManager.getLogger(Capture.class);
+    }
+
     private void closeFile() {
         try {
             file.close();
         } catch (IOException e) {
-            LOG.error("cannot end the capture {}: {}", path, e.toString());
+            log().error("cannot end the capture {}: {}", path, e.toString());
         }
     }
 }

@@ -181,6 +181,9 @@ class CaptureTest {
 
     @Test
     void shouldSayThatItCannotBegin() {
-        assertThrows(IOException.class, () -> Capture.open(folder.resolve("no/such/folder")));
+        Path path = folder.resolve("no/such/folder");
+        String message = assertThrows(IllegalArgumentException.class, () -> Capture.open(path))
+                .getMessage();
+        assertTrue(message.contains("org.rdmapanama.soft.pcap names: " + path), message);
     }
 }

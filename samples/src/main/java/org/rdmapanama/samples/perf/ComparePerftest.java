@@ -3,6 +3,8 @@ package org.rdmapanama.samples.perf;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -117,6 +119,10 @@ final class ComparePerftest {
         this.progress = progress;
         nextPort = plan.port();
         devices = plan.devices().isEmpty() ? present() : plan.devices();
+        devices.stream().filter(name -> !isOfKernel(name)).findFirst().ifPresent(name -> {
+            throw new Failure("perftest does not know " + name
+                    + ": name devices of the kernel with --devices ('rdma devices' lists all that there are)");
+        });
         gids = devices.stream().map(ComparePerftest::gid).toList();
     }
 
@@ -125,12 +131,18 @@ final class ComparePerftest {
         List<String> names = DeviceList.query().stream()
                 .filter(device -> device.transportType() != TransportType.IWARP)
                 .map(Device::name)
+                .filter(ComparePerftest::isOfKernel)
                 .limit(2)
                 .toList();
         if (names.isEmpty()) {
             throw new Failure("no device is there that perftest could use");
         }
         return names;
+    }
+
+    /** The device soft0 is in this process only. */
+    private static boolean isOfKernel(String device) {
+        return Files.exists(Path.of("/sys/class/infiniband", device));
     }
 
     private static String gid(String device) {

@@ -18,12 +18,12 @@ final class PerfClient {
         this.host = host;
     }
 
-    /** Runs a test; each result goes to the consumer as soon as it is there. */
-    List<Result> run(VerbsArena arena, Context context, TestSettings settings, Consumer<Result> each)
+    /** Runs a test; the beginning is when both sides are connected, and each result goes to the consumer at once. */
+    List<Result> run(VerbsArena arena, Context context, TestSettings settings, Runnable begin, Consumer<Result> each)
             throws IOException, InterruptedException {
         try (PerfLink link = new PerfLink(options.connect(host), options.timeout())) {
             try {
-                return run(link, arena, context, settings, each);
+                return run(link, arena, context, settings, begin, each);
             } catch (RuntimeException e) {
                 link.sendFailure(PerfText.reason(e));
                 throw e;
@@ -32,7 +32,12 @@ final class PerfClient {
     }
 
     private List<Result> run(
-            PerfLink link, VerbsArena arena, Context context, TestSettings settings, Consumer<Result> each)
+            PerfLink link,
+            VerbsArena arena,
+            Context context,
+            TestSettings settings,
+            Runnable begin,
+            Consumer<Result> each)
             throws IOException, InterruptedException {
         link.send(PerfLink.Type.SETTINGS, settings.toBytes());
         TestSide side;
@@ -43,6 +48,10 @@ final class PerfClient {
         }
         link.send(PerfLink.Type.PLACE, side.place());
         side.connect(link.receive(PerfLink.Type.PLACE));
+        begin.run();
+        if (!settings.events() && settings.kind().operation == Operation.SEND) {
+            options.notePolling(context, side.peerGid());
+        }
 
         TestRun run = new TestRun(side, link, options.timeout(), true);
         List<Result> results = new ArrayList<>();

@@ -119,7 +119,7 @@ final class TestOptions {
 
     @Option(
             names = {"-e", "--events"},
-            description = "Sleep until something completes, instead of polling.")
+            description = "Sleep until something completes, instead of polling; not for write-lat.")
     private boolean events;
 
     @Option(
@@ -202,8 +202,9 @@ final class TestOptions {
                         + (connection == Connection.UD ? "the MTU" : "the port's largest message") + ", not "
                         + ByteSize.format(settings.size()));
             }
-            report.begin(settings, link.device().name());
-            List<Result> results = new PerfClient(link, host).run(arena, context, settings, report::add);
+            String device = link.device().name();
+            List<Result> results = new PerfClient(link, host)
+                    .run(arena, context, settings, () -> report.begin(settings, device), report::add);
             report.end();
             if (plot != null) {
                 Plot.draw(plot, settings, results);

@@ -13,6 +13,7 @@ import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.Endpoint;
+import org.rdmapanama.Gid;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.Mtu;
 import org.rdmapanama.ProtectionDomain;
@@ -153,6 +154,11 @@ final class TestSide {
         if (settings.kind().operation == Operation.SEND) {
             postReceives();
         }
+    }
+
+    /** Where the other side is, once connected. */
+    Gid peerGid() {
+        return peers[0].gid();
     }
 
     private static Endpoint endpoint(String line) {

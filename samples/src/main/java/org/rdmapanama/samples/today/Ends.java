@@ -16,6 +16,7 @@ import org.rdmapanama.Gid;
 import org.rdmapanama.GidEntry;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.GidText;
 
 /**
  * The two addresses of this machine between which data moves.
@@ -45,7 +46,8 @@ record Ends(InetAddress sender, InetAddress receiver) {
             for (Device device : DeviceList.query()) {
                 Context.open(arena, device).gidTable().stream()
                         .map(GidEntry::gid)
-                        .flatMap(gid -> ipv4Address(gid).stream())
+                        .map(GidText::version4)
+                        .flatMap(Optional::stream)
                         .findFirst()
                         .ifPresent(found::add);
             }

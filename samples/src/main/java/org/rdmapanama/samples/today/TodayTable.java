@@ -15,8 +15,10 @@ final class TodayTable {
     private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
     private static final String EMULATED = "QEMU TCG";
 
-    /** Drivers of devices that are the kernel's own code. */
+    /** Drivers of devices that are code of the kernel, and that of soft0. */
     private static final Set<String> SOFTWARE = Set.of("rxe", "siw", "soft");
+
+    private static final String SOFT = "soft";
 
     private final PrintWriter out;
     private final long bytes;
@@ -66,12 +68,12 @@ final class TodayTable {
                 ends.networkDevice().getName(),
                 Sample.median(samples.get(Way.MEMORY), sample -> (double) sample.crossed()) >= bytes,
                 sending[0].equals(receiving[0]) ? sending[0] + " is" : sending[0] + " and " + receiving[0] + " are",
-                SOFTWARE.contains(sending[1]),
+                sending[1],
                 emulated);
     }
 
     /** What is to be known, in lines of an honest width. */
-    static List<String> notes(String network, boolean crosses, String devicesAre, boolean software, boolean emulated) {
+    static List<String> notes(String network, boolean crosses, String devicesAre, String driver, boolean emulated) {
         String text = "Every byte was checked, outside of the time. The file was in the page cache: no disk was read. "
                 + (crosses
                         ? "TCP really left through " + network + ". "
@@ -80,10 +82,14 @@ final class TodayTable {
                 + "'machine' is what all processors did meanwhile. It has what the kernel does in interrupts and in"
                 + " threads of its own, which cannot be told apart by process (some of it is counted with whichever was"
                 + " running), and everything else that ran here.\n"
-                + (software
+                + (SOFTWARE.contains(driver)
                         ? devicesAre
-                                + " software: it builds every packet, copies every byte and, but for iWARP, computes a"
-                                + " checksum of it, on both sides, in the kernel partly in the time of these two processes."
+                                + (driver.equals(SOFT)
+                                        ? " software, in Java: each process builds every packet, copies every byte and"
+                                                + " computes a checksum of it in its own time, on both sides."
+                                        : " software: the kernel builds every packet, copies every byte and, in Soft-RoCE,"
+                                                + " computes a checksum of it, on both sides, partly in the time of these"
+                                                + " two processes.")
                                 + " So the rows of RDMA show what this emulation costs, and nothing of a card, which moves"
                                 + " the data without the processors: there a program has to post a request for each MiB"
                                 + " and to sleep, and throughput is the wire's. The rows of TCP are what they are.\n"

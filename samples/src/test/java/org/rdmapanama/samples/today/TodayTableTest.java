@@ -42,17 +42,21 @@ class TodayTableTest {
 
     @Test
     void shouldSayWhatTheFiguresAreWorth() {
-        List<String> lab = TodayTable.notes("veth0", true, "rxe0 and rxe1 are", true, true);
+        List<String> lab = TodayTable.notes("veth0", true, "rxe0 and rxe1 are", "rxe", true);
         assertTrue(lab.stream().allMatch(line -> line.length() <= 100 && !line.isBlank()), lab::toString);
         String text = String.join(" ", lab);
         assertTrue(text.contains("TCP really left through veth0."), text);
         assertTrue(text.contains("rxe0 and rxe1 are software"), text);
         assertTrue(text.contains("emulated, by qemu"), text);
 
-        String card = String.join(" ", TodayTable.notes("eth0", false, "mlx5_0 is", false, false));
+        String card = String.join(" ", TodayTable.notes("eth0", false, "mlx5_0 is", "mlx5", false));
         assertTrue(card.contains("TCP did not leave through eth0"), card);
         assertTrue(card.contains("mlx5_0 is hardware"), card);
         assertFalse(card.contains("emula"), card);
+
+        String soft = String.join(" ", TodayTable.notes("eth0", false, "soft0 is", "soft", false));
+        assertTrue(soft.contains("soft0 is software, in Java"), soft);
+        assertFalse(soft.contains("kernel builds"), soft);
     }
 
     @Test
