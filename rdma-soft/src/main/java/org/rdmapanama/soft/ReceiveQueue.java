@@ -15,8 +15,7 @@ final class ReceiveQueue {
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     private static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
 
-    private NativeBlock ring;
-    private int mask;
+    private Ring ring;
     private int capacity;
     final int maxSegments;
     final int slotBytes;
@@ -26,14 +25,8 @@ final class ReceiveQueue {
     ReceiveQueue(int entries, int maxSegments) {
         this.maxSegments = maxSegments;
         slotBytes = DATA + (int) (maxSegments * SendQueue.SGE_BYTES);
-        allocate(entries);
-    }
-
-    private void allocate(int entries) {
-        int size = Integer.highestOneBit(Math.max(1, entries)) << 1;
         capacity = entries;
-        mask = size - 1;
-        ring = new NativeBlock((long) size * slotBytes);
+        ring = new Ring(entries, slotBytes);
     }
 
     int capacity() {
@@ -51,18 +44,10 @@ final class ReceiveQueue {
         if (count > entries) {
             return false;
         }
-        NativeBlock old = ring;
-        int oldMask = mask;
-        allocate(entries);
-        for (int i = 0; i < count; i++) {
-            Memory.copy(
-                    old.address() + (long) ((tail + i) & oldMask) * slotBytes,
-                    ring.address() + (long) i * slotBytes,
-                    slotBytes);
-        }
+        ring = ring.resized(entries, tail, count);
+        capacity = entries;
         tail = 0;
         head = count;
-        old.free();
         return true;
     }
 
@@ -78,7 +63,7 @@ final class ReceiveQueue {
                 Memory.putLong(bad, each);
                 return result;
             }
-            long slot = ring.address() + (long) (head & mask) * slotBytes;
+            long slot = ring.at(head);
             Memory.putLong(slot + ID, Memory.getLong(each + WR_ID));
             Memory.putInt(slot + SEGMENTS, segments);
             Memory.copy(Memory.getLong(each + SG_LIST), slot + DATA, segments * SendQueue.SGE_BYTES);
@@ -92,7 +77,7 @@ final class ReceiveQueue {
         if (count() == 0) {
             return false;
         }
-        Memory.copy(ring.address() + (long) (tail & mask) * slotBytes, into, slotBytes);
+        Memory.copy(ring.at(tail), into, slotBytes);
         tail++;
         return true;
     }

@@ -62,9 +62,7 @@ final class SendQueue {
 
     static final long SGE_BYTES = ibv_sge.sizeof();
 
-    private final NativeBlock ring;
-    private final int slotBytes;
-    private final int mask;
+    private final Ring ring;
     final int capacity;
     final int maxSegments;
     final int maxInline;
@@ -79,13 +77,10 @@ final class SendQueue {
     int tail;
 
     SendQueue(int entries, int maxSegments, int maxInline) {
-        int size = Integer.highestOneBit(Math.max(1, entries)) << 1;
         capacity = entries;
-        mask = size - 1;
         this.maxSegments = maxSegments;
         this.maxInline = maxInline;
-        slotBytes = DATA + Math.max((int) (maxSegments * SGE_BYTES), (maxInline + 15) & ~15);
-        ring = new NativeBlock((long) size * slotBytes);
+        ring = new Ring(entries, DATA + Math.max(maxSegments * SGE_BYTES, (maxInline + 15) & ~15));
     }
 
     boolean isFull() {
@@ -93,7 +88,7 @@ final class SendQueue {
     }
 
     long slot(int index) {
-        return ring.address() + (long) (index & mask) * slotBytes;
+        return ring.at(index);
     }
 
     /** The place to fill next: {@link #head} is counted up when it is. */

@@ -50,9 +50,7 @@ final class SoftCompletionQueue {
 
     private final SpinLock consumers = new SpinLock();
     private final NativeBlock current = new NativeBlock(WC_BYTES);
-    private NativeBlock ring;
-    private int mask;
-    private int capacity;
+    private Ring ring;
 
     /** Next place to fill; published when it is filled. */
     private int head;
@@ -78,19 +76,12 @@ final class SoftCompletionQueue {
         this.struct = struct;
         this.number = number;
         this.channel = channel;
-        allocate(entries);
-    }
-
-    private void allocate(int entries) {
-        int size = Integer.highestOneBit(Math.max(1, entries)) << 1;
-        ring = new NativeBlock(size * WC_BYTES);
-        mask = size - 1;
-        capacity = size - 1;
+        ring = new Ring(entries, WC_BYTES);
     }
 
     /** How many completions it holds at most. */
     int capacity() {
-        return capacity;
+        return (int) ring.places() - 1;
     }
 
     /** Both locks held: gives it another size, and keeps what it holds. Whether that fits. */
@@ -101,15 +92,9 @@ final class SoftCompletionQueue {
             if (count > entries) {
                 return false;
             }
-            NativeBlock old = ring;
-            int oldMask = mask;
-            allocate(entries);
-            for (int i = 0; i < count; i++) {
-                Memory.copy(old.address() + ((tail + i) & oldMask) * WC_BYTES, ring.address() + i * WC_BYTES, WC_BYTES);
-            }
+            ring = ring.resized(entries, tail, count);
             tail = 0;
             HEAD.setRelease(this, count);
-            old.free();
             return true;
         } finally {
             consumers.unlock();
@@ -127,7 +112,7 @@ final class SoftCompletionQueue {
             int from = tail;
             int count = Math.min((int) HEAD.getAcquire(this) - from, most);
             for (int i = 0; i < count; i++) {
-                Memory.copy(ring.address() + ((from + i) & mask) * WC_BYTES, completions + i * WC_BYTES, WC_BYTES);
+                Memory.copy(ring.at(from + i), completions + i * WC_BYTES, WC_BYTES);
             }
             tail = from + count;
             return count;
@@ -147,14 +132,14 @@ final class SoftCompletionQueue {
             int source,
             int flags,
             boolean solicited) {
-        if (head - tail > mask) {
+        if (head - tail == ring.places()) {
             if (!overrun) {
                 overrun = true;
                 context.asyncEvent(rdma_h.IBV_EVENT_CQ_ERR(), struct.address());
             }
             return;
         }
-        long at = ring.address() + (head & mask) * WC_BYTES;
+        long at = ring.at(head);
         Memory.putLong(at + WR_ID, id);
         Memory.putInt(at + STATUS, status);
         Memory.putInt(at + OPCODE, opcode);
