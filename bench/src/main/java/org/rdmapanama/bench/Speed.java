@@ -266,7 +266,12 @@ public final class Speed implements Callable<Integer> {
                 for (Map.Entry<String, Ends> way : ways.entrySet()) {
                     measure(way.getKey(), way.getValue(), round >= 0, latencies, bandwidths);
                 }
-                System.err.printf("round %d of %d%n", round + 1, rounds);
+                boolean counts = round >= 0;
+                System.err.printf(
+                        "%s %d of %d%n",
+                        counts ? "round" : "warm-up",
+                        counts ? round + 1 : round + 1 + warmUp,
+                        counts ? rounds : warmUp);
             }
         } finally {
             for (Pair pair : pairs.values()) {
