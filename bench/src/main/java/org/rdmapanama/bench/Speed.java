@@ -245,8 +245,7 @@ public final class Speed implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        MarkedTable marked =
-                file == null ? null : new MarkedTable(spec, file, devices.isEmpty() ? "soft" : "soft in the lab");
+        MarkedTable marked = file == null ? null : new MarkedTable(spec, file, "soft");
         if (marked != null) {
             marked.check();
         }

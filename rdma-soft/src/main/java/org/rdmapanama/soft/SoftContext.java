@@ -205,6 +205,11 @@ final class SoftContext extends ProviderContext {
         return Memory.getInt(window + MW_HANDLE);
     }
 
+    /** The key of the last binding that was posted. */
+    static int rkeyOfWindow(long window) {
+        return Memory.getInt(window + MW_RKEY);
+    }
+
     static void rkeyOfWindow(long window, int rkey) {
         Memory.putInt(window + MW_RKEY, rkey);
     }

@@ -334,7 +334,8 @@ final class SoftQueuePair implements Timed {
         if (refused != 0) {
             return refused;
         }
-        int newKey = (window.key & ~KEY_CHANGES) | ((window.key + 1) & KEY_CHANGES);
+        int key = SoftContext.rkeyOfWindow(window.struct.address());
+        int newKey = (key & ~KEY_CHANGES) | ((key + 1) & KEY_CHANGES);
         long slot = sends.nextSlot();
         Memory.putLong(slot + SendQueue.ID, id);
         Memory.putInt(slot + SendQueue.OPCODE, Verbs.WR_BIND_MW);

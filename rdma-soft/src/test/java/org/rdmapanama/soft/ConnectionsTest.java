@@ -35,7 +35,10 @@ import org.rdmapanama.soft.wire.Opcode;
 /** Connections of one process with itself, over a good wire and a bad one, and with somebody who means no good. */
 @Timeout(value = 200, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConnectionsTest {
-    private static final InetSocketAddress ADDRESS = new InetSocketAddress(InetAddress.getLoopbackAddress(), 7471);
+    /** Another one than that of tests that run beside this: clients find a server whose process it ever is. */
+    private static final int PORT = 10_000 + (int) (ProcessHandle.current().pid() % 20_000);
+
+    private static final InetSocketAddress ADDRESS = new InetSocketAddress(InetAddress.getLoopbackAddress(), PORT);
     private static final int CONNECTIONS = 6;
     private static final int DATAGRAMS = Integer.getInteger("hostile.datagrams", 100_000);
     private static final int SOON = 3;
@@ -118,7 +121,7 @@ class ConnectionsTest {
     void shouldSayWhenAHostHasNoDevice() {
         try (Meeting meeting = new Meeting()) {
             long start = System.nanoTime();
-            long client = meeting.client(new InetSocketAddress("127.0.0.2", 7471), 5, "");
+            long client = meeting.client(new InetSocketAddress("127.0.0.2", PORT), 5, "");
             Meeting.Event event = meeting.expect(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), client);
             assertEquals(-Verbs.EHOSTUNREACH, event.status());
             assertTrue(System.nanoTime() - start < NOT_LONG_NANOS);
@@ -158,7 +161,7 @@ class ConnectionsTest {
     @Test
     void shouldNotResolveAnAddressOfAnotherKind() {
         try (Meeting meeting = new Meeting()) {
-            long other = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("::1"), 7471));
+            long other = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("::1"), PORT));
             long bound = meeting.id();
             Meeting.succeed(meeting.manager.bindAddress(bound, meeting.address(ADDRESS)));
             assertEquals(-Verbs.EINVAL, meeting.manager.resolveAddress(bound, 0, other, 1000));
