@@ -47,7 +47,10 @@ final class SoftDevice {
     private static final int PKEY_BASE = 0x7fff;
     private static final int PACKETS_PER_TURN = 64;
 
+    /** A nap is twice as long as the one before while somebody polls all the time. */
     private static final long NAP_NANOS = 50_000;
+
+    private static final long LONGEST_NAP_NANOS = 500_000;
 
     /** Who polls so often between two packets had better not have the thread woken by each. */
     private static final int POLLS_TO_WAKE = 8;
@@ -143,6 +146,7 @@ final class SoftDevice {
 
     private int pollsSeen;
     private int napsWithoutPoll;
+    private long nap = NAP_NANOS;
     private int missedNaps;
     private int turnsWithoutTime;
 
@@ -295,7 +299,7 @@ final class SoftDevice {
     /** How long there is nothing to do, in nanoseconds. */
     private long workOnce() {
         if (!lockOrNap()) {
-            return NAP_NANOS;
+            return nap;
         }
         try {
             sleeping = false;
@@ -311,7 +315,7 @@ final class SoftDevice {
             long due = expire(now);
             long next = moved ? 0 : due;
             if (next > 0 && (isPolled() || wire.isHolding())) {
-                next = Math.min(next, NAP_NANOS);
+                next = Math.min(next, nap);
             }
             if (next > 0) {
                 sleeping = true;
@@ -341,7 +345,11 @@ final class SoftDevice {
         if (polls != pollsSeen) {
             pollsSeen = polls;
             napsWithoutPoll = 0;
-        } else if (polled && ++napsWithoutPoll == NAPS_WITHOUT_POLL) {
+            nap = polled ? Math.min(2 * nap, LONGEST_NAP_NANOS) : NAP_NANOS;
+            return polled;
+        }
+        nap = NAP_NANOS;
+        if (polled && ++napsWithoutPoll == NAPS_WITHOUT_POLL) {
             polled = false;
         }
         return polled;
@@ -371,9 +379,9 @@ final class SoftDevice {
     }
 
     /**
-     * Who polls an empty queue looks for packets, unless somebody does already. First go the answers to what it has seen
-     * already: so a message's receiver may send its own before the acknowledgement goes out. If it did, that one has a
-     * little more time, for the next message may come first, and then one acknowledgement does for both.
+     * Who polls an empty queue looks for packets, unless somebody does already, and sends the answers to them. Where a
+     * reply is to be expected the acknowledgement is put off until that has gone out, and a little more, for the next
+     * message may come first, and then one acknowledgement does for both.
      */
     void progress() {
         if (!connected) {
@@ -394,6 +402,8 @@ final class SoftDevice {
                 if (!polled) {
                     // Nobody else would.
                     sendAnswers(NOW);
+                } else if (any) {
+                    sendAnswers(0);
                 }
             } finally {
                 lock.unlock();

@@ -409,7 +409,7 @@ final class SoftQueuePair implements Timed {
 
     private void runPosted() {
         if (wireResponder != null) {
-            wireResponder.replied();
+            wireResponder.posted();
         }
         run();
     }

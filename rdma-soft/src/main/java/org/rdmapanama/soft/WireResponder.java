@@ -77,8 +77,11 @@ final class WireResponder extends Later {
     /** How many packets wait for that. */
     private int unacknowledged;
 
-    /** The queue pair has sent something itself since the first of these. */
-    private boolean replied;
+    /** The queue pair has sent something itself since the last message. */
+    private boolean posted;
+
+    /** Between the last two messages it had: a reply is to be expected, and goes first. */
+    private boolean replies;
 
     /** Turns without a packet that an acknowledgement is put off for: few for a peer that seems to wait for it. */
     private int patience = MAX_PATIENCE;
@@ -395,11 +398,13 @@ final class WireResponder extends Later {
     // Answers.
 
     private void acknowledge() {
-        if (replied) {
+        if (acknowledging && replies) {
             // The peer went on without.
             patience = MAX_PATIENCE;
             impatient = 0;
         }
+        replies = posted;
+        posted = false;
         repaired = false;
         unasked = 0;
         unacknowledged++;
@@ -410,18 +415,18 @@ final class WireResponder extends Later {
     }
 
     /** The queue pair sends something. */
-    void replied() {
-        replied = acknowledging;
+    void posted() {
+        posted = true;
     }
 
     /**
-     * Whether the peer, who has a reply, can do without an acknowledgement for longer than so many turns without a packet.
+     * Whether the peer, who gets a reply, can do without an acknowledgement for longer than so many turns without a packet.
      * If it cannot go on without, it gets them earlier from now on.
      */
     @Override
     boolean canWait(int turns) {
         boolean could =
-                replied && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != SoftDevice.NOW;
+                replies && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != SoftDevice.NOW;
         if (could && turns >= patience) {
             impatient++;
             patience = impatient % IMPATIENT_BEFORE_TRYING == 0 ? MAX_PATIENCE : patience / 2;
@@ -556,7 +561,6 @@ final class WireResponder extends Later {
 
     private void acknowledged() {
         acknowledging = false;
-        replied = false;
         unacknowledged = 0;
     }
 
