@@ -15,15 +15,17 @@ final class SpinLock {
     private static final int MAX_GIVING_WAY = 8;
 
     /** The same, for who only tries, which takes less time. */
-    private static final int MAX_TRIES = 64;
+    private static final int MAX_TRIES = 16;
 
     private static final VarHandle HELD;
     private static final VarHandle WAITING;
+    private static final VarHandle SPINNING;
 
     static {
         try {
             HELD = MethodHandles.lookup().findVarHandle(SpinLock.class, "held", int.class);
             WAITING = MethodHandles.lookup().findVarHandle(SpinLock.class, "waiting", int.class);
+            SPINNING = MethodHandles.lookup().findVarHandle(SpinLock.class, "spinning", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -35,6 +37,9 @@ final class SpinLock {
 
     /** How many wait. */
     private volatile int waiting;
+
+    /** How many of them have a processor, and take it as soon as they can. */
+    private volatile int spinning;
 
     /** How many tries in a row were given up for the sake of those who wait; no more than a hint. */
     private int tries;
@@ -55,16 +60,22 @@ final class SpinLock {
 
     private void await() {
         WAITING.getAndAdd(this, 1);
-        int spins = 0;
-        while (!take()) {
-            if (++spins < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                // The holder may have lost its processor.
-                giveWay();
-            }
+        while (!spin()) {
+            // The holder may have lost its processor.
+            giveWay();
         }
         WAITING.getAndAdd(this, -1);
+    }
+
+    private boolean spin() {
+        SPINNING.getAndAdd(this, 1);
+        boolean taken = take();
+        for (int i = 0; i < SPINS && !taken; i++) {
+            Thread.onSpinWait();
+            taken = take();
+        }
+        SPINNING.getAndAdd(this, -1);
+        return taken;
     }
 
     // Only a hint: it does not matter to whom the processor goes.
@@ -77,9 +88,9 @@ final class SpinLock {
         return (int) HELD.getOpaque(this) == 0 && HELD.compareAndSet(this, 0, 1);
     }
 
-    /** Takes it if nobody has it, and nobody has waited for it lately. */
+    /** Takes it if nobody has it, and nobody is about to. */
     boolean tryLock() {
-        if (waiting > 0 && ++tries < MAX_TRIES) {
+        if (spinning > 0 && ++tries < MAX_TRIES) {
             return false;
         }
         tries = 0;
