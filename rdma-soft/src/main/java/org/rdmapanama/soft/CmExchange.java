@@ -230,14 +230,14 @@ abstract class CmExchange implements Timed {
         boolean already = waiting;
         waiting = true;
         deadline = System.nanoTime() + nanos;
-        management.device.wakeAt(this, already);
+        management.device.turns.wakeAt(this, already);
     }
 
     final void stopWaiting() {
         stopProbing();
         if (waiting) {
             waiting = false;
-            management.device.forget(this);
+            management.device.turns.forget(this);
         }
     }
 

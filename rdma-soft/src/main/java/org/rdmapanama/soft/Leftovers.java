@@ -33,7 +33,7 @@ final class Leftovers {
         try {
             device.queuePairs.forEach(pair -> {
                 if (isOurs(pair.struct.address())) {
-                    device.leaveGroups(pair);
+                    device.groups.leave(pair);
                 }
             });
         } finally {

@@ -151,8 +151,8 @@ final class MemoryVerbs {
     int deallocateMemoryWindow(long memoryWindow) {
         device.lock();
         try {
-            KeyedMemory memory = device.windowOf(memoryWindow);
-            device.unbind(memory);
+            KeyedMemory memory = device.windows.of(memoryWindow);
+            device.windows.unbind(memory);
             device.keys.remove(memory.key);
             device.protectionDomains.get(memory.protectionDomain).users--;
             memory.struct.free();
@@ -166,7 +166,7 @@ final class MemoryVerbs {
         device.lock();
         try {
             SoftQueuePair pair = context.queuePair(queuePair);
-            KeyedMemory window = device.windowOf(memoryWindow);
+            KeyedMemory window = device.windows.of(memoryWindow);
             if (window.windowType != Verbs.MW_TYPE_1) {
                 return -Verbs.EINVAL;
             }

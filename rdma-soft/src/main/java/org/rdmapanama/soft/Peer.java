@@ -6,6 +6,9 @@ import org.rdmapanama.soft.wire.Flow;
 
 /** A socket that packets come from or go to, with what is needed again for each of them. */
 final class Peer {
+    /** Soft-RoCE and network cards send from these, whatever port they receive at. */
+    static final int EPHEMERAL_PORTS = 0xc000;
+
     final InetSocketAddress address;
 
     /** The object by which a channel named it last. */
@@ -44,5 +47,10 @@ final class Peer {
             toThem[index] = Flow.of(own[index], address);
         }
         return toThem[index];
+    }
+
+    /** Whether a port that a packet came from is one that its device receives at. */
+    static boolean receivesWhereItSends(int port) {
+        return port < EPHEMERAL_PORTS;
     }
 }

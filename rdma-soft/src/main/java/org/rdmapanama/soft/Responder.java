@@ -255,7 +255,7 @@ final class Responder {
         // The key of a region is its owner's to take away, whom nobody would tell.
         boolean possible = memory != null && memory.windowType == Verbs.MW_TYPE_2 && memory.boundTo == queuePair;
         if (possible) {
-            device.unbind(memory);
+            device.windows.unbind(memory);
         }
         return possible;
     }

@@ -191,6 +191,21 @@ final class SendQueue {
         return 0;
     }
 
+    /** Where the array of struct ibv_sge of a place is. */
+    static long list(long slot) {
+        return slot + DATA;
+    }
+
+    /** How many of these there are. */
+    static int segments(long slot) {
+        return Memory.getInt(slot + SEGMENTS);
+    }
+
+    /** How long the message is. */
+    static long bytes(long slot) {
+        return Integer.toUnsignedLong(Memory.getInt(slot + BYTES));
+    }
+
     void clear() {
         head = 0;
         current = 0;

@@ -22,7 +22,7 @@ record Settings(int port, String address, Idle idle, Path capture, Faults faults
     private static final String PREFIX = "org.rdmapanama.soft.";
 
     /** From above it, answers would go to the port of RoCEv2: those may be ports that packets are only sent from. */
-    static final int MAX_PORT = SoftDevice.EPHEMERAL_PORTS - Wire.PORTS_TO_TRY;
+    static final int MAX_PORT = Peer.EPHEMERAL_PORTS - Wire.PORTS_TO_TRY;
 
     /** What a thread does that has nothing to do. */
     enum Idle {

@@ -152,7 +152,7 @@ final class SoftCompletionQueue {
         // The P_Key index, and all of the local identifiers, which RoCE does not have.
         Memory.putLong(at + PKEY_INDEX, 0);
         HEAD.setRelease(this, head + 1);
-        context.device().completed();
+        context.device().turns.completed();
         if (armed == ANY || (armed == SOLICITED && (solicited || status != Verbs.SUCCESS))) {
             armed = NOT_ARMED;
             if (channel != null) {

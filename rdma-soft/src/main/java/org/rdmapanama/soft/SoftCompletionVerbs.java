@@ -60,7 +60,7 @@ final class SoftCompletionVerbs extends CompletionVerbs {
     private int next(long completionQueue) {
         SoftCompletionQueue queue = queue(completionQueue);
         if (queue.isEmpty()) {
-            device.progress();
+            device.turns.progress();
         }
         if (queue.isEmpty() || queue.poll(1, queue.current()) == 0) {
             return -Verbs.ENOENT;

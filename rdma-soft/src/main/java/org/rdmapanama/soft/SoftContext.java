@@ -289,7 +289,7 @@ final class SoftContext extends ProviderContext {
     public int pollCompletionQueue(long completionQueue, int capacity, long completions) {
         SoftCompletionQueue queue = queue(completionQueue);
         if (queue.isEmpty()) {
-            device.progress();
+            device.turns.progress();
         }
         return queue.isEmpty() ? 0 : queue.poll(capacity, completions);
     }
@@ -452,11 +452,11 @@ final class SoftContext extends ProviderContext {
         device.lock();
         try {
             SoftQueuePair pair = queuePair(queuePair);
-            if (device.isMember(pair)) {
+            if (device.groups.has(pair)) {
                 return -Verbs.EBUSY;
             }
             device.queuePairs.remove(pair.number);
-            device.unbindAllOf(pair);
+            device.windows.unbindAllOf(pair);
             device.protectionDomains.get(pair.protectionDomain).users--;
             pair.sendQueue.users--;
             pair.receiveQueue.users--;
@@ -500,7 +500,7 @@ final class SoftContext extends ProviderContext {
     public int attachMulticast(long queuePair, long gid, int lid) {
         device.lock();
         try {
-            return -device.attach(queuePair(queuePair), gid);
+            return -device.groups.attach(queuePair(queuePair), gid);
         } finally {
             device.unlock();
         }
@@ -510,7 +510,7 @@ final class SoftContext extends ProviderContext {
     public int detachMulticast(long queuePair, long gid, int lid) {
         device.lock();
         try {
-            return -device.detach(queuePair(queuePair), gid);
+            return -device.groups.detach(queuePair(queuePair), gid);
         } finally {
             device.unlock();
         }

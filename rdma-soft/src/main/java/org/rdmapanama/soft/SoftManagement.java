@@ -194,7 +194,7 @@ final class SoftManagement {
         if (bytes != Mad.BYTES || Deth.qkey(packet + Deth.OFFSET) != Mad.QKEY || !Mad.isValid(mad)) {
             return;
         }
-        InetSocketAddress sender = SoftDevice.receivesWhereItSends(from.address.getPort())
+        InetSocketAddress sender = Peer.receivesWhereItSends(from.address.getPort())
                 ? from.address
                 : new InetSocketAddress(from.address.getAddress(), Flow.ROCE_PORT);
         if (manager == null) {

@@ -8,10 +8,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_cap;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.wire.Aeth;
-import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
-import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 
@@ -66,7 +63,6 @@ final class SoftQueuePair implements Timed {
 
     private final NativeBlock initial = new NativeBlock(ibv_qp_init_attr.sizeof());
 
-    private final Segments segments;
     private int state = Verbs.RESET;
     private int accessFlags;
     private int destination;
@@ -76,22 +72,19 @@ final class SoftQueuePair implements Timed {
     private int rnrRetriesLeft;
     private boolean tellsDrained;
 
-    /** Whether the first work request, to a queue pair of this device, was tried and is to be tried again. */
-    private boolean begun;
-
-    private int datagramPsn;
     private int batchEnd;
     private int batchFault;
 
-    /** What speaks with a peer elsewhere, or null. */
+    /** The sending half, from RTS on. */
     private Requester requester;
 
+    /** The answering half for a peer elsewhere, or null. */
     private WireResponder wireResponder;
 
     /** When to try again, by System.nanoTime(), while {@link #waiting}. */
-    long deadline;
+    private long deadline;
 
-    boolean waiting;
+    private boolean waiting;
 
     /** Whether the device asks for the deadline. */
     private boolean listed;
@@ -123,7 +116,6 @@ final class SoftQueuePair implements Timed {
                 : new ReceiveQueue(ibv_qp_cap.max_recv_wr(cap), ibv_qp_cap.max_recv_sge(cap));
         responder = new Responder(
                 this, device, sharedReceives != null ? sharedReceives.receives.slotBytes : receives.slotBytes);
-        segments = new Segments(device);
         Memory.copy(initialAttributes.address(), initial.address(), ibv_qp_init_attr.sizeof());
     }
 
@@ -170,7 +162,7 @@ final class SoftQueuePair implements Timed {
         MemorySegment all = attributes();
         if ((mask & rdma_h.IBV_QP_AV()) != 0) {
             path = device.route(null, 0, protectionDomain, ibv_qp_attr.ah_attr(all));
-            if (requester != null && !path.local) {
+            if (requester != null) {
                 requester.path(path);
             }
             if (wireResponder != null && !path.local) {
@@ -196,8 +188,8 @@ final class SoftQueuePair implements Timed {
             if (target == Verbs.RTR && path != null && !path.local) {
                 wireResponder = new WireResponder(this, device, path, mtuBytes(), ibv_qp_attr.rq_psn(attributes()));
             }
-            if (target == Verbs.RTS && state == Verbs.RTR && path != null && !path.local) {
-                requester = new Requester(this, device, path, mtuBytes(), ibv_qp_attr.sq_psn(attributes()));
+            if (target == Verbs.RTS && state == Verbs.RTR) {
+                requester = requester();
             }
             setState(target);
             retriesLeft = retries();
@@ -209,16 +201,22 @@ final class SoftQueuePair implements Timed {
         tellState(target);
     }
 
+    private Requester requester() {
+        int firstPsn = ibv_qp_attr.sq_psn(attributes());
+        if (type == Verbs.UD) {
+            return new DatagramRequester(this, device, firstPsn);
+        }
+        return path.local
+                ? new LocalRequester(this, device)
+                : new WireRequester(this, device, path, mtuBytes(), firstPsn);
+    }
+
     /** What has begun when the queue pair is to be drained is finished, and then that is told, once. */
     private void tellDrained() {
-        if (tellsDrained && state == Verbs.SQD && isDrained()) {
+        if (tellsDrained && state == Verbs.SQD && requester.isDrained()) {
             tellsDrained = false;
             context.asyncEvent(rdma_h.IBV_EVENT_SQ_DRAINED(), struct.address());
         }
-    }
-
-    private boolean isDrained() {
-        return requester != null ? requester.isDrained() : !begun;
     }
 
     private void setState(int newState) {
@@ -236,7 +234,6 @@ final class SoftQueuePair implements Timed {
         stopAnswering();
         requester = null;
         wireResponder = null;
-        begun = false;
         sends.clear();
         responder.clear();
         if (receives != null) {
@@ -432,27 +429,6 @@ final class SoftQueuePair implements Timed {
         }
         if (requester != null) {
             requester.run();
-            return;
-        }
-        while ((state == Verbs.RTS || (state == Verbs.SQD && begun)) && !waiting && sends.tail != sends.head) {
-            step();
-        }
-    }
-
-    /** Does the first work request. */
-    private void step() {
-        long slot = sends.slot(sends.tail);
-        int status = execute(slot, Memory.getInt(slot + SendQueue.OPCODE));
-        if (status == Verbs.SUCCESS) {
-            retriesLeft = retries();
-            rnrRetriesLeft = rnrRetries();
-            complete(slot, Verbs.SUCCESS);
-        } else if (status == Responder.NOT_READY) {
-            tryAgainWhenReady();
-        } else if (status == Responder.SILENT) {
-            tryAgain();
-        } else {
-            failAt(slot, status);
         }
     }
 
@@ -473,31 +449,11 @@ final class SoftQueuePair implements Timed {
         return ibv_qp_attr.rnr_retry(attributes());
     }
 
-    private void tryAgain() {
-        begun = true;
-        int timeout = ibv_qp_attr.timeout(attributes());
-        if (timeout == 0) {
-            // There is no timer: the message is lost, as it would be on a wire.
-            waitUntil(NEVER);
-        } else if (mayRetry()) {
-            waitUntil(System.nanoTime() + (4096L << timeout));
-        }
-    }
-
-    private void tryAgainWhenReady() {
-        begun = true;
-        if (mayRetryWhenReady()) {
-            SoftQueuePair peer = device.queuePairs.get(destination);
-            int timer = peer == null ? 0 : ibv_qp_attr.min_rnr_timer(peer.attributes());
-            waitUntil(System.nanoTime() + Aeth.rnrNanos(timer));
-        }
-    }
-
     private void waitUntil(long nanos) {
         waiting = true;
         deadline = nanos;
         if (nanos != NEVER) {
-            device.wakeAt(this, listed);
+            device.turns.wakeAt(this, listed);
             listed = true;
         }
     }
@@ -522,8 +478,6 @@ final class SoftQueuePair implements Timed {
         waiting = false;
         if (requester != null && state != Verbs.ERR) {
             requester.expired();
-        } else {
-            run();
         }
     }
 
@@ -545,6 +499,10 @@ final class SoftQueuePair implements Timed {
 
     private int mtuBytes() {
         return SoftDevice.bytesOfMtu(ibv_qp_attr.path_mtu(attributes()));
+    }
+
+    boolean hasTimer() {
+        return ibv_qp_attr.timeout(attributes()) != 0;
     }
 
     int minRnrTimer() {
@@ -581,20 +539,21 @@ final class SoftQueuePair implements Timed {
             Memory.copy(slot + SendQueue.DATA + distance, to, bytes);
             return true;
         }
-        if (Segments.check(device, protectionDomain, list(slot), count(slot), 0) < 0) {
+        if (Segments.check(device, protectionDomain, SendQueue.list(slot), SendQueue.segments(slot), 0) < 0) {
             return false;
         }
-        source.start(list(slot), count(slot), distance);
+        source.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
         source.read(to, bytes);
         return true;
     }
 
     /** Puts a part of an answer where a work request wants it; false when its regions are no longer there. */
     boolean takePart(long slot, long distance, long from, int bytes, Segments target) {
-        if (Segments.check(device, protectionDomain, list(slot), count(slot), Verbs.LOCAL_WRITE) < 0) {
+        if (Segments.check(device, protectionDomain, SendQueue.list(slot), SendQueue.segments(slot), Verbs.LOCAL_WRITE)
+                < 0) {
             return false;
         }
-        target.start(list(slot), count(slot), distance);
+        target.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
         target.write(from, bytes);
         return true;
     }
@@ -634,6 +593,14 @@ final class SoftQueuePair implements Timed {
         waitUntil(System.nanoTime() + nanos);
     }
 
+    void pauseForEver() {
+        waitUntil(NEVER);
+    }
+
+    boolean isPausing() {
+        return waiting;
+    }
+
     /** What was sent is to be answered in a time that begins now, unless it has begun. */
     void armTimer() {
         int timeout = ibv_qp_attr.timeout(attributes());
@@ -651,113 +618,32 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    /** The status of a work request, or a number of {@link Responder}. */
-    private int execute(long slot, int opcode) {
-        int here = checkLocally(slot, opcode);
-        if (here != TO_PEER) {
-            return here;
-        }
-        if (type == Verbs.UD) {
-            return sendDatagram(slot, opcode);
-        }
-        int status = toPeer(slot, opcode);
-        return type == Verbs.UC && status < 0 ? Verbs.SUCCESS : status;
-    }
-
     /** Does what needs no peer, and looks at the memory of what does: {@link #TO_PEER}, or a status. */
-    private int checkLocally(long slot, int opcode) {
+    int checkLocally(long slot, int opcode) {
         if (opcode == Verbs.WR_BIND_MW) {
-            return type == Verbs.UD ? Verbs.LOC_QP_OP_ERR : device.bind(this, slot);
+            return type == Verbs.UD ? Verbs.LOC_QP_OP_ERR : device.windows.bind(this, slot);
         }
         if (opcode == Verbs.WR_LOCAL_INV) {
             KeyedMemory memory = device.keys.get(Memory.getInt(slot + SendQueue.IMMEDIATE));
             if (memory == null || memory.windowType != Verbs.MW_TYPE_2 || memory.protectionDomain != protectionDomain) {
                 return Verbs.LOC_QP_OP_ERR;
             }
-            device.unbind(memory);
+            device.windows.unbind(memory);
             return Verbs.SUCCESS;
         }
         boolean reads = opcode == Verbs.WR_READ || opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
-        if (Segments.check(device, protectionDomain, list(slot), count(slot), reads ? Verbs.LOCAL_WRITE : 0) < 0) {
+        if (Segments.check(
+                        device,
+                        protectionDomain,
+                        SendQueue.list(slot),
+                        SendQueue.segments(slot),
+                        reads ? Verbs.LOCAL_WRITE : 0)
+                < 0) {
             return Verbs.LOC_PROT_ERR;
         }
-        return (reads && bytes(slot) < Long.BYTES && opcode != Verbs.WR_READ) || opcode > Verbs.WR_SEND_INV
+        return (reads && SendQueue.bytes(slot) < Long.BYTES && opcode != Verbs.WR_READ) || opcode > Verbs.WR_SEND_INV
                 ? opcode > Verbs.WR_SEND_INV ? Verbs.LOC_QP_OP_ERR : Verbs.LOC_LEN_ERR
                 : TO_PEER;
-    }
-
-    private int toPeer(long slot, int opcode) {
-        SoftQueuePair peer = device.queuePairs.get(destination);
-        if (peer == null || peer.type != type || peer.destination != number || !peer.canReceive()) {
-            return Responder.SILENT;
-        }
-        if (opcode == Verbs.WR_SEND
-                || opcode == Verbs.WR_SEND_IMM
-                || (opcode == Verbs.WR_SEND_INV && type == Verbs.RC)) {
-            return peer.responder.send(this, slot, segments);
-        }
-        if (opcode == Verbs.WR_WRITE || opcode == Verbs.WR_WRITE_IMM) {
-            return peer.responder.write(this, slot, segments);
-        }
-        if (type == Verbs.RC && opcode == Verbs.WR_READ) {
-            segments.start(list(slot), count(slot), 0);
-            return peer.responder.read(slot, segments);
-        }
-        if (type == Verbs.RC && (opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD)) {
-            segments.start(list(slot), count(slot), 0);
-            return peer.responder.atomic(slot, segments);
-        }
-        return Verbs.LOC_QP_OP_ERR;
-    }
-
-    private int sendDatagram(long slot, int opcode) {
-        SoftAddressHandle to = device.addressHandles.get(Memory.getInt(slot + SendQueue.ADDRESS_HANDLE));
-        if ((opcode != Verbs.WR_SEND && opcode != Verbs.WR_SEND_IMM)
-                || to == null
-                || to.protectionDomain != protectionDomain) {
-            return Verbs.LOC_QP_OP_ERR;
-        }
-        if (bytes(slot) > device.mtuBytes()) {
-            // As Soft-RoCE does it: sent, and never delivered.
-            return Verbs.SUCCESS;
-        }
-        int given = Memory.getInt(slot + SendQueue.QKEY);
-        int asked = given < 0 ? qkey : given;
-        if (to.isMulticast()) {
-            device.toGroup(this, slot, to, asked, segments);
-        } else if (!to.local) {
-            sendPacket(slot, opcode, to, asked);
-        } else {
-            SoftQueuePair peer = device.queuePairs.get(Memory.getInt(slot + SendQueue.REMOTE_QP));
-            deliverDatagram(peer, slot, to, asked, segments);
-        }
-        return Verbs.SUCCESS;
-    }
-
-    /** A datagram to a queue pair elsewhere. */
-    private void sendPacket(long slot, int opcode, SoftAddressHandle to, int key) {
-        boolean immediate = opcode == Verbs.WR_SEND_IMM;
-        int code = immediate ? Opcode.UD_SEND_ONLY_WITH_IMMEDIATE : Opcode.UD_SEND_ONLY;
-        int bytes = (int) bytes(slot);
-        int pad = -bytes & 3;
-        long packet = device.wire().packet();
-        Bth.write(
-                packet,
-                code,
-                (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SOLICITED) != 0,
-                pad,
-                Bth.DEFAULT_PKEY,
-                Memory.getInt(slot + SendQueue.REMOTE_QP),
-                false,
-                datagramPsn++);
-        Deth.write(packet + Deth.OFFSET, key, number);
-        if (immediate) {
-            ImmDt.write(packet + Opcode.immediateOffset(code), Memory.getInt(slot + SendQueue.IMMEDIATE));
-        }
-        long payload = packet + Opcode.headerBytes(code);
-        copyPart(slot, 0, payload, bytes, segments);
-        Memory.zero(payload + bytes, pad);
-        device.wire().send(to.peer, to.sourceIndex, Opcode.headerBytes(code) + bytes + pad);
     }
 
     /** A datagram from elsewhere. */
@@ -767,31 +653,13 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    void deliverDatagram(SoftQueuePair peer, long slot, SoftAddressHandle to, int key, Segments source) {
-        if (peer != null && peer.type == Verbs.UD && peer.canReceive() && peer.qkey == key) {
-            peer.responder.datagram(this, slot, to, source);
-        }
-    }
-
-    private static long list(long slot) {
-        return slot + SendQueue.DATA;
-    }
-
-    private static int count(long slot) {
-        return Memory.getInt(slot + SendQueue.SEGMENTS);
-    }
-
-    private static long bytes(long slot) {
-        return Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
-    }
-
     /** Copies the data of a work request, which was checked, to a place within segments. */
     void copyTo(long slot, Segments to, Segments source) {
         if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
-            to.write(slot + SendQueue.DATA, bytes(slot));
+            to.write(slot + SendQueue.DATA, SendQueue.bytes(slot));
         } else {
-            source.start(list(slot), count(slot), 0);
-            to.writeFrom(source, bytes(slot));
+            source.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
+            to.writeFrom(source, SendQueue.bytes(slot));
         }
     }
 
@@ -800,7 +668,7 @@ final class SoftQueuePair implements Timed {
         if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
             Memory.copy(slot + SendQueue.DATA, to, bytes);
         } else {
-            source.start(list(slot), count(slot), 0);
+            source.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
             source.read(to, bytes);
         }
     }
@@ -811,7 +679,6 @@ final class SoftQueuePair implements Timed {
         boolean signaled =
                 allSignaled || (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SIGNALED) != 0 || status != 0;
         sends.tail++;
-        begun = false;
         if (sends.current - sends.tail < 0) {
             sends.current = sends.tail;
         }
@@ -853,7 +720,7 @@ final class SoftQueuePair implements Timed {
     void free() {
         stopWaiting();
         if (listed) {
-            device.forget(this);
+            device.turns.forget(this);
         }
         stopAnswering();
         sends.free();

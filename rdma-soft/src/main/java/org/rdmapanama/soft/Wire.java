@@ -84,6 +84,10 @@ final class Wire implements AutoCloseable {
     private final int port;
     private final Peer[] lastPeers;
     private int busiest;
+
+    /** What {@link #await} waits for. */
+    private int watched = SelectionKey.OP_READ;
+
     private long received;
 
     /** With what was opened for it, which it closes. */
@@ -352,13 +356,35 @@ final class Wire implements AutoCloseable {
         return false;
     }
 
-    /** Waits for a packet, so long at most, or for {@link #wakeUp}. */
+    /** Waits for a packet, so long at most, or for {@link #wakeUp}. Only one thread does. */
     void await(long millis) {
         try {
+            watch(SelectionKey.OP_READ);
             selector.select(key -> {}, millis);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Until the next {@link #await} nobody is told of packets, which costs whoever sends them. The same thread. */
+    void ignore() {
+        try {
+            if (watch(0)) {
+                selector.selectNow(key -> {});
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Whether that is new. */
+    private boolean watch(int operations) {
+        boolean changes = watched != operations;
+        if (changes) {
+            watched = operations;
+            selector.keys().forEach(key -> key.interestOps(operations));
+        }
+        return changes;
     }
 
     void wakeUp() {

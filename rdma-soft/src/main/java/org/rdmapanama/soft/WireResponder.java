@@ -410,7 +410,7 @@ final class WireResponder extends Later {
         unacknowledged++;
         if (!acknowledging) {
             acknowledging = true;
-            device.atEndOfTurn(this);
+            device.turns.atEndOfTurn(this);
         }
     }
 
@@ -425,8 +425,7 @@ final class WireResponder extends Later {
      */
     @Override
     boolean canWait(int turns) {
-        boolean could =
-                replies && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != SoftDevice.NOW;
+        boolean could = replies && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != Turns.NOW;
         if (could && turns >= patience) {
             impatient++;
             patience = impatient % IMPATIENT_BEFORE_TRYING == 0 ? MAX_PATIENCE : patience / 2;
@@ -481,7 +480,7 @@ final class WireResponder extends Later {
             respondOnce();
         }
         if (pending.count() > 0) {
-            device.atEndOfTurn(this);
+            device.turns.atEndOfTurn(this);
         } else if (complaint != NO_COMPLAINT) {
             endAnswers();
         }
@@ -570,7 +569,7 @@ final class WireResponder extends Later {
         complaint = NO_COMPLAINT;
         endAnswers();
         acknowledged();
-        device.forget(this);
+        device.turns.forget(this);
         queued = false;
     }
 

@@ -1,0 +1,111 @@
+package org.rdmapanama.soft;
+
+import org.rdmapanama.soft.wire.Aeth;
+import org.rdmapanama.soft.wire.Memory;
+
+/** The sending half of a queue pair whose peer is one of this device: does what is posted at once, by one copy. */
+final class LocalRequester extends Requester {
+    private final SoftQueuePair queuePair;
+    private final SoftDevice device;
+    private final SendQueue sends;
+    private final Segments segments;
+
+    /** Whether the first work request was tried and is to be tried again. */
+    private boolean begun;
+
+    LocalRequester(SoftQueuePair queuePair, SoftDevice device) {
+        this.queuePair = queuePair;
+        this.device = device;
+        sends = queuePair.sends;
+        segments = new Segments(device);
+    }
+
+    @Override
+    void run() {
+        while (isSending()) {
+            step();
+        }
+    }
+
+    private boolean isSending() {
+        int state = queuePair.state();
+        return (state == Verbs.RTS || (state == Verbs.SQD && begun))
+                && !queuePair.isPausing()
+                && sends.tail != sends.head;
+    }
+
+    @Override
+    boolean isDrained() {
+        return !begun;
+    }
+
+    /** Does the first work request. */
+    private void step() {
+        long slot = sends.slot(sends.tail);
+        int status = execute(slot, Memory.getInt(slot + SendQueue.OPCODE));
+        begun = status == Responder.NOT_READY || status == Responder.SILENT;
+        if (status == Verbs.SUCCESS) {
+            queuePair.resetRetries();
+            queuePair.completeFirst();
+        } else if (status == Responder.NOT_READY) {
+            tryAgainWhenReady();
+        } else if (status == Responder.SILENT) {
+            tryAgain();
+        } else {
+            queuePair.failFirst(status);
+        }
+    }
+
+    private void tryAgain() {
+        if (!queuePair.hasTimer()) {
+            // The message is lost, as it would be on a wire.
+            queuePair.pauseForEver();
+        } else if (queuePair.mayRetry()) {
+            queuePair.armTimer();
+        }
+    }
+
+    private void tryAgainWhenReady() {
+        if (queuePair.mayRetryWhenReady()) {
+            SoftQueuePair peer = device.queuePairs.get(queuePair.destination());
+            queuePair.pause(Aeth.rnrNanos(peer == null ? 0 : peer.minRnrTimer()));
+        }
+    }
+
+    /** The status of a work request, or a number of {@link Responder}. */
+    private int execute(long slot, int opcode) {
+        int here = queuePair.checkLocally(slot, opcode);
+        if (here != SoftQueuePair.TO_PEER) {
+            return here;
+        }
+        int status = toPeer(slot, opcode);
+        return queuePair.type == Verbs.UC && status < 0 ? Verbs.SUCCESS : status;
+    }
+
+    private int toPeer(long slot, int opcode) {
+        SoftQueuePair peer = device.queuePairs.get(queuePair.destination());
+        if (peer == null
+                || peer.type != queuePair.type
+                || peer.destination() != queuePair.number
+                || !peer.canReceive()) {
+            return Responder.SILENT;
+        }
+        if (opcode == Verbs.WR_SEND
+                || opcode == Verbs.WR_SEND_IMM
+                || (opcode == Verbs.WR_SEND_INV && queuePair.type == Verbs.RC)) {
+            return peer.responder.send(queuePair, slot, segments);
+        }
+        if (opcode == Verbs.WR_WRITE || opcode == Verbs.WR_WRITE_IMM) {
+            return peer.responder.write(queuePair, slot, segments);
+        }
+        if (queuePair.type == Verbs.RC && opcode == Verbs.WR_READ) {
+            segments.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
+            return peer.responder.read(slot, segments);
+        }
+        if (queuePair.type == Verbs.RC && (opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD)) {
+            segments.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
+            return peer.responder.atomic(slot, segments);
+        }
+        return Verbs.LOC_QP_OP_ERR;
+    }
+}
