@@ -3,6 +3,8 @@ package org.rdmapanama.soft;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.List;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.cm.IpHeader;
@@ -14,6 +16,8 @@ import org.rdmapanama.soft.wire.Memory;
  * there is an answer, or time is over. Whoever calls has the device's lock.
  */
 abstract class CmExchange implements Timed {
+    private static final Logger LOG = LogManager.getLogger(CmExchange.class);
+
     static final long MILLI = 1_000_000L;
 
     /** What was lost is sent again after this long, then after twice as long, and so on until the longest. */
@@ -322,5 +326,10 @@ abstract class CmExchange implements Timed {
 
     final SoftCmEvent requestEvent(SoftCmId listener) {
         return new SoftCmEvent(id, listener, rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), 0);
+    }
+
+    @Override
+    public void failed(Throwable cause) {
+        LOG.error("a connection by address does not go on, because of what follows", cause);
     }
 }

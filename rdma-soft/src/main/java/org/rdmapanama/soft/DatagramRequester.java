@@ -40,6 +40,11 @@ final class DatagramRequester extends Requester {
     }
 
     @Override
+    void failed(Throwable cause) {
+        queuePair.failed(cause);
+    }
+
+    @Override
     boolean isDrained() {
         return true;
     }

@@ -12,4 +12,7 @@ abstract class Later {
 
     /** Sends it; what is still more, in the next turn. */
     abstract void endTurn();
+
+    /** That could not be done, for a reason that should not be: the queue pair fails. */
+    abstract void failed(Throwable cause);
 }

@@ -3,6 +3,7 @@ package org.rdmapanama.soft;
 import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,10 +34,18 @@ final class LinuxSocket {
      * @param address of the socket
      * @param receiveBytes what is to be kept
      */
-    static void prepare(InetSocketAddress address, int receiveBytes) throws IOException {
+    static void prepare(InetSocketAddress address, int receiveBytes) {
         if (!System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
             return;
         }
+        try {
+            find(address, receiveBytes);
+        } catch (IOException | DirectoryIteratorException notAllowed) {
+            // Then there is what the system does by itself.
+        }
+    }
+
+    private static void find(InetSocketAddress address, int receiveBytes) throws IOException {
         boolean version6 = address.getAddress() instanceof Inet6Address;
         String inode = UdpSockets.query().inodeOf(address);
         if (inode == null) {

@@ -35,6 +35,11 @@ final class LocalRequester extends Requester {
     }
 
     @Override
+    void failed(Throwable cause) {
+        queuePair.failed(cause);
+    }
+
+    @Override
     boolean isDrained() {
         return !begun;
     }

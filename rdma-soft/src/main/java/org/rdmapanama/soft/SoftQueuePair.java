@@ -281,7 +281,7 @@ final class SoftQueuePair implements Timed {
     }
 
     private void flush() {
-        while (sends.tail != sends.head) {
+        while (sends.head - sends.tail > 0) {
             complete(sends.slot(sends.tail), Verbs.WR_FLUSH_ERR);
         }
         responder.flush();
@@ -417,7 +417,16 @@ final class SoftQueuePair implements Timed {
             runAll();
         } catch (InternalError e) {
             // Such as memory of a file that has become shorter.
-            device.tellFault(number, e);
+            failed(e);
+        }
+    }
+
+    @Override
+    public void failed(Throwable cause) {
+        device.tellFault(number, cause);
+        if (sends.tail == sends.head) {
+            fail();
+        } else {
             failFirst(Verbs.GENERAL_ERR);
         }
     }

@@ -10,4 +10,7 @@ interface Timed {
 
     /** That time has come, or will never come, and it no longer is among those that wait. */
     void expired();
+
+    /** That could not be done, for a reason that should not be: it comes to its end. */
+    void failed(Throwable cause);
 }

@@ -37,8 +37,8 @@ final class Turns {
     /** No turns: nothing can wait. */
     static final int NOW = Integer.MAX_VALUE;
 
-    /** Who polls looks at a socket that had nothing lately once in so many times. */
-    private static final int TURNS_OF_BUSIEST = 16;
+    /** Who polls looks at the sockets that had nothing lately once in so many times; the thread does, too. */
+    private static final int TURNS_OF_BUSIEST = 64;
 
     private static final long NANOS_PER_MILLI = 1_000_000;
 
@@ -214,13 +214,12 @@ final class Turns {
             Thread.onSpinWait();
         } else if (idle == Settings.Idle.YIELD) {
             giveWay();
-        } else if (nanos < 2 * NANOS_PER_MILLI) {
-            if (polled) {
-                wire.ignore();
-            }
+        } else if (polled) {
+            wire.ignore();
             LockSupport.parkNanos(this, nanos);
         } else {
-            wire.await(nanos == Timed.NEVER ? 0 : nanos / NANOS_PER_MILLI);
+            // Not for less than a millisecond, but packets wake it up before.
+            wire.await(nanos == Timed.NEVER ? 0 : Math.ceilDiv(nanos, NANOS_PER_MILLI));
         }
     }
 
@@ -277,10 +276,19 @@ final class Turns {
                 ending.add(each);
             } else {
                 each.queued = false;
-                each.endTurn();
+                end(each);
             }
         }
         return any;
+    }
+
+    private static void end(Later each) {
+        try {
+            each.endTurn();
+        } catch (RuntimeException | Error e) {
+            // Such as memory of a file that has become shorter. Others have nothing to do with it.
+            each.failed(e);
+        }
     }
 
     /** It has something to send at the end of this turn. */
@@ -349,8 +357,8 @@ final class Turns {
         try {
             each.expired();
         } catch (RuntimeException | Error e) {
-            // A fault of this device; without its thread everybody would wait for ever.
-            LOG.error("{}: this should not happen", thread.getName(), e);
+            // The same.
+            each.failed(e);
         }
     }
 

@@ -30,7 +30,7 @@ import org.rdmapanama.soft.wire.Sender;
 
 /**
  * The sockets of the device, one for each of its addresses, and the packets that go through them. Whoever calls has the
- * device's lock, but for {@link #await} and {@link #wakeUp}.
+ * device's lock, but for {@link #await}, {@link #ignore} and {@link #wakeUp}.
  *
  * <p>The sockets are not connected, and forbid fragments: then the system gives packets the identification 0, which the
  * checksum covers.

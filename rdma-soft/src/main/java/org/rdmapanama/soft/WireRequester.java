@@ -127,6 +127,11 @@ final class WireRequester extends Requester {
     }
 
     @Override
+    void failed(Throwable cause) {
+        queuePair.failed(cause);
+    }
+
+    @Override
     boolean isDrained() {
         return sends.tail == started;
     }
@@ -190,7 +195,9 @@ final class WireRequester extends Requester {
         if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_FENCE) != 0 && outstanding > 0) {
             return false;
         }
-        int state = queuePair.doHere(slot, opcode, reliable);
+        int state = isAnswered(opcode) && queuePair.maxReadAtomic() == 0
+                ? Verbs.LOC_QP_OP_ERR
+                : queuePair.doHere(slot, opcode, reliable);
         int packets = 0;
         if (state == SoftQueuePair.TO_PEER) {
             long count = isAtomic(opcode) ? 1 : Math.max(1, Math.ceilDiv(bytesOf(slot), (long) mtu));
@@ -345,7 +352,9 @@ final class WireRequester extends Requester {
             return;
         }
         if (Aeth.code(syndrome) == Aeth.PSN_SEQUENCE_ERROR) {
-            if (!pausing) {
+            if (!pausing && !gapTold) {
+                // Once, as for answers: what comes of it, or the timer, tells more.
+                gapTold = true;
                 rewind();
             }
             return;

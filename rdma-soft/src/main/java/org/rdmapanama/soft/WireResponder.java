@@ -480,7 +480,7 @@ final class WireResponder extends Later {
             respondOnce();
         }
         if (pending.count() > 0) {
-            device.turns.atEndOfTurn(this);
+            device.turns.goOnLater(this);
         } else if (complaint != NO_COMPLAINT) {
             endAnswers();
         }
@@ -543,7 +543,10 @@ final class WireResponder extends Later {
     }
 
     private void answerAtomic(int psn, long before) {
-        acknowledged();
+        if (Psn.next(psn) == expected) {
+            // It is the last one, and does for all before.
+            acknowledged();
+        }
         long packet = device.wire().packet();
         writeBase(packet, Opcode.RC_ATOMIC_ACKNOWLEDGE, 0, psn);
         Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);
@@ -563,6 +566,11 @@ final class WireResponder extends Later {
         unacknowledged = 0;
     }
 
+    @Override
+    void failed(Throwable cause) {
+        queuePair.failed(cause);
+    }
+
     /** Answers nothing any more, but for what has arrived and was not acknowledged yet. */
     void stop() {
         pending.clear();
@@ -574,6 +582,10 @@ final class WireResponder extends Later {
     }
 
     private void notReady() {
+        if (!reliable) {
+            message = NONE;
+            return;
+        }
         complained = true;
         complain(Aeth.rnrNak(queuePair.minRnrTimer()), false);
     }

@@ -128,6 +128,34 @@ class WireEdgesTest {
         }
     }
 
+    /** The answer to an atomic says nothing of what comes behind it. */
+    @Test
+    void shouldAcknowledgeWhatComesBehindAnAtomic() {
+        ConnectOptions patient =
+                new ConnectOptions().timeout(0).maxReadAtomic(8).minRnrTimer(1).rnrRetry(7);
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, patient, "wire", "true")) {
+            SendWorkRequest read = pair.request()
+                    .rdmaRead(pair.memory.address(), pair.region.rkey())
+                    .add(pair.region, HALF, 400_000);
+            SendWorkRequest add = pair.request()
+                    .fetchAndAdd(pair.memory.address(), pair.region.rkey(), 3)
+                    .add(pair.region, HALF, Long.BYTES);
+            SendWorkRequest write = pair.request()
+                    .rdmaWrite(pair.memory.address() + HALF, pair.region.rkey())
+                    .add(pair.region, 0, 8);
+            for (int round = 0; round < 20; round++) {
+                assertEquals(QueuePair.POSTED, pair.a.postSend(read.id(1)));
+                assertEquals(QueuePair.POSTED, pair.a.postSend(add.id(2)));
+                assertEquals(QueuePair.POSTED, pair.a.postSend(write.id(3)));
+                for (int id = 1; id <= 3; id++) {
+                    WorkCompletions wc = pair.next();
+                    assertEquals(CompletionStatus.SUCCESS, wc.status(0));
+                    assertEquals(id, wc.id(0));
+                }
+            }
+        }
+    }
+
     /** What stands behind a work request that fails here does not happen. */
     @Test
     void shouldNotGoOnBehindAFailure() {
