@@ -39,6 +39,11 @@ public final class Program implements AutoCloseable {
 
     /** Starts a class with the class path of the tests; the prefix is put before the command of the virtual machine. */
     public static Program java(List<String> prefix, Class<?> main, String... arguments) throws IOException {
+        return new Program(javaCommand(prefix, main, arguments));
+    }
+
+    /** What that starts. */
+    public static List<String> javaCommand(List<String> prefix, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>(prefix);
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -49,7 +54,7 @@ public final class Program implements AutoCloseable {
                 System.getProperty("java.class.path"),
                 main.getName()));
         command.addAll(Arrays.asList(arguments));
-        return new Program(command);
+        return command;
     }
 
     /** What a program writes; it must succeed. */

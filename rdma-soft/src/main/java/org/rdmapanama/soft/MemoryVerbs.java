@@ -70,19 +70,14 @@ final class MemoryVerbs {
         }
         device.lock();
         try {
-            int key = device.keys.take();
-            if (key == 0) {
+            KeyedMemory memory = add(protectionDomain, ibv_mr.sizeof(), false, 0);
+            if (memory == null) {
                 return -Verbs.ENOMEM;
             }
-            SoftProtectionDomain domain = domain(protectionDomain);
-            NativeBlock block = new NativeBlock(ibv_mr.sizeof());
-            KeyedMemory memory = new KeyedMemory(domain.number, block, false, 0);
-            memory.key = key;
             memory.valid = true;
             fill(memory, address, length, iova, access);
-            device.keys.put(key, memory);
-            domain.users++;
-            MemorySegment region = Native.struct(block.address(), ibv_mr.layout());
+            int key = memory.key;
+            MemorySegment region = Native.struct(memory.struct.address(), ibv_mr.layout());
             ibv_mr.context(region, MemorySegment.ofAddress(context.address()));
             ibv_mr.pd(region, MemorySegment.ofAddress(protectionDomain));
             ibv_mr.addr(region, MemorySegment.ofAddress(address));
@@ -90,10 +85,24 @@ final class MemoryVerbs {
             ibv_mr.handle(region, key);
             ibv_mr.lkey(region, key);
             ibv_mr.rkey(region, memory.allowsRemote() ? key : 0);
-            return block.address();
+            return memory.struct.address();
         } finally {
             device.unlock();
         }
+    }
+
+    /** A region or a window of a protection domain, with a structure of so many bytes; null when all keys are taken. */
+    private KeyedMemory add(long protectionDomain, long structBytes, boolean window, int windowType) {
+        int key = device.keys.take();
+        if (key == 0) {
+            return null;
+        }
+        SoftProtectionDomain domain = domain(protectionDomain);
+        KeyedMemory memory = new KeyedMemory(domain.number, new NativeBlock(structBytes), window, windowType);
+        memory.key = key;
+        device.keys.put(key, memory);
+        domain.users++;
+        return memory;
     }
 
     private static void fill(KeyedMemory memory, long address, long length, long iova, int access) {
@@ -126,23 +135,18 @@ final class MemoryVerbs {
         }
         device.lock();
         try {
-            int key = device.keys.take();
-            if (key == 0) {
+            KeyedMemory memory = add(protectionDomain, ibv_mw.sizeof(), true, type);
+            if (memory == null) {
                 return -Verbs.ENOMEM;
             }
-            SoftProtectionDomain domain = domain(protectionDomain);
-            NativeBlock block = new NativeBlock(ibv_mw.sizeof());
-            KeyedMemory memory = new KeyedMemory(domain.number, block, true, type);
-            memory.key = key;
-            device.keys.put(key, memory);
-            domain.users++;
-            MemorySegment window = Native.struct(block.address(), ibv_mw.layout());
+            int key = memory.key;
+            MemorySegment window = Native.struct(memory.struct.address(), ibv_mw.layout());
             ibv_mw.context(window, MemorySegment.ofAddress(context.address()));
             ibv_mw.pd(window, MemorySegment.ofAddress(protectionDomain));
             ibv_mw.rkey(window, key);
             ibv_mw.handle(window, key);
             ibv_mw.type(window, type);
-            return block.address();
+            return memory.struct.address();
         } finally {
             device.unlock();
         }

@@ -4,11 +4,19 @@ import org.rdmapanama.soft.wire.Memory;
 
 /** What memory windows are bound to. Whoever calls has the device's lock. */
 final class MemoryWindows {
+    /** The part of a key that its owner changes. */
+    private static final int CHANGES = (1 << SoftDevice.KEY_OWNER_BITS) - 1;
+
     private final Numbered<KeyedMemory> keys;
 
     /** Among the keys of a device. */
     MemoryWindows(Numbered<KeyedMemory> keys) {
         this.keys = keys;
+    }
+
+    /** The key of a window after this one. */
+    static int next(int key) {
+        return (key & ~CHANGES) | ((key + 1) & CHANGES);
     }
 
     /** Binds a memory window as a work request says; the status of that. */
@@ -25,7 +33,7 @@ final class MemoryWindows {
         }
         int newKey = Memory.getInt(slot + SendQueue.RKEY);
         boolean type2 = window.windowType == Verbs.MW_TYPE_2;
-        boolean changesOthers = (newKey ^ window.key) >>> SoftDevice.KEY_OWNER_BITS != 0;
+        boolean changesOthers = ((newKey ^ window.key) & ~CHANGES) != 0;
         if (changesOthers || (type2 && (window.valid || length == 0))) {
             return Verbs.MW_BIND_ERR;
         }

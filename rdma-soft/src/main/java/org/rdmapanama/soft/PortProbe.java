@@ -1,10 +1,8 @@
 package org.rdmapanama.soft;
 
 import java.io.IOException;
-import java.net.Inet4Address;
 import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
-import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 
@@ -19,10 +17,9 @@ final class PortProbe {
     private final ByteBuffer buffer = ByteBuffer.allocateDirect(1);
 
     PortProbe(InetSocketAddress to) {
-        boolean version4 = to.getAddress() instanceof Inet4Address;
         DatagramChannel opened = null;
         try {
-            opened = DatagramChannel.open(version4 ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6);
+            opened = DatagramChannel.open(Wire.family(to.getAddress()));
             opened.configureBlocking(false);
             opened.connect(to);
         } catch (IOException | RuntimeException e) {

@@ -1,7 +1,6 @@
 package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
-import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -157,7 +156,7 @@ final class SoftCmId {
     /** With the address of this machine that leads to the peer, or, where none does, the errno of that. */
     int resolve(InetSocketAddress source, InetSocketAddress destination, InetAddress from, int errno) {
         InetSocketAddress own = state == State.IDLE ? source : addresses.local();
-        if (own != null && !isSameFamily(own.getAddress(), destination.getAddress())) {
+        if (own != null && Wire.family(own.getAddress()) != Wire.family(destination.getAddress())) {
             return -Verbs.EINVAL;
         }
         if (state == State.IDLE && source != null) {
@@ -181,10 +180,6 @@ final class SoftCmId {
             tell(rdma_h.RDMA_CM_EVENT_ADDR_ERROR(), result);
         }
         return 0;
-    }
-
-    private static boolean isSameFamily(InetAddress one, InetAddress other) {
-        return one instanceof Inet4Address == other instanceof Inet4Address;
     }
 
     /** Takes an address of this machine, and a port with it if there is none yet. */

@@ -22,9 +22,6 @@ final class SoftQueuePair implements Timed {
 
     private static final long CURRENT_STATE = ibv_qp_attr.cur_qp_state$offset();
 
-    /** The part of a key that its owner changes. */
-    private static final int KEY_CHANGES = 0xff;
-
     /** No status: a peer must do it. */
     static final int TO_PEER = -3;
 
@@ -331,8 +328,7 @@ final class SoftQueuePair implements Timed {
         if (refused != 0) {
             return refused;
         }
-        int key = SoftContext.rkeyOfWindow(window.struct.address());
-        int newKey = (key & ~KEY_CHANGES) | ((key + 1) & KEY_CHANGES);
+        int newKey = MemoryWindows.next(SoftContext.rkeyOfWindow(window.struct.address()));
         long slot = sends.nextSlot();
         Memory.putLong(slot + SendQueue.ID, id);
         Memory.putInt(slot + SendQueue.OPCODE, Verbs.WR_BIND_MW);

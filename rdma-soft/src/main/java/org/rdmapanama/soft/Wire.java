@@ -15,8 +15,10 @@ import java.nio.ByteOrder;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import jdk.net.ExtendedSocketOptions;
@@ -181,10 +183,13 @@ final class Wire implements AutoCloseable {
 
     private static DatagramChannel[] openAll(LocalAddresses addresses, int port) throws IOException {
         DatagramChannel[] channels = new DatagramChannel[addresses.count()];
+        List<InetSocketAddress> own = new ArrayList<>();
         try {
             for (int i = 0; i < channels.length; i++) {
                 channels[i] = open(addresses.address(i), port);
+                own.add(new InetSocketAddress(addresses.address(i), port));
             }
+            LinuxSocket.prepare(own, RECEIVE_BYTES);
             return channels;
         } catch (IOException e) {
             closeAll(channels);
@@ -198,7 +203,6 @@ final class Wire implements AutoCloseable {
             channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
             channel.setOption(StandardSocketOptions.SO_RCVBUF, RECEIVE_BYTES);
             channel.bind(new InetSocketAddress(address, port));
-            LinuxSocket.prepare(new InetSocketAddress(address, port), RECEIVE_BYTES);
             channel.configureBlocking(false);
             return channel;
         } catch (IOException e) {

@@ -75,7 +75,7 @@ final class WireRequester extends Requester {
 
     private boolean pausing;
 
-    /** Whether what follows {@link #oldest} was sent again since an answer showed that this one is missing. */
+    /** Whether what follows {@link #oldest} was sent again since something showed that this one is missing. */
     private boolean gapTold;
 
     WireRequester(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
@@ -139,7 +139,6 @@ final class WireRequester extends Requester {
     @Override
     void stop() {
         device.turns.forget(this);
-        queued = false;
     }
 
     @Override
@@ -352,10 +351,8 @@ final class WireRequester extends Requester {
             return;
         }
         if (Aeth.code(syndrome) == Aeth.PSN_SEQUENCE_ERROR) {
-            if (!pausing && !gapTold) {
-                // Once, as for answers: what comes of it, or the timer, tells more.
-                gapTold = true;
-                rewind();
+            if (!pausing) {
+                rewindOnce();
             }
             return;
         }
@@ -395,9 +392,8 @@ final class WireRequester extends Requester {
         if (oldest != before) {
             progress();
         }
-        if (!complete && !gapTold) {
-            gapTold = true;
-            rewind();
+        if (!complete) {
+            rewindOnce();
         }
         return complete && queuePair.state() != Verbs.ERR;
     }
@@ -479,6 +475,14 @@ final class WireRequester extends Requester {
     }
 
     // Again.
+
+    /** The same, unless it was done for this gap already: what comes of that, or the timer, tells more. */
+    private void rewindOnce() {
+        if (!gapTold) {
+            gapTold = true;
+            rewind();
+        }
+    }
 
     /** Goes on from the first packet that is not acknowledged. */
     private void rewind() {

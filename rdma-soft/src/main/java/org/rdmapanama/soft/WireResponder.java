@@ -578,7 +578,6 @@ final class WireResponder extends Later {
         endAnswers();
         acknowledged();
         device.turns.forget(this);
-        queued = false;
     }
 
     private void notReady() {

@@ -7,14 +7,13 @@ import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.rdmapanama.ffm.Program;
 
 /**
  * A JVM that runs commands of ours for many tests, so that not each of them has to wait until one has started: which
@@ -59,16 +58,7 @@ final class ResidentJvm implements AutoCloseable {
         private int started;
 
         Jvm(List<String> prefix) throws IOException {
-            List<String> command = new ArrayList<>(prefix);
-            command.addAll(List.of(
-                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                    "-XX:TieredStopAtLevel=1",
-                    "-XX:+UseSerialGC",
-                    "--enable-native-access=ALL-UNNAMED",
-                    "-cp",
-                    System.getProperty("java.class.path"),
-                    CommandWorker.class.getName()));
-            process = new ProcessBuilder(command)
+            process = new ProcessBuilder(Program.javaCommand(prefix, CommandWorker.class))
                     .redirectError(ProcessBuilder.Redirect.INHERIT)
                     .start();
             in = process.outputWriter(StandardCharsets.UTF_8);
