@@ -15,12 +15,8 @@ final class QueuePairFields {
 
     private QueuePairFields() {}
 
-    /** Copies what the mask names, if all of it is valid; zero or an errno. */
-    static int copy(MemorySegment from, MemorySegment to, int mask, SoftDevice device) {
-        int refused = check(from, mask, device);
-        if (refused != 0) {
-            return refused;
-        }
+    /** Copies what the mask names, which was checked. */
+    static void copy(MemorySegment from, MemorySegment to, int mask) {
         if ((mask & rdma_h.IBV_QP_ACCESS_FLAGS()) != 0) {
             ibv_qp_attr.qp_access_flags(to, ibv_qp_attr.qp_access_flags(from));
         }
@@ -66,10 +62,10 @@ final class QueuePairFields {
         if ((mask & rdma_h.IBV_QP_DEST_QPN()) != 0) {
             ibv_qp_attr.dest_qp_num(to, ibv_qp_attr.dest_qp_num(from));
         }
-        return 0;
     }
 
-    private static int check(MemorySegment from, int mask, SoftDevice device) {
+    /** Whether what the mask names is valid; zero or an errno. */
+    static int check(MemorySegment from, int mask, SoftDevice device) {
         boolean valid = (mask & rdma_h.IBV_QP_ALT_PATH()) == 0
                 && ((mask & rdma_h.IBV_QP_PKEY_INDEX()) == 0 || ibv_qp_attr.pkey_index(from) == 0)
                 && ((mask & rdma_h.IBV_QP_PORT()) == 0 || ibv_qp_attr.port_num(from) == 1)

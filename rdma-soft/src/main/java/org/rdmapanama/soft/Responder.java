@@ -17,6 +17,9 @@ final class Responder {
     /** Nobody answers. */
     static final int SILENT = -2;
 
+    /** This part is done, and there are more. */
+    static final int MORE = -4;
+
     private static final int GRH_BYTES = 40;
 
     private final SoftQueuePair queuePair;
@@ -98,16 +101,24 @@ final class Responder {
         taken = false;
     }
 
-    /** A message for a receive, from memory of this device; what the sender's status is. */
-    int send(SoftQueuePair from, long slot, Segments source) {
-        long bytes = Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
+    /** A part of a message for a receive, from memory of this device; what the sender's status is. */
+    int send(SoftQueuePair from, long slot, Segments source, long done, long part) {
+        long bytes = SendQueue.bytes(slot);
         int opcode = Memory.getInt(slot + SendQueue.OPCODE);
+        if (done > 0 && !taken) {
+            // Reset, and brought up anew: the parts before are gone.
+            return SILENT;
+        }
         if (!takeReceive()) {
             return NOT_READY;
         }
         int status = checkReceive(bytes);
         if (status != Verbs.SUCCESS) {
             return fail(status);
+        }
+        from.copyTo(slot, receiveAt(done), source, done, part);
+        if (done + part < bytes) {
+            return MORE;
         }
         int flags = opcode == Verbs.WR_SEND_IMM ? Verbs.WC_FLAG_IMM : 0;
         int immediate = Memory.getInt(slot + SendQueue.IMMEDIATE);
@@ -117,7 +128,6 @@ final class Responder {
                 return fail(Verbs.REM_INV_REQ_ERR);
             }
         }
-        from.copyTo(slot, receiveAt(0), source);
         completeReceive(
                 Verbs.SUCCESS,
                 Verbs.WC_RECV,
@@ -140,9 +150,9 @@ final class Responder {
         return Verbs.REM_OP_ERR;
     }
 
-    /** A write from memory of this device. */
-    int write(SoftQueuePair from, long slot, Segments source) {
-        long bytes = Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
+    /** A part of a write from memory of this device. */
+    int write(SoftQueuePair from, long slot, Segments source, long done, long part) {
+        long bytes = SendQueue.bytes(slot);
         boolean withImmediate = Memory.getInt(slot + SendQueue.OPCODE) == Verbs.WR_WRITE_IMM;
         int status = checkAccess(
                 Memory.getInt(slot + SendQueue.RKEY),
@@ -155,8 +165,11 @@ final class Responder {
         if (withImmediate && !takeReceive()) {
             return NOT_READY;
         }
-        if (bytes > 0) {
-            from.copyTo(slot, place(slot), bytes, source);
+        if (part > 0) {
+            from.copyTo(slot, place(slot) + done, source, done, part);
+        }
+        if (done + part < bytes) {
+            return MORE;
         }
         if (withImmediate) {
             completeReceive(
@@ -171,9 +184,9 @@ final class Responder {
         return Verbs.SUCCESS;
     }
 
-    /** A read into memory of this device, which was checked. */
-    int read(long slot, Segments target) {
-        long bytes = Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
+    /** A part of a read into memory of this device, which was checked. */
+    int read(long slot, Segments target, long done, long part) {
+        long bytes = SendQueue.bytes(slot);
         int status = checkAccess(
                 Memory.getInt(slot + SendQueue.RKEY),
                 Memory.getLong(slot + SendQueue.REMOTE),
@@ -182,10 +195,10 @@ final class Responder {
         if (status != Verbs.SUCCESS) {
             return refuse(status);
         }
-        if (bytes > 0) {
-            target.write(place(slot), bytes);
+        if (part > 0) {
+            target.write(place(slot) + done, part);
         }
-        return Verbs.SUCCESS;
+        return done + part < bytes ? MORE : Verbs.SUCCESS;
     }
 
     private long place(long slot) {
@@ -262,14 +275,14 @@ final class Responder {
 
     /** A datagram from this device, with its header before the data; it is dropped where it cannot be received. */
     void datagram(SoftQueuePair from, long slot, SoftAddressHandle to, Segments source) {
-        long bytes = Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
+        long bytes = SendQueue.bytes(slot);
         boolean withImmediate = Memory.getInt(slot + SendQueue.OPCODE) == Verbs.WR_SEND_IMM;
         if (!takeReceive() || checkReceive(GRH_BYTES + bytes) != Verbs.SUCCESS) {
             return;
         }
         Segments place = receiveAt(0);
         place.write(device.routingHeader(to, bytes), GRH_BYTES);
-        from.copyTo(slot, place, source);
+        from.copyTo(slot, place, source, 0, bytes);
         completeReceive(
                 Verbs.SUCCESS,
                 Verbs.WC_RECV,

@@ -152,13 +152,20 @@ final class SoftQueuePair implements Timed {
         if (!States.canGo(state, target) || (mask & required) != required) {
             return Verbs.EINVAL;
         }
-        int refused = QueuePairFields.copy(to, attributes(), mask, device);
+        int refused = QueuePairFields.check(to, mask, device);
         if (refused != 0) {
             return refused;
         }
+        boolean leads = (mask & rdma_h.IBV_QP_AV()) != 0;
+        SoftAddressHandle newPath = leads ? device.route(null, 0, protectionDomain, ibv_qp_attr.ah_attr(to)) : path;
+        if (path != null && newPath.local != path.local) {
+            // Who speaks with a peer here has nothing under way that another one elsewhere could take over.
+            return Verbs.EINVAL;
+        }
         MemorySegment all = attributes();
-        if ((mask & rdma_h.IBV_QP_AV()) != 0) {
-            path = device.route(null, 0, protectionDomain, ibv_qp_attr.ah_attr(all));
+        QueuePairFields.copy(to, all, mask);
+        if (leads) {
+            path = newPath;
             if (requester != null) {
                 requester.path(path);
             }
@@ -658,22 +665,22 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    /** Copies the data of a work request, which was checked, to a place within segments. */
-    void copyTo(long slot, Segments to, Segments source) {
+    /** Copies a part of the data of a work request, which was checked, to a place within segments. */
+    void copyTo(long slot, Segments to, Segments source, long distance, long bytes) {
         if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
-            to.write(slot + SendQueue.DATA, SendQueue.bytes(slot));
+            to.write(slot + SendQueue.DATA + distance, bytes);
         } else {
-            source.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
-            to.writeFrom(source, SendQueue.bytes(slot));
+            source.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
+            to.writeFrom(source, bytes);
         }
     }
 
-    /** Copies the data of a work request, which was checked, to memory. */
-    void copyTo(long slot, long to, long bytes, Segments source) {
+    /** Copies a part of the data of a work request, which was checked, to memory. */
+    void copyTo(long slot, long to, Segments source, long distance, long bytes) {
         if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
-            Memory.copy(slot + SendQueue.DATA, to, bytes);
+            Memory.copy(slot + SendQueue.DATA + distance, to, bytes);
         } else {
-            source.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
+            source.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
             source.read(to, bytes);
         }
     }

@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A lock that is held for short. Waiting for it makes no garbage, which cannot be said of the JDK's. Who has it must
@@ -16,6 +17,11 @@ final class SpinLock {
 
     /** The same, for who only tries, which takes less time. */
     private static final int MAX_TRIES = 16;
+
+    /** Who waited in vain for as long as that takes sleeps between two tries. */
+    private static final int MAX_YIELDS = 3;
+
+    private static final long NAP_NANOS = 20_000;
 
     private static final VarHandle HELD;
     private static final VarHandle WAITING;
@@ -60,9 +66,14 @@ final class SpinLock {
 
     private void await() {
         WAITING.getAndAdd(this, 1);
-        while (!spin()) {
-            // The holder may have lost its processor.
-            giveWay();
+        for (int i = 0; !spin(); i++) {
+            if (i < MAX_YIELDS) {
+                // The holder may have lost its processor.
+                giveWay();
+            } else {
+                // It sends many packets, say, and those who are to take them may need this processor.
+                LockSupport.parkNanos(this, NAP_NANOS);
+            }
         }
         WAITING.getAndAdd(this, -1);
     }

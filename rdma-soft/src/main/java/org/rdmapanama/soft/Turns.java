@@ -20,7 +20,7 @@ final class Turns {
     /** A nap is twice as long as the one before while somebody polls all the time. */
     private static final long NAP_NANOS = 50_000;
 
-    private static final long LONGEST_NAP_NANOS = 500_000;
+    private static final long LONGEST_NAP_NANOS = 1_000_000;
 
     /** Who polls so often between two packets had better not have the thread woken by each. */
     private static final int POLLS_TO_WAKE = 8;
@@ -37,7 +37,7 @@ final class Turns {
     /** No turns: nothing can wait. */
     static final int NOW = Integer.MAX_VALUE;
 
-    /** Who polls looks at the sockets that had nothing lately once in so many times; the thread does, too. */
+    /** Who polls looks at the sockets that had nothing lately, and at time, once in so many times. */
     private static final int TURNS_OF_BUSIEST = 64;
 
     private static final long NANOS_PER_MILLI = 1_000_000;
@@ -87,6 +87,9 @@ final class Turns {
      * for memory to change, and need the thread at once.
      */
     private volatile boolean polled;
+
+    /** Whether somebody who polls did all that the thread does, since that looked last. */
+    private volatile boolean doneByOthers;
 
     /** Turns in a row of those who poll that found no packet. */
     private int emptyTurns;
@@ -152,7 +155,7 @@ final class Turns {
 
     /** How long there is nothing to do, in nanoseconds. */
     private long workOnce() {
-        if (!lockOrNap()) {
+        if (isDoneByOthers() || !lockOrNap()) {
             return nap;
         }
         try {
@@ -180,6 +183,13 @@ final class Turns {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Whether those who poll did all there was to do since the last nap: then the lock is theirs. */
+    private boolean isDoneByOthers() {
+        boolean done = doneByOthers && polled && idle == Settings.Idle.PARK && isPolled();
+        doneByOthers = false;
+        return done;
     }
 
     /** Whoever polls and has the lock does what is to be done: that can wait, but not for ever. */
@@ -251,9 +261,8 @@ final class Turns {
                     wake();
                 }
                 sendAnswers(emptyTurns);
-                boolean any = polls % TURNS_OF_BUSIEST == 0
-                        ? wire.receive(1, receiver)
-                        : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
+                boolean any =
+                        polls % TURNS_OF_BUSIEST == 0 ? turnFully() : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
                 emptyTurns = any ? 0 : emptyTurns + 1;
                 if (!polled) {
                     // Nobody else would.
@@ -265,6 +274,16 @@ final class Turns {
                 lock.unlock();
             }
         }
+    }
+
+    /** Looks everywhere, and at time if nothing came: what has arrived counts before time does. */
+    private boolean turnFully() {
+        boolean any = wire.receive(1, receiver);
+        if (!any) {
+            expire(System.nanoTime());
+            doneByOthers = true;
+        }
+        return any;
     }
 
     /** Sends what is due to peers, but for what can wait longer than that many turns; whether there was something. */

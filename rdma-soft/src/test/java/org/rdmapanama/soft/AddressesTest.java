@@ -18,7 +18,9 @@ import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Endpoint;
 import org.rdmapanama.Gid;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairState;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
@@ -57,6 +59,30 @@ class AddressesTest {
             assertEquals(
                     Verbs.EINVAL,
                     assertThrows(VerbsException.class, () -> one.connect(other)).errno());
+        }
+    }
+
+    /** What is under way to a peer here, nobody could send to another machine, and the other way about. */
+    @ParameterizedTest
+    @ValueSource(strings = {"127.0.0.1", "192.0.2.77"})
+    void shouldNotMoveAConnectionAwayFromHereNorBack(String first) {
+        String second = first.equals("127.0.0.1") ? "192.0.2.77" : "127.0.0.1";
+        try (SoftPair pair = pair()) {
+            QueuePair one = queuePair(pair, QueuePairType.RC);
+            int number = one.localEndpoint().queuePairNumber();
+            one.connect(new Endpoint(0, number, 5, Gid.of(InetAddress.ofLiteral(first))));
+            one.modify(new QueuePairAttributes().state(QueuePairState.SQD));
+            QueuePairAttributes away = new QueuePairAttributes()
+                    .state(QueuePairState.SQD)
+                    .addressVector(AddressVector.toGid(1, 0, Gid.of(InetAddress.ofLiteral(second))));
+            assertEquals(
+                    Verbs.EINVAL,
+                    assertThrows(VerbsException.class, () -> one.modify(away)).errno());
+            one.modify(new QueuePairAttributes()
+                    .state(QueuePairState.SQD)
+                    .addressVector(AddressVector.toGid(1, 0, Gid.of(InetAddress.ofLiteral(first)))));
+            one.modify(new QueuePairAttributes().state(QueuePairState.RTS));
+            assertEquals(QueuePairState.RTS, one.query().currentState());
         }
     }
 
