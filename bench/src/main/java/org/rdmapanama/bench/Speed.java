@@ -253,6 +253,8 @@ public final class Speed implements Callable<Integer> {
         ways.put(UDP, new Ends("udp", "udp", false, false));
         ways.put(TCP, new Ends("tcp", "tcp", false, true));
         ways.put("soft0, two processes", new Ends("soft0", "soft0", false, true));
+        // As long as the loopback interface takes.
+        ways.put("soft0, two processes, packets of 4 KiB", new Ends("soft0:4096", "soft0:4096", false, true));
         ways.put("soft0, one process", new Ends("soft0", "soft0", true, true));
         for (String device : devices) {
             String[] pair = device.split(",", -1);
@@ -313,6 +315,7 @@ public final class Speed implements Callable<Integer> {
             Map<String, Ends> ways, Map<String, List<Double>> latencies, Map<String, List<Double>> bandwidths) {
         double udp = median(latencies.get(UDP));
         double tcp = median(bandwidths.get(TCP));
+        int width = ways.keySet().stream().mapToInt(String::length).max().orElse(1);
         List<String> lines = new ArrayList<>();
         lines.add("| | 8 B there and back, µs | times UDP | writes of 64 KiB, MiB/s | times TCP |");
         lines.add("|---|---:|---:|---:|---:|");
@@ -321,7 +324,7 @@ public final class Speed implements Callable<Integer> {
             double bandwidth = median(bandwidths.get(title));
             lines.add(String.format(
                     Locale.ROOT,
-                    "| %-20s | %5.1f | %5.2f | %6s | %5s |",
+                    "| %-" + width + "s | %5.1f | %5.2f | %6s | %5s |",
                     title,
                     latency / 1000,
                     latency / udp,

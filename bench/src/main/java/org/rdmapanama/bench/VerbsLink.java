@@ -2,9 +2,11 @@ package org.rdmapanama.bench;
 
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Endpoint;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
@@ -14,7 +16,10 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 
-/** A reliable connection: messages by SEND, chunks by RDMA WRITE, with which the other end has nothing to do. */
+/**
+ * A reliable connection: messages by SEND, chunks by RDMA WRITE, with which the other end has nothing to do. By a device,
+ * or, as {@code soft0:4096}, by packets of another size than the device's port is for.
+ */
 final class VerbsLink implements Link {
     private static final int DEPTH = 16;
     private static final int RECEIVES = 64;
@@ -30,14 +35,20 @@ final class VerbsLink implements Link {
     private final ReceiveWorkRequest receive;
     private int outstanding;
 
-    VerbsLink(String device) {
-        Context context = Context.open(arena, device);
+    VerbsLink(String way) {
+        String[] deviceAndMtu = way.split(":", -1);
+        Context context = Context.open(arena, deviceAndMtu[0]);
         ProtectionDomain domain = context.allocateProtectionDomain();
         sends = context.createCompletionQueue(2 * DEPTH);
         receives = context.createCompletionQueue(2 * RECEIVES);
         queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
                 .maxSendWorkRequests(DEPTH)
                 .maxReceiveWorkRequests(RECEIVES));
+        ConnectOptions options = new ConnectOptions();
+        if (deviceAndMtu.length > 1) {
+            options.pathMtu(Mtu.ofBytes(Integer.parseInt(deviceAndMtu[1])));
+        }
+        queuePair.localEndpoint(options);
         region = domain.register(arena.allocate(2L * CHUNK, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
         message = SendWorkRequest.allocate(arena, 1)
                 .send()
