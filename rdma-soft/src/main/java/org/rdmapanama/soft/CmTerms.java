@@ -87,8 +87,8 @@ final class CmTerms {
     void readReply(long mad, MemorySegment connection) {
         remoteQueuePair = Rep.queuePair(mad);
         remotePsn = Rep.psn(mad);
-        initiatorDepth = Rep.responderResources(mad);
-        responderResources = Rep.initiatorDepth(mad);
+        initiatorDepth = Math.min(Rep.responderResources(mad), SoftDevice.MAX_READ_ATOMIC);
+        responderResources = Math.min(Rep.initiatorDepth(mad), SoftDevice.MAX_READ_ATOMIC);
         rnrRetryCount = Rep.rnrRetryCount(mad);
         tell(connection, Rep.flowControl(mad), Rep.sharedReceives(mad));
     }

@@ -32,8 +32,7 @@ final class ReplyAddress {
         long ownLow;
         int trafficClass;
         // The header of IPv6 first: there the other place is one within the sender's address, and may say anything.
-        // Before
-        // a header of IPv4 there are zeros.
+        // Before a header of IPv4 there are zeros.
         if (version(grh) == IPV6) {
             trafficClass = Memory.getNetInt(grh) >>> 20 & 0xff;
             sourceHigh = Memory.getNetLong(grh + 8);

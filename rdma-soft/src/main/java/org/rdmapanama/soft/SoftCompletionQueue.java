@@ -43,6 +43,7 @@ final class SoftCompletionQueue {
 
     final int number;
     final SoftCompletionChannel channel;
+
     /** What may be read of an extended queue, of enum ibv_create_cq_wc_flags. */
     final int fields;
 

@@ -238,7 +238,9 @@ final class SoftSendVerbs extends SendVerbs {
     public void wrSetSge(long queuePair, int lkey, long address, int length) {
         SoftQueuePair pair = queuePair(queuePair);
         long slot = startSegments(pair, 1);
-        if (slot != 0) {
+        if (slot != 0 && Integer.toUnsignedLong(length) > SoftDevice.MAX_MESSAGE) {
+            pair.refuseBatch(Verbs.EINVAL);
+        } else if (slot != 0) {
             long at = slot + SendQueue.DATA;
             Memory.putLong(at + Segments.ADDRESS, address);
             Memory.putInt(at + Segments.LENGTH, length);

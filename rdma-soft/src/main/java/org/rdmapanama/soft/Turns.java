@@ -60,7 +60,10 @@ final class Turns {
     private volatile boolean closed;
 
     /** Those that wait for a time. */
-    private final List<Timed> waiting = new ArrayList<>();
+    private List<Timed> waiting = new ArrayList<>();
+
+    /** Those of them that are looked at now. */
+    private List<Timed> looked = new ArrayList<>();
 
     /** No deadline of these is before it. */
     private long earliest = Timed.NEVER;
@@ -355,20 +358,24 @@ final class Turns {
             return earliest - now;
         }
         earliest = Timed.NEVER;
-        for (int i = waiting.size() - 1; i >= 0; i--) {
-            Timed each = waiting.get(i);
-            long deadline = each.deadline();
-            if (deadline != Timed.NEVER && deadline - now > 0) {
-                hurry(deadline);
+        // What is waiting may change while they go on.
+        List<Timed> those = waiting;
+        waiting = looked;
+        looked = those;
+        for (int i = 0; i < those.size(); i++) {
+            Timed each = those.get(i);
+            if (each == null) {
                 continue;
             }
-            // In no order, so that nothing needs to be moved.
-            waiting.set(i, waiting.getLast());
-            waiting.removeLast();
-            expire(each);
-            // Others may have been taken out, or have come.
-            i = waiting.size();
+            long deadline = each.deadline();
+            if (deadline != Timed.NEVER && deadline - now > 0) {
+                waiting.add(each);
+                hurry(deadline);
+            } else {
+                expire(each);
+            }
         }
+        those.clear();
         return earliest == Timed.NEVER ? Timed.NEVER : Math.max(1, earliest - now);
     }
 
@@ -401,5 +408,9 @@ final class Turns {
 
     void forget(Timed timed) {
         waiting.remove(timed);
+        int place = looked.indexOf(timed);
+        if (place >= 0) {
+            looked.set(place, null);
+        }
     }
 }

@@ -53,6 +53,9 @@ final class Wire implements AutoCloseable {
             "{}: the system does not send packets of {} bytes to {}, nor perhaps others, which are lost: {}; if they are"
                     + " longer than the interfaces on the way can take, the path MTU is to be less";
 
+    private static final String NO_ADDRESS = "addresses of IPv6, which are all there is, have GIDs at UDP port "
+            + Flow.ROCE_PORT + " only, and the port to use is ";
+
     /** What is done with a packet that came. */
     interface Receiver {
         /**
@@ -143,6 +146,9 @@ final class Wire implements AutoCloseable {
         for (int port = settings.port(); port < settings.port() + PORTS_TO_TRY; port++) {
             // Those that have a GID at this port, so that its place tells the socket.
             LocalAddresses those = addresses.atPort(port);
+            if (those.count() == 0) {
+                throw new IOException(NO_ADDRESS + port, taken);
+            }
             try {
                 DatagramChannel[] channels = openAll(those, port);
                 return new Wire(those, channels, select(channels), capture, port, settings);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -107,6 +108,14 @@ class OpeningTest {
     void shouldRefuseAnAddressThatTheMachineDoesNotHave(String address) {
         String message = failure("address", address);
         assertTrue(message.contains("org.rdmapanama.soft.address") && message.contains("'" + address + "'"), message);
+    }
+
+    /** At this port, as where another process has the usual one, addresses of IPv6 have no GIDs. */
+    @Test
+    void shouldSayWhenNoAddressIsLeft() {
+        assumeTrue(Wire.canBind(InetAddress.ofLiteral("::1")), "the machine has no IPv6");
+        String message = failure("address", "::1", "port", Integer.toString(PORT));
+        assertTrue(message.contains("IPv6") && message.contains("4791") && message.contains(PORT + ""), message);
     }
 
     @Test
