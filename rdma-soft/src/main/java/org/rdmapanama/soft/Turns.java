@@ -34,7 +34,7 @@ final class Turns {
     /** So many naps in a row are let pass because somebody else has the lock. */
     private static final int MISSED_NAPS = 10;
 
-    /** No turns: nothing can wait. */
+    /** More turns than anything can wait for. */
     static final int NOW = Integer.MAX_VALUE;
 
     /** Who polls looks at the sockets that had nothing lately, and at time, once in so many times. */
