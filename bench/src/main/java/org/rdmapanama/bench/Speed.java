@@ -62,7 +62,11 @@ public final class Speed implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(paramLabel = "DEVICE", arity = "0..*", description = "Pairs of devices to compare with, as rxe0,rxe1.")
+    @Parameters(
+            paramLabel = "DEVICE",
+            arity = "0..*",
+            description = "Pairs of devices to compare with, as rxe0,rxe1, or, with the bytes of a packet,"
+                    + " rxe0:1024,rxe1:1024.")
     private List<String> devices = List.of();
 
     private final Map<String, Pair> pairs = new LinkedHashMap<>();

@@ -108,8 +108,8 @@ final class CmTerms {
     void readRequest(long mad, MemorySegment connection) {
         remoteQueuePair = Req.queuePair(mad);
         remotePsn = Req.psn(mad);
-        initiatorDepth = Req.responderResources(mad);
-        responderResources = Req.initiatorDepth(mad);
+        initiatorDepth = Math.min(Req.responderResources(mad), SoftDevice.MAX_READ_ATOMIC);
+        responderResources = Math.min(Req.initiatorDepth(mad), SoftDevice.MAX_READ_ATOMIC);
         retryCount = Req.retryCount(mad);
         rnrRetryCount = Req.rnrRetryCount(mad);
         mtu = Req.mtu(mad);
@@ -120,11 +120,8 @@ final class CmTerms {
 
     /** How often this side's queue pair is to try again is what who asked wants; the answer has the wish of this one. */
     void accept(MemorySegment parameters, long mad) {
-        responderResources = most(
-                rdma_conn_param.responder_resources(parameters),
-                Math.min(responderResources, SoftDevice.MAX_READ_ATOMIC));
-        initiatorDepth =
-                most(rdma_conn_param.initiator_depth(parameters), Math.min(initiatorDepth, SoftDevice.MAX_READ_ATOMIC));
+        responderResources = most(rdma_conn_param.responder_resources(parameters), responderResources);
+        initiatorDepth = most(rdma_conn_param.initiator_depth(parameters), initiatorDepth);
         takeOwn(parameters);
         Rep.queuePair(mad, localQueuePair, localPsn, responderResources, initiatorDepth, sharedReceives);
         Rep.transport(mad, flowControl, retries(rdma_conn_param.rnr_retry_count(parameters)));

@@ -11,6 +11,9 @@ final class LocalRequester extends Requester {
     /** What one turn copies: the device's lock is held that long, less than a tenth of a millisecond. */
     static final long BYTES_PER_TURN = 1 << 20;
 
+    /** So much is not divided, so that a number in memory never is there by half. */
+    private static final long WHOLE = 4096;
+
     private final SoftQueuePair queuePair;
     private final SoftDevice device;
     private final SendQueue sends;
@@ -69,7 +72,8 @@ final class LocalRequester extends Requester {
     /** Does the first work request, or a part of it. */
     private void step() {
         long slot = sends.slot(sends.tail);
-        long part = Math.min(SendQueue.bytes(slot) - done, left);
+        long rest = SendQueue.bytes(slot) - done;
+        long part = rest <= WHOLE ? rest : Math.min(rest, left);
         int status = execute(slot, Memory.getInt(slot + SendQueue.OPCODE), part);
         begun = status == Responder.NOT_READY || status == Responder.SILENT || status == Responder.MORE;
         // Who tries again begins anew.

@@ -158,7 +158,7 @@ final class SoftQueuePair implements Timed {
         }
         boolean leads = (mask & rdma_h.IBV_QP_AV()) != 0;
         SoftAddressHandle newPath = leads ? device.route(null, 0, protectionDomain, ibv_qp_attr.ah_attr(to)) : path;
-        if (path != null && newPath.local != path.local) {
+        if (leads && canReceive() && path != null && newPath.local != path.local) {
             // Who speaks with a peer here has nothing under way that another one elsewhere could take over.
             return Verbs.EINVAL;
         }

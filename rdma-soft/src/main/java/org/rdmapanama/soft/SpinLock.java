@@ -61,14 +61,18 @@ final class SpinLock {
         for (int i = 0; waiting > 0 && i < MAX_GIVING_WAY; i++) {
             giveWay();
         }
+        if (waiting > 0) {
+            // They sleep.
+            LockSupport.parkNanos(this, NAP_NANOS);
+        }
         lock();
     }
 
     private void await() {
         WAITING.getAndAdd(this, 1);
         for (int i = 0; !spin(); i++) {
-            if (i < MAX_YIELDS) {
-                // The holder may have lost its processor.
+            if (i < MAX_YIELDS || Thread.currentThread().isInterrupted()) {
+                // The holder may have lost its processor; and who is interrupted does not sleep.
                 giveWay();
             } else {
                 // It sends many packets, say, and those who are to take them may need this processor.

@@ -94,6 +94,9 @@ final class Turns {
     /** Whether somebody who polls did all that the thread does, since that looked last. */
     private volatile boolean doneByOthers;
 
+    /** When they sent all answers, also those that could have waited. */
+    private long allSent = System.nanoTime();
+
     /** Turns in a row of those who poll that found no packet. */
     private int emptyTurns;
 
@@ -164,8 +167,9 @@ final class Turns {
         try {
             sleeping = false;
             boolean moved = sendAnswers(NOW);
-            moved |= wire.receive(PACKETS_PER_TURN, receiver);
+            // Before: what arrives after it counts before it.
             long now = System.nanoTime();
+            moved |= wire.receive(PACKETS_PER_TURN, receiver);
             // What has arrived counts before time does; but time goes on, too, while packets come without end.
             turnsWithoutTime = moved ? turnsWithoutTime + 1 : MAX_TURNS_WITHOUT_TIME;
             if (turnsWithoutTime < MAX_TURNS_WITHOUT_TIME) {
@@ -279,12 +283,20 @@ final class Turns {
         }
     }
 
-    /** Looks everywhere, and at time if nothing came: what has arrived counts before time does. */
+    /**
+     * Looks everywhere, and at time if nothing came: what has arrived counts before time does. What was put off long
+     * enough goes out.
+     */
     private boolean turnFully() {
+        long now = System.nanoTime();
         boolean any = wire.receive(1, receiver);
         if (!any) {
-            expire(System.nanoTime());
+            expire(now);
             doneByOthers = true;
+        }
+        if (now - allSent > LONGEST_NAP_NANOS) {
+            allSent = now;
+            sendAnswers(NOW);
         }
         return any;
     }
@@ -294,6 +306,10 @@ final class Turns {
         boolean any = !ending.isEmpty();
         for (int left = ending.size(); left > 0; left--) {
             Later each = ending.poll();
+            if (each == null) {
+                // One of those before has ended the others.
+                return any;
+            }
             if (each.canWait(turns)) {
                 ending.add(each);
             } else {

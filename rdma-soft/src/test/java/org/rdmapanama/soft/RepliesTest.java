@@ -1,0 +1,114 @@
+package org.rdmapanama.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.CompletionStatus;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairType;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.WorkCompletions;
+
+/** Where programs reply to each message, acknowledgements are put off, but not for ever. */
+@Timeout(value = 100, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RepliesTest {
+    private static final int MESSAGE = 64;
+    private static final int RECEIVES = 60;
+    private static final int PATTERN = 10;
+    private static final int ROUNDS = 20;
+
+    /** So often between two messages: most find nothing, but there are never many of those in a row. */
+    private static final int POLLS = 20;
+
+    private static final long LIMIT_NANOS = 20_000_000_000L;
+
+    /** Two queue pairs of the device that reply to each other, polled by one thread. */
+    private static final class Conversation {
+        private final CompletionQueue sends;
+        private final CompletionQueue receives;
+        private final QueuePair a;
+        private final QueuePair b;
+        private final SendWorkRequest message;
+        private final ReceiveWorkRequest receive;
+        private final WorkCompletions completions;
+        private int acknowledged;
+        private int sent;
+
+        Conversation(SoftPair pair, ConnectOptions options) {
+            sends = pair.context.createCompletionQueue(4 * RECEIVES);
+            receives = pair.context.createCompletionQueue(4 * RECEIVES);
+            QueuePairOptions queuePair = new QueuePairOptions(QueuePairType.RC, sends, receives)
+                    .maxSendWorkRequests(RECEIVES)
+                    .maxReceiveWorkRequests(RECEIVES);
+            a = pair.domain.createQueuePair(queuePair);
+            b = pair.domain.createQueuePair(queuePair);
+            a.localEndpoint(options);
+            b.localEndpoint(options);
+            a.connect(b.localEndpoint());
+            b.connect(a.localEndpoint());
+            message = pair.request().send().add(pair.region, 0, MESSAGE);
+            receive = ReceiveWorkRequest.allocate(pair.arena, 1).add(pair.region, MESSAGE, MESSAGE);
+            completions = new WorkCompletions(pair.arena, 1);
+        }
+
+        private void say(QueuePair from, QueuePair to) {
+            assertEquals(QueuePair.POSTED, to.postReceive(receive));
+            while (sent - acknowledged >= RECEIVES / 2) {
+                takeAcknowledgements();
+            }
+            assertEquals(QueuePair.POSTED, from.postSend(message));
+            sent++;
+            long start = System.nanoTime();
+            while (receives.poll(completions) == 0) {
+                assertTrue(System.nanoTime() - start < LIMIT_NANOS, "no message came");
+            }
+            assertEquals(CompletionStatus.SUCCESS, completions.status(0));
+        }
+
+        void takeAcknowledgements() {
+            while (sends.poll(completions) > 0) {
+                assertEquals(CompletionStatus.SUCCESS, completions.status(0));
+                acknowledged++;
+            }
+        }
+
+        boolean isAcknowledged() {
+            takeAcknowledgements();
+            return acknowledged == sent;
+        }
+
+        void askAndReply() {
+            say(a, b);
+            say(b, a);
+        }
+    }
+
+    /** Without a timer nothing is sent twice: what is not acknowledged by itself never is. */
+    @Test
+    void shouldAcknowledgeThoughOthersKeepTheDeviceBusy() {
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions(), "wire", "true")) {
+            Conversation busy = new Conversation(pair, new ConnectOptions());
+            Conversation quiet = new Conversation(pair, new ConnectOptions().timeout(0));
+            for (int round = 0; round < ROUNDS; round++) {
+                for (int i = 0; i < PATTERN; i++) {
+                    quiet.askAndReply();
+                    busy.askAndReply();
+                }
+                long start = System.nanoTime();
+                while (!quiet.isAcknowledged()) {
+                    assertTrue(System.nanoTime() - start < LIMIT_NANOS, "it is put off for ever");
+                    for (int i = 0; i < POLLS; i++) {
+                        quiet.takeAcknowledgements();
+                    }
+                    busy.askAndReply();
+                }
+            }
+        }
+    }
+}
