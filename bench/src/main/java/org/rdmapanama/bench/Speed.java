@@ -77,10 +77,24 @@ public final class Speed implements Callable<Integer> {
     /** Compares, or, as {@code peer WAY}, is the other process. */
     public static void main(String[] args) throws IOException {
         if (args.length == 2 && args[0].equals("peer")) {
-            answer(args[1], System.in, System.out);
+            try {
+                answer(args[1], System.in, System.out);
+            } catch (RuntimeException e) {
+                tell(System.err, e);
+                System.exit(1);
+            }
             return;
         }
-        System.exit(new CommandLine(new Speed()).execute(args));
+        System.exit(new CommandLine(new Speed())
+                .setExecutionExceptionHandler((failure, command, parsed) -> {
+                    tell(System.err, failure);
+                    return 1;
+                })
+                .execute(args));
+    }
+
+    private static void tell(PrintStream out, Exception failure) {
+        out.println("bench soft: " + (failure.getMessage() == null ? failure : failure.getMessage()));
     }
 
     private static Link link(String way, boolean peer) throws IOException {
@@ -204,13 +218,14 @@ public final class Speed implements Callable<Integer> {
         private final PrintStream commands;
 
         Pair(Ends way) throws IOException {
+            // First, so that nobody else complains of the same device, too.
+            link = link(way.name, false);
             other = way.oneProcess ? new OtherThread(way.peersName) : new OtherProcess(way.peersName);
             commands = new PrintStream(other.commands(), true, StandardCharsets.UTF_8);
             BufferedReader answers = new BufferedReader(new InputStreamReader(other.answers(), StandardCharsets.UTF_8));
-            link = link(way.name, false);
             String place = answers.readLine();
             if (place == null) {
-                throw new IOException("the other end ended early");
+                throw new IOException("the other end, " + way.peersName + ", ended early");
             }
             commands.println(link.place());
             link.connect(place);

@@ -6,19 +6,17 @@ import java.net.SocketException;
 import org.rdmapanama.Context;
 import org.rdmapanama.Gid;
 
-/** What to say where two processes that poll share few processors, which their devices in software need, too. */
+/** What to say where two processes that poll share one processor, which their devices in software need, too. */
 final class PollingHint {
-    static final String TEXT =
-            "both sides poll, and soft0 needs the same few processors: --events (-e) is likely faster";
+    static final String TEXT = "both sides poll, and soft0 needs the same processor: --events (-e) is likely faster";
 
     private static final String DRIVER = "soft";
-    private static final int FEW_PROCESSORS = 2;
 
     private PollingHint() {}
 
-    /** Whether a device in software has its peer in another process of this machine, which has few processors. */
+    /** Whether a device in software has its peer in another process of this machine, which has one processor. */
     static boolean applies(Context context, Gid peer) {
-        return Runtime.getRuntime().availableProcessors() <= FEW_PROCESSORS
+        return Runtime.getRuntime().availableProcessors() == 1
                 && context.driverName().equals(DRIVER)
                 && context.gidTable().stream().noneMatch(entry -> entry.gid().equals(peer))
                 && isHere(GidText.version4(peer).orElseGet(peer::toInetAddress));

@@ -38,15 +38,15 @@ class SoftProcessesTest {
         }
     }
 
-    /** What both sides of a game print that have two processors. */
-    private static String pingpong(String... more) throws Exception {
-        String two = "-XX:ActiveProcessorCount=2";
+    /** What both sides of a game print that have so many processors. */
+    private static String pingpong(int processors, String... more) throws Exception {
+        String those = "-XX:ActiveProcessorCount=" + processors;
         List<String> words = new ArrayList<>(List.of("pingpong", "-n", "10", "-p", PORT));
         words.addAll(List.of(more));
-        try (Program server = with(two, words.toArray(String[]::new))) {
+        try (Program server = with(those, words.toArray(String[]::new))) {
             server.await("waiting for a client");
             words.add(HOST);
-            try (Program client = with(two, words.toArray(String[]::new))) {
+            try (Program client = with(those, words.toArray(String[]::new))) {
                 assertEquals(0, client.join(), () -> client.output() + server.output());
                 assertEquals(0, server.join(), server::output);
                 return server.output() + client.output();
@@ -55,14 +55,16 @@ class SoftProcessesTest {
     }
 
     @Test
-    void shouldSayThatFewProcessorsAreNoPlaceToPoll() throws Exception {
-        String polling = pingpong();
+    void shouldSayThatOneProcessorIsNoPlaceToPoll() throws Exception {
+        String polling = pingpong(1);
         assertEquals(
                 2,
                 polling.lines().filter(line -> line.endsWith(PollingHint.TEXT)).count(),
                 polling);
-        String sleeping = pingpong("-e");
+        String sleeping = pingpong(1, "-e");
         assertFalse(sleeping.contains(PollingHint.TEXT), sleeping);
+        String two = pingpong(2);
+        assertFalse(two.contains(PollingHint.TEXT), two);
     }
 
     @Test
