@@ -79,22 +79,22 @@ public final class Speed implements Callable<Integer> {
         if (args.length == 2 && args[0].equals("peer")) {
             try {
                 answer(args[1], System.in, System.out);
-            } catch (RuntimeException e) {
-                tell(System.err, e);
+            } catch (IOException | RuntimeException e) {
+                tell(e);
                 System.exit(1);
             }
             return;
         }
         System.exit(new CommandLine(new Speed())
                 .setExecutionExceptionHandler((failure, command, parsed) -> {
-                    tell(System.err, failure);
+                    tell(failure);
                     return 1;
                 })
                 .execute(args));
     }
 
-    private static void tell(PrintStream out, Exception failure) {
-        out.println("bench soft: " + (failure.getMessage() == null ? failure : failure.getMessage()));
+    private static void tell(Exception failure) {
+        System.err.println("bench soft: " + (failure.getMessage() == null ? failure : failure.getMessage()));
     }
 
     private static Link link(String way, boolean peer) throws IOException {

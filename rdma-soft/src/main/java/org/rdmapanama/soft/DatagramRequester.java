@@ -8,15 +8,14 @@ import org.rdmapanama.soft.wire.Opcode;
 
 /** The sending half of a queue pair for datagrams: nobody answers them, so that each is over when it was sent. */
 final class DatagramRequester extends Requester {
-    private final SoftQueuePair queuePair;
     private final SoftDevice device;
     private final SendQueue sends;
     private final Segments segments;
     private int psn;
 
     DatagramRequester(SoftQueuePair queuePair, SoftDevice device, int firstPsn) {
+        super(queuePair);
         psn = firstPsn;
-        this.queuePair = queuePair;
         this.device = device;
         sends = queuePair.sends;
         segments = new Segments(device);
@@ -37,11 +36,6 @@ final class DatagramRequester extends Requester {
                 queuePair.failFirst(status);
             }
         }
-    }
-
-    @Override
-    void failed(Throwable cause) {
-        queuePair.failed(cause);
     }
 
     @Override

@@ -14,7 +14,6 @@ final class LocalRequester extends Requester {
     /** So much is not divided, so that a number in memory never is there by half. */
     private static final long WHOLE = 4096;
 
-    private final SoftQueuePair queuePair;
     private final SoftDevice device;
     private final SendQueue sends;
     private final Segments segments;
@@ -29,7 +28,7 @@ final class LocalRequester extends Requester {
     private long left;
 
     LocalRequester(SoftQueuePair queuePair, SoftDevice device) {
-        this.queuePair = queuePair;
+        super(queuePair);
         this.device = device;
         sends = queuePair.sends;
         segments = new Segments(device);
@@ -51,11 +50,6 @@ final class LocalRequester extends Requester {
         return (state == Verbs.RTS || (state == Verbs.SQD && begun))
                 && !queuePair.isPausing()
                 && sends.tail != sends.head;
-    }
-
-    @Override
-    void failed(Throwable cause) {
-        queuePair.failed(cause);
     }
 
     @Override

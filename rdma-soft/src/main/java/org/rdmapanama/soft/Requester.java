@@ -5,6 +5,10 @@ package org.rdmapanama.soft;
  * has the device's lock.
  */
 abstract class Requester extends Later {
+    Requester(SoftQueuePair queuePair) {
+        super(queuePair);
+    }
+
     /** Does as much of what is posted as can be done now. */
     abstract void run();
 

@@ -547,15 +547,12 @@ final class SoftQueuePair implements Timed {
         if (bytes == 0) {
             return true;
         }
-        if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
-            Memory.copy(slot + SendQueue.DATA + distance, to, bytes);
-            return true;
-        }
-        if (Segments.check(device, protectionDomain, SendQueue.list(slot), SendQueue.segments(slot), 0) < 0) {
+        boolean inline = (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0;
+        if (!inline
+                && Segments.check(device, protectionDomain, SendQueue.list(slot), SendQueue.segments(slot), 0) < 0) {
             return false;
         }
-        source.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
-        source.read(to, bytes);
+        copyTo(slot, to, source, distance, bytes);
         return true;
     }
 

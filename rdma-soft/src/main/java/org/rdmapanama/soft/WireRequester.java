@@ -36,7 +36,6 @@ final class WireRequester extends Requester {
     /** A state of a place in the queue: the work request fails, with the status that is added. */
     private static final int FAILED = 2;
 
-    private final SoftQueuePair queuePair;
     private final SoftDevice device;
     private final SendQueue sends;
     private final Segments segments;
@@ -79,7 +78,7 @@ final class WireRequester extends Requester {
     private boolean gapTold;
 
     WireRequester(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
-        this.queuePair = queuePair;
+        super(queuePair);
         this.device = device;
         this.path = path;
         this.mtu = mtu;
@@ -124,11 +123,6 @@ final class WireRequester extends Requester {
         return !pausing
                 && ((state == Verbs.RTS && sends.current != sends.head)
                         || (state == Verbs.SQD && sends.current != started));
-    }
-
-    @Override
-    void failed(Throwable cause) {
-        queuePair.failed(cause);
     }
 
     @Override

@@ -41,7 +41,6 @@ final class WireResponder extends Later {
     private static final int SENDING = 1;
     private static final int WRITING = 2;
 
-    private final SoftQueuePair queuePair;
     private final SoftDevice device;
     private final Responder responder;
     private SoftAddressHandle path;
@@ -104,7 +103,7 @@ final class WireResponder extends Later {
     private final Questions answered = new Questions(SoftDevice.MAX_READ_ATOMIC);
 
     WireResponder(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
-        this.queuePair = queuePair;
+        super(queuePair);
         this.device = device;
         this.path = path;
         this.mtu = mtu;
@@ -564,11 +563,6 @@ final class WireResponder extends Later {
     private void acknowledged() {
         acknowledging = false;
         unacknowledged = 0;
-    }
-
-    @Override
-    void failed(Throwable cause) {
-        queuePair.failed(cause);
     }
 
     /** Answers nothing any more, but for what has arrived and was not acknowledged yet. */

@@ -40,12 +40,6 @@ class LongCopiesTest {
                 AccessFlag.REMOTE_READ);
     }
 
-    private static void fill(MemorySegment memory) {
-        for (long i = 0; i < memory.byteSize(); i++) {
-            memory.set(JAVA_BYTE, i, (byte) (i + i / 251 + i / PART));
-        }
-    }
-
     @ParameterizedTest
     @CsvSource({
         "RC, write",
@@ -61,7 +55,7 @@ class LongCopiesTest {
         try (SoftPair pair = new SoftPair(type, new ConnectOptions())) {
             MemoryRegion source = region(pair, LONG);
             MemoryRegion target = region(pair, LONG + BEHIND);
-            fill(source.memory());
+            SoftPair.fill(source.memory(), 0);
             boolean receives = kind.startsWith("send") || kind.endsWith("Imm");
             if (receives) {
                 // In two pieces, neither of which ends where a part does.

@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -69,6 +70,13 @@ final class SoftPair implements AutoCloseable {
                 .maxSendWorkRequests(DEPTH)
                 .maxReceiveWorkRequests(DEPTH)
                 .maxSegments(2, 2);
+    }
+
+    /** Bytes that tell where they are. */
+    static void fill(MemorySegment segment, int seed) {
+        for (long i = 0; i < segment.byteSize(); i++) {
+            segment.set(JAVA_BYTE, i, (byte) (seed + i + i / 251));
+        }
     }
 
     SendWorkRequest request() {

@@ -41,12 +41,6 @@ class WireEdgesTest {
         return new ConnectOptions().timeout(10).retryCount(7).minRnrTimer(1).rnrRetry(7);
     }
 
-    private static void fill(MemorySegment segment, int seed) {
-        for (long i = 0; i < segment.byteSize(); i++) {
-            segment.set(JAVA_BYTE, i, (byte) (seed + i + i / 251));
-        }
-    }
-
     /** Reads longer than what may be under way at once, and several at a time. */
     @ParameterizedTest
     @CsvSource({
@@ -67,7 +61,7 @@ class WireEdgesTest {
             MemorySegment target = pair.memory.asSlice(HALF, HALF);
             SendWorkRequest request = pair.request();
             for (int round = 0; round < 10; round++) {
-                fill(source, round);
+                SoftPair.fill(source, round);
                 target.fill((byte) 0);
                 for (int i = 0; i < count; i++) {
                     long at = (long) i * length;
@@ -111,7 +105,7 @@ class WireEdgesTest {
     @Test
     void shouldAnswerBeforeItRefuses() {
         try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), "wire", "true")) {
-            fill(pair.memory.asSlice(0, 100_000), 1);
+            SoftPair.fill(pair.memory.asSlice(0, 100_000), 1);
             SendWorkRequest read = pair.request()
                     .id(1)
                     .rdmaRead(pair.memory.address(), pair.region.rkey())
@@ -187,7 +181,7 @@ class WireEdgesTest {
     @CsvSource({"wire, true", "faults, 'loss=0.05,seed=31'"})
     void shouldDrainWhatHasBegun(String setting, String value) throws InterruptedException {
         try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), setting, value)) {
-            fill(pair.memory.asSlice(0, 400_000), 3);
+            SoftPair.fill(pair.memory.asSlice(0, 400_000), 3);
             SendWorkRequest write = pair.request()
                     .id(1)
                     .rdmaWrite(pair.memory.address() + HALF, pair.region.rkey())
