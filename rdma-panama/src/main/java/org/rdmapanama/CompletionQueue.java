@@ -282,11 +282,6 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
         }
     }
 
-    /** Begins a call that must not fall into a batch of an extended queue; {@link #endCall} must follow. */
-    void beginCall() {}
-
-    void endCall() {}
-
     /**
      * Begins a call about something that reports here, in which the driver may lock this queue to clear it:
      * {@link #endClearing} must follow, unless this is false because the queue is in use. A batch of the calling thread
@@ -300,22 +295,20 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     void endClearing() {}
 
     /**
-     * A moment after {@link #tryBeginClearing} was false, for who tries again.
+     * A moment after {@link #tryBeginClearing} was false, for a caller that tries again.
      *
-     * @param start when it was false first, as System.nanoTime() says
+     * @param wait from when it was false first
      * @throws IllegalStateException when another thread has a batch open for too long, or this closes
      */
-    void awaitClearing(@SuppressWarnings("unused") long start) {}
+    void awaitClearing(ShortWait wait) {
+        wait.pause();
+    }
 
     /**
-     * As {@link #tryBeginClearing}, for something that is about to be closed: until {@link #endClosing} no batch begins.
-     * With the arena's lock held.
-     *
-     * @throws IllegalStateException when another thread has a batch open for too long
+     * As {@link #tryBeginClearing}, for something that is about to be closed: no batch begins before the end of the
+     * closing. With the arena's lock held.
      */
-    void beginClosing() {}
-
-    void endClosing() {}
+    void holdForClearing(@SuppressWarnings("unused") Closing closing) {}
 
     @Override
     Ending ending() {

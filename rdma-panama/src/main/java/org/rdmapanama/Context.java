@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -66,6 +67,9 @@ public final class Context extends VerbsObject {
     private final int completionVectors;
     private final int asyncFileDescriptor;
     private int physicalPorts;
+
+    /** Whether the queue pairs have been drained. Guarded by the arena's lock. */
+    private boolean drained;
 
     private Context(VerbsArena arena, ProviderContext provider, Device device) {
         super(arena, provider.address());
@@ -1139,26 +1143,30 @@ public final class Context extends VerbsObject {
 
     @Override
     void closeTree(Closing closing) {
-        if (isOpen()) {
-            // Nobody else may poll while this drains: completions would be lost.
-            objects.values().forEach(VerbsObject::shut);
+        // Nobody else may poll while this drains: completions would be lost.
+        if (!drained && !isUsed()) {
+            drained = true;
             QueuePairDrain.drain(this);
         }
         // All of one kind before the next: the tree alone would end a queue before the regions of its neighbours.
         for (VerbsObject object : inClosingOrder(objects.values())) {
             object.closeTree(closing);
         }
-        super.closeTree(closing);
+        // What is left in use is told already, and would lose its device in the middle of a call.
+        if (!isUsed()) {
+            super.closeTree(closing);
+        }
+    }
+
+    /** Whether a call on an object of this is under way. */
+    private boolean isUsed() {
+        return objects.values().stream().anyMatch(VerbsObject::isInUse);
     }
 
     @Override
-    void prepareToClose() {
-        objects.values().forEach(VerbsObject::prepareToClose);
-    }
-
-    @Override
-    void stayOpen() {
-        objects.values().forEach(VerbsObject::stayOpen);
+    void forEachInTree(Consumer<VerbsObject> visitor) {
+        objects.values().forEach(visitor);
+        visitor.accept(this);
     }
 
     /** All queue pairs that are open and end here. */

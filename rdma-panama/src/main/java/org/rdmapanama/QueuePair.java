@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ece;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
@@ -142,7 +143,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes, protectionDomain.address, temporary);
-            return context.create(
+            Supplier<T> maker = () -> context.create(
                     verb,
                     ENDING,
                     options.toString(),
@@ -151,17 +152,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                     () -> {
                         protectionDomain.checkOpen();
                         uses.forEach(ContextObject::checkOpen);
-                        // Some drivers, such as efa and mana, enter it in the completion queues.
-                        return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
-                                .call(
-                                        protectionDomain,
-                                        () -> extended
-                                                ? context.provider().createExtendedQueuePair(attributes.address())
-                                                : context.provider()
-                                                        .createQueuePair(
-                                                                protectionDomain.address, attributes.address()));
+                        return extended
+                                ? context.provider().createExtendedQueuePair(attributes.address())
+                                : context.provider().createQueuePair(protectionDomain.address, attributes.address());
                     },
                     qp -> wrapper.wrap(qp, QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
+            // Some drivers, such as efa and mana, enter it in the completion queues.
+            return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
+                    .create(protectionDomain, context.arena.lock(), maker);
         } catch (VerbsException e) {
             throw explained(context, options, verb, e);
         }
@@ -498,14 +496,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             attributes.write(encoded);
             enter();
             try {
-                // Drivers reset the queue under the batch that is being written.
-                beginCall();
-                int result;
-                try {
-                    result = modifyNow(encoded.address(), attributes);
-                } finally {
-                    endCall();
-                }
+                int result = modify(encoded.address(), attributes);
                 if (result < 0) {
                     throw new VerbsException("ibv_modify_qp", -result, this + ", " + attributes, cureOfModify(-result));
                 }
@@ -515,15 +506,17 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    /** On the way to RESET or ERR some drivers clear the completion queues, with their locks held. */
-    private int modifyNow(long encoded, QueuePairAttributes attributes) {
+    /**
+     * Drivers reset the queue under a batch that is being written, and on the way to RESET or ERR some clear the completion
+     * queues, with their locks held.
+     */
+    private int modify(long encoded, QueuePairAttributes attributes) {
         Set<QueuePairAttribute> given = attributes.given();
         int mask = QueuePairAttribute.mask(given);
         boolean clears = given.contains(QueuePairAttribute.STATE)
                 && (attributes.state() == QueuePairState.RESET || attributes.state() == QueuePairState.ERR);
-        return clears
-                ? (int) clearedQueues.call(this, () -> provider.modifyQueuePair(address, encoded, mask))
-                : provider.modifyQueuePair(address, encoded, mask);
+        ClearedQueues cleared = clears ? clearedQueues : ClearedQueues.NONE;
+        return cleared.call(this, () -> provider.modifyQueuePair(address, encoded, mask));
     }
 
     private static String cureOfModify(int errno) {
@@ -1300,12 +1293,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             exit();
         }
     }
-
-    /** Begins a call that an open batch of an extended queue pair rules out. Plain queue pairs have no batches. */
-    void beginCall() {}
-
-    /** Ends what {@link #beginCall} began. */
-    void endCall() {}
 
     /** Whether a receive can be posted to this, and would complete in its completion queue. */
     final boolean takesReceives() {
