@@ -92,6 +92,10 @@ final class ClearedQueues {
 
     /** Takes all queues, or none and says which one is in use. */
     private CompletionQueue begin() {
+        // All of them first: a thread that this one waits for may wait for this one.
+        for (CompletionQueue queue : queues) {
+            queue.pauseOwnBatch();
+        }
         for (int i = 0; i < queues.length; i++) {
             if (!queues[i].tryBeginClearing()) {
                 end(i);

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -21,7 +22,7 @@ final class Closing {
     private static final long CALLS_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final VerbsArena arena;
-    private final Set<Batch> held = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final Set<Batch> held = new LinkedHashSet<>();
     private final Set<VerbsObject> begun = Collections.newSetFromMap(new IdentityHashMap<>());
 
     /** What another thread uses, found while looking through the tree. */

@@ -282,10 +282,12 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
         }
     }
 
+    /** Lets go of the driver's lock, where a batch of the calling thread holds it. The batch stays open. */
+    void pauseOwnBatch() {}
+
     /**
      * Begins a call about something that reports here, in which the driver may lock this queue to clear it:
-     * {@link #endClearing} must follow, unless this is false because the queue is in use. A batch of the calling thread
-     * stays open, but its completion is over.
+     * {@link #endClearing} must follow, unless this is false because another thread uses the queue.
      */
     boolean tryBeginClearing() {
         return true;

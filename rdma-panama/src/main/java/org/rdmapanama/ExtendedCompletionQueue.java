@@ -216,12 +216,6 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
         batch.end();
     }
 
-    /** The batch stays open, but others may have the driver clear this. */
-    private void pause() {
-        unlock();
-        batch.pause();
-    }
-
     /** Lets go of the driver's lock, if it is held. */
     private void unlock() {
         if (current) {
@@ -639,12 +633,16 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     @Override
-    boolean tryBeginClearing() {
+    void pauseOwnBatch() {
         if (batch.isMine()) {
-            pause();
-            return true;
+            unlock();
+            batch.pause();
         }
-        return batch.tryBeginClearing();
+    }
+
+    @Override
+    boolean tryBeginClearing() {
+        return batch.isMine() || batch.tryBeginClearing();
     }
 
     @Override
@@ -661,9 +659,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
 
     @Override
     void holdForClearing(Closing closing) {
-        if (batch.isMine()) {
-            pause();
-        }
+        pauseOwnBatch();
         finishIfAbandoned();
         closing.hold(batch);
     }
