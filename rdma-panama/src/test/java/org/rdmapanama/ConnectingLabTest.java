@@ -252,7 +252,7 @@ class ConnectingLabTest {
             Endpoint own = queuePair.localEndpoint(options());
             Gid version4 = new Gid(0, 0xffff_cb00_7109L);
             Gid version6 = new Gid(0x2001_0db8_0000_0000L, 9);
-            Gid other = own.gid().isIpv4Mapped() ? version6 : version4;
+            Gid other = own.gid().carriesIpv4() ? version6 : version4;
             cannotReach(queuePair, new Endpoint(0, 17, 5, other), "which do not meet");
             cannotReach(queuePair, new Endpoint(0, 17, 5, Gid.ZERO), "option -g");
             Endpoint old = new Endpoint(0, 17, 5, own.gid(), GidType.ROCE_V1, null, Endpoint.UNKNOWN, Endpoint.UNKNOWN);
