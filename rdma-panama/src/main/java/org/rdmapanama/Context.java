@@ -555,7 +555,8 @@ public final class Context extends VerbsObject {
      * The GID that suits connections to a peer through a port: an address in whose subnet the peer is, the one with the
      * longest prefix first; else the address that the system would send packets to the peer from, and then those of the
      * same network interface. So of several VLANs the right one is used. Where this leaves a choice, or says nothing, and on
-     * InfiniBand, it is as in {@link #preferredGid(int)}. Sends nothing.
+     * InfiniBand, it is as in {@link #preferredGid(int)}; so it is for a loopback address, which only tells that the peer
+     * is on this machine. Sends nothing.
      *
      * @param port its number, from 1
      * @param peer an address of the peer, such as the other end of a TCP connection with it

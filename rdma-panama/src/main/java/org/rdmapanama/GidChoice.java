@@ -83,12 +83,16 @@ final class GidChoice {
         return filled.stream().anyMatch(entry -> entry.netDeviceIndex() != 0);
     }
 
-    /** Where the peer's packets come from: its GID tells that, unless it is local to a link that nobody knows. */
+    /**
+     * Where the peer's packets come from: its GID tells that, unless it is local to a link that nobody knows. Null when it is
+     * not known; a loopback address only says that the peer is on this machine, which any address reaches.
+     */
     private static InetAddress addressOf(InetAddress peer, Endpoint remote) {
-        if (remote == null || remote.gid().isZero() || (remote.gid().isLinkLocal() && peer != null)) {
-            return peer;
-        }
-        return remote.gid().ipAddress();
+        boolean told = remote != null
+                && !remote.gid().isZero()
+                && (peer == null || !remote.gid().isLinkLocal());
+        InetAddress address = told ? remote.gid().ipAddress() : peer;
+        return address == null || address.isLoopbackAddress() ? null : address;
     }
 
     /** Lower is better. On InfiniBand all rank the same, and the first wins. */

@@ -185,8 +185,9 @@ class GidChoiceTest {
         // To itself.
         "10.77.9.1, 2",
         "10.99.7.1, 3",
-        // The loopback is no subnet of these.
+        // On this machine, which any address reaches.
         "127.0.0.1, 1",
+        "::1, 1",
     })
     void shouldChooseTheAddressThatLeadsToThePeer(String peer, int index) {
         assertEquals(
@@ -199,7 +200,9 @@ class GidChoiceTest {
                         entry(3, "10.99.7.1", VLAN),
                         entry(4, "2001:db8::1", ETHERNET),
                         entry(5, "fe80::7", VLAN),
-                        entry(6, IPV4, GidType.ROCE_V1, ETHERNET)));
+                        entry(6, IPV4, GidType.ROCE_V1, ETHERNET),
+                        entry(7, "127.0.0.1", 1),
+                        entry(8, "::1", 1)));
     }
 
     @Test
@@ -236,11 +239,11 @@ class GidChoiceTest {
     @Test
     void shouldChooseTheAddressOfADeviceAtAnotherPort() {
         // As soft0 makes them at UDP port 4792.
-        GidEntry ethernet = entry(0, new Gid(0x12b8, IPV4.interfaceId()), GidType.ROCE_V2, 0);
-        GidEntry loopback = entry(1, new Gid(0x12b8, gid("127.0.0.1").interfaceId()), GidType.ROCE_V2, 0);
-        assertEquals(0, towards("10.77.0.9", ethernet, loopback));
-        assertEquals(1, towards("127.0.0.1", ethernet, loopback));
-        assertNull(GidChoice.obstacle(entry(0, IPV4, GidType.ROCE_V2), new Endpoint(0, 1, 2, loopback.gid())));
+        GidEntry vlan = entry(0, new Gid(0x12b8, gid("10.99.7.1").interfaceId()), GidType.ROCE_V2, 0);
+        GidEntry ethernet = entry(1, new Gid(0x12b8, IPV4.interfaceId()), GidType.ROCE_V2, 0);
+        assertEquals(0, towards("10.99.7.9", vlan, ethernet));
+        assertEquals(1, towards("10.77.0.9", vlan, ethernet));
+        assertNull(GidChoice.obstacle(entry(0, IPV4, GidType.ROCE_V2), new Endpoint(0, 1, 2, ethernet.gid())));
     }
 
     @Test
