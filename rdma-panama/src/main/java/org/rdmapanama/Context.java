@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -541,7 +542,8 @@ public final class Context extends VerbsObject {
 
     /**
      * The GID that suits most connections through a port: RoCE version 2 before version 1, and within a version IPv4
-     * before routable IPv6 before link-local. On InfiniBand it is the first.
+     * before routable IPv6 before link-local. Addresses of network interfaces that this process's network namespace does
+     * not have, such as those of containers, come behind all others. On InfiniBand it is the first of the table.
      *
      * @param port its number, from 1
      * @return the entry, or empty when the table of the port is empty or there is no such port
@@ -550,7 +552,32 @@ public final class Context extends VerbsObject {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public Optional<GidEntry> preferredGid(int port) {
-        return GidChoice.best(gidTable().stream().filter(e -> e.port() == port).toList());
+        return chooseGid(port, null, null);
+    }
+
+    /**
+     * The GID that suits connections to a peer through a port: an address in whose subnet the peer is, the one with the
+     * longest prefix first; else the address that the system would send packets to the peer from, and then those of the
+     * same network interface. So of several VLANs the right one is used. Where this leaves a choice, or says nothing, and on
+     * InfiniBand, it is as in {@link #preferredGid(int)}; so it is for a loopback address, which only tells that the peer
+     * is on this machine. Sends nothing.
+     *
+     * @param port its number, from 1
+     * @param peer an address of the peer, such as the other end of a TCP connection with it
+     * @return the entry, or empty when the table of the port is empty or there is no such port
+     * @throws NullPointerException when the peer is null
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public Optional<GidEntry> preferredGid(int port, InetAddress peer) {
+        return chooseGid(port, Objects.requireNonNull(peer, "peer"), null);
+    }
+
+    /** With the peer's address and what it has told, each of which may be null. */
+    Optional<GidEntry> chooseGid(int port, InetAddress peer, Endpoint remote) {
+        List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
+        return GidChoice.best(table, peer, remote, SystemNetwork.INSTANCE);
     }
 
     /**

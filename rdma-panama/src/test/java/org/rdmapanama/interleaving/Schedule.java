@@ -20,6 +20,9 @@ final class Schedule {
     /** A thread that would have to wait for longer waits for a bound to help it, and that is a fault. */
     private static final long STUCK_NANOS = 100_000_000;
 
+    /** Threads that end take some hundred. */
+    private static final int MAX_STEPS = 20_000;
+
     private static final ThreadLocal<Schedule> CURRENT = new ThreadLocal<>();
 
     private static final ExecutorService THREADS =
@@ -143,6 +146,9 @@ final class Schedule {
     /** The thread that goes on: the one that would, unless a deviation says another. */
     private int chosen(int usual) {
         int step = steps++;
+        if (step > MAX_STEPS) {
+            stuck("this goes on without end:");
+        }
         if (applied < deviations.size() && deviations.get(applied).step() == step) {
             int other = deviations.get(applied++).thread();
             if (states[other] != State.READY && states[other] != State.ASLEEP) {
@@ -165,8 +171,7 @@ final class Schedule {
             states[next] = State.READY;
             now = Math.max(now, wakeUps[next]);
             if (now > STUCK_NANOS) {
-                fail(new AssertionError("only a bound ends this:" + stacks()));
-                throw new Abandoned();
+                stuck("only a bound ends this:");
             }
         }
         if (next != me) {
@@ -193,9 +198,13 @@ final class Schedule {
         if (next >= 0) {
             changeTo(chosen(next), me);
         } else if (Arrays.asList(states).contains(State.LOCKED_OUT)) {
-            fail(new AssertionError("threads wait for each other:" + stacks()));
-            throw new Abandoned();
+            stuck("threads wait for each other:");
         }
+    }
+
+    private void stuck(String how) {
+        fail(new AssertionError(how + stacks()));
+        throw new Abandoned();
     }
 
     void sleep(long nanos) {
