@@ -334,6 +334,12 @@ public final class MemoryRegion extends ContextObject {
         if (isImplicit()) {
             checkUsable();
             RegistrableMemory.check(slice, access(), arena);
+            // The region does not keep it, and a work request only until it is changed.
+            if (!RegistrableMemory.livesAsLongAs(arena, slice)) {
+                throw new IllegalArgumentException(
+                        "the collector could free this memory while the device still uses it,"
+                                + " because a region of all memory does not keep it: take it from the VerbsArena");
+            }
             return slice.address();
         }
         return addressOf(slice.address() - memory().address(), slice.byteSize());
@@ -386,7 +392,11 @@ public final class MemoryRegion extends ContextObject {
             Set<AccessFlag> access = changes.access() == null ? old.access : changes.access();
             ProtectionDomain domain =
                     changes.protectionDomain() == null ? old.protectionDomain : changes.protectionDomain();
-            RegistrableMemory.check(memory, access, arena);
+            if (changes.memory() == null) {
+                RegistrableMemory.checkAccess(memory, access);
+            } else {
+                RegistrableMemory.check(memory, access, arena);
+            }
             requireSameContext(domain);
             domain.checkOpen();
             long address = changes.memory() == null ? old.address : memory.address();

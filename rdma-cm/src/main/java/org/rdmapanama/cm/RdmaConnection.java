@@ -1,7 +1,7 @@
 package org.rdmapanama.cm;
 
+import java.lang.foreign.Arena;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,6 +36,9 @@ import org.rdmapanama.ffm.internal.Errno;
 public final class RdmaConnection implements AutoCloseable {
     /** How long a thread may overlook that another one took the event. */
     private static final Duration SLICE = Duration.ofMillis(50);
+
+    /** A cache line: what peers write into one region does not slow down those who use its neighbour. */
+    private static final long ALIGNMENT = 64;
 
     private final SynchronousId id;
     private final ProtectionDomain protectionDomain;
@@ -209,7 +212,7 @@ public final class RdmaConnection implements AutoCloseable {
                 throw new IllegalStateException(this + " is closed");
             }
             regions.removeIf(region -> !region.isOpen());
-            MemoryRegion region = protectionDomain.register(ByteBuffer.allocateDirect(byteSize), access);
+            MemoryRegion region = protectionDomain.register(Arena.ofAuto().allocate(byteSize, ALIGNMENT), access);
             regions.add(region);
             return region;
         }
