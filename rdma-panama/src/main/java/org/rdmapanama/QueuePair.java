@@ -636,7 +636,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     /**
      * Connects to a peer, with what {@link #localEndpoint()} was made with: takes the queue pair from RESET or INIT
-     * through RTR to RTS.
+     * through RTR to RTS. When that fails on the way, calling this again goes on from there.
      *
      * <p>A send for which the peer has posted no receive is repeated without end, and never completes: a receive must
      * be there first. {@link ConnectOptions#rnrRetry} with less than 7 makes it fail instead.
@@ -644,7 +644,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * <p>A datagram queue pair has no peer; for it there is {@link #activate}.
      *
      * @param remote the peer's endpoint
-     * @throws IllegalArgumentException when this is a datagram queue pair, or is in another state than RESET or INIT
+     * @throws IllegalArgumentException when this is a datagram queue pair, or is in another state than RESET, INIT, or
+     *     the RTR in which a failed call for the same peer left it
      * @throws VerbsException when a verb fails, for example because the peer's address cannot be resolved
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -674,7 +675,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                     .maxReadAtomicAsTarget(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsTarget()))
                     .minRnrTimer(options.minRnrTimer());
         }
-        modify(receiving);
+        if (!isReadyToReceiveFrom(remote)) {
+            modify(receiving);
+        }
 
         QueuePairAttributes sending =
                 new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(local.packetSequenceNumber());
@@ -687,6 +690,19 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                     .maxReadAtomicAsInitiator(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsInitiator()));
         }
         modify(sending);
+    }
+
+    /** What a failed call did cannot be done again. */
+    private boolean isReadyToReceiveFrom(Endpoint remote) {
+        if (state() != QueuePairState.RTR) {
+            return false;
+        }
+        QueuePairAttributes now = query(QueuePairAttribute.DEST_QPN, QueuePairAttribute.AV);
+        AddressVector path = pathTo(remote);
+        return now.destinationQueuePair() == remote.queuePairNumber()
+                && (path.global()
+                        ? now.addressVector().destination().equals(path.destination())
+                        : now.addressVector().lid() == path.lid());
     }
 
     private boolean hasPeer() {
@@ -737,9 +753,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     /**
      * Makes a queue pair for datagrams or raw packets ready, with what {@link #localEndpoint()} was made with: takes it from RESET or INIT
-     * through RTR to RTS.
+     * through RTR to RTS. When that fails on the way, calling this again goes on from there.
      *
-     * @throws IllegalArgumentException when this is of another type, or is in another state than RESET or INIT
+     * @throws IllegalArgumentException when this is of another type, or is in another state than RESET, INIT or RTR
      * @throws VerbsException when a verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -750,7 +766,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
         Endpoint local = localEndpoint();
         initializeIfReset();
-        modify(new QueuePairAttributes().state(QueuePairState.RTR));
+        if (state() != QueuePairState.RTR) {
+            modify(new QueuePairAttributes().state(QueuePairState.RTR));
+        }
         QueuePairAttributes sending = new QueuePairAttributes().state(QueuePairState.RTS);
         modify(type == QueuePairType.UD ? sending.sendPsn(local.packetSequenceNumber()) : sending);
     }
