@@ -54,8 +54,9 @@ final class Closing {
         try (ShortWait wait = new ShortWait()) {
             while (!isFree(tree, object -> object.holdBatches(this))) {
                 if (wait.nanos() > BATCHES_NANOS) {
-                    throw new IllegalStateException(busy
-                            + " cannot be closed: another thread has a batch open on it, which that thread must end first");
+                    throw new IllegalStateException(
+                            busy
+                                    + " cannot be closed: another thread has a batch open on it, which that thread must end first");
                 }
                 pauseUnlocked(wait);
             }

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntSupplier;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq;
@@ -37,6 +38,9 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     private static final int MAX_16_BITS = 0xffff;
 
     private volatile int entries;
+
+    /** So that the size told last is the one that the driver changed last. */
+    private final ReentrantLock resizing = new ReentrantLock();
 
     /** To be called with the arena's lock held. */
     CompletionQueue(Context context, long address, VerbsObject... parents) {
@@ -214,9 +218,14 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     public final void resize(int newEntries) {
         checkedEntries(newEntries);
         int result = call(() -> {
-            int resized = provider.resizeCompletionQueue(address, newEntries);
-            entries = entriesInDevice();
-            return resized;
+            resizing.lock();
+            try {
+                int resized = provider.resizeCompletionQueue(address, newEntries);
+                entries = entriesInDevice();
+                return resized;
+            } finally {
+                resizing.unlock();
+            }
         });
         if (result < 0) {
             throw context.failure(

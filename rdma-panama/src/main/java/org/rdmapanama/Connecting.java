@@ -181,7 +181,9 @@ final class Connecting {
                             smaller(end.endpoint.maxReadAtomicAsTarget(), remote.maxReadAtomicAsInitiator()))
                     .minRnrTimer(options.minRnrTimer());
         }
-        queuePair.modify(receiving);
+        if (!isReadyToReceive(remote, path)) {
+            queuePair.modify(receiving);
+        }
 
         QueuePairAttributes sending =
                 new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(end.endpoint.packetSequenceNumber());
@@ -195,6 +197,18 @@ final class Connecting {
                             readsToAskFor(end.endpoint.maxReadAtomicAsInitiator(), remote.maxReadAtomicAsTarget()));
         }
         queuePair.modify(sending);
+    }
+
+    /** What a failed call did cannot be done again. */
+    private boolean isReadyToReceive(Endpoint remote, AddressVector path) {
+        if (queuePair.state() != QueuePairState.RTR) {
+            return false;
+        }
+        QueuePairAttributes now = queuePair.query(QueuePairAttribute.DEST_QPN, QueuePairAttribute.AV);
+        return now.destinationQueuePair() == remote.queuePairNumber()
+                && (path.global()
+                        ? now.addressVector().destination().equals(path.destination())
+                        : now.addressVector().lid() == path.lid());
     }
 
     private static Mtu smaller(Mtu own, Mtu ofPeer) {
@@ -244,7 +258,9 @@ final class Connecting {
         }
         LocalEnd end = localEnd();
         initializeIfReset(end.options);
-        queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
+        if (queuePair.state() != QueuePairState.RTR) {
+            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
+        }
         QueuePairAttributes sending = new QueuePairAttributes().state(QueuePairState.RTS);
         queuePair.modify(type == QueuePairType.UD ? sending.sendPsn(end.endpoint.packetSequenceNumber()) : sending);
     }

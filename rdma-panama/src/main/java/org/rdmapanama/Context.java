@@ -21,6 +21,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -135,7 +136,7 @@ public final class Context extends VerbsObject {
      * @param arena who owns everything made on it through this object
      * @param nativeAddress address of the {@code struct ibv_context}
      * @param ownership whether closing this object, or the arena, closes the device
-     * @return the open device
+     * @return the open device. When there is an exception instead, the device stays open, and the caller's
      * @throws IllegalArgumentException when the address is 0 or has an object in this arena already
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the arena is closed
@@ -153,7 +154,8 @@ public final class Context extends VerbsObject {
             String name = NativeProvider.deviceNameOf(nativeAddress);
             Device device = DeviceList.query().byName(name);
             Provider provider = device.providerDevice().provider();
-            return open(arena, device, ownership, () -> provider.at(nativeAddress));
+            return open(
+                    arena, device, () -> provider.at(nativeAddress), opened -> add(arena, opened, device, ownership));
         } finally {
             arena.lock().unlock();
         }
@@ -290,15 +292,18 @@ public final class Context extends VerbsObject {
     }
 
     static Context open(VerbsArena arena, Device device, Supplier<ProviderContext> opener) {
-        return open(arena, device, Ownership.OWNED, opener);
+        return open(arena, device, opener, provider -> adopted(arena, provider, device));
     }
 
     private static Context open(
-            VerbsArena arena, Device device, Ownership ownership, Supplier<ProviderContext> opener) {
+            VerbsArena arena,
+            Device device,
+            Supplier<ProviderContext> opener,
+            Function<ProviderContext, Context> adopter) {
         arena.lock().lock();
         try {
             arena.checkOpen();
-            return adopted(arena, opener.get(), device, ownership);
+            return adopter.apply(opener.get());
         } catch (ProviderException e) {
             throw new VerbsException(e.verb(), e.errno(), "device " + device.name(), e.getMessage());
         } finally {
@@ -306,20 +311,26 @@ public final class Context extends VerbsObject {
         }
     }
 
-    private static Context adopted(VerbsArena arena, ProviderContext provider, Device device, Ownership ownership) {
+    /** What was opened here and has no object would never be closed. */
+    private static Context adopted(VerbsArena arena, ProviderContext provider, Device device) {
         try {
-            Context context = new Context(arena, provider, device);
-            if (ownership == Ownership.BORROWED) {
-                context.borrow();
-            }
-            arena.add(context);
-            return context;
+            return add(arena, provider, device, Ownership.OWNED);
         } catch (Throwable e) {
-            if (ownership == Ownership.OWNED) {
-                provider.close();
+            int result = provider.close();
+            if (result < 0) {
+                e.addSuppressed(new VerbsException("ibv_close_device", -result, "device " + device.name(), null));
             }
             throw e;
         }
+    }
+
+    private static Context add(VerbsArena arena, ProviderContext provider, Device device, Ownership ownership) {
+        Context context = new Context(arena, provider, device);
+        if (ownership == Ownership.BORROWED) {
+            context.borrow();
+        }
+        arena.add(context);
+        return context;
     }
 
     ProviderContext provider() {
@@ -1040,6 +1051,23 @@ public final class Context extends VerbsObject {
             String capability,
             LongSupplier nativeCreate,
             LongMapper<T> wrapper) {
+        return create(verb, ending, arguments, cures, capability, nativeCreate, wrapper, () -> {});
+    }
+
+    /**
+     * Makes an object of this context.
+     *
+     * @param lost called when there is neither an object nor an end for the native one, with the arena's lock held
+     */
+    <T extends ContextObject> T create(
+            String verb,
+            Ending ending,
+            String arguments,
+            Cures cures,
+            String capability,
+            LongSupplier nativeCreate,
+            LongMapper<T> wrapper,
+            Runnable lost) {
         arena.lock().lock();
         try {
             checkOpen();
@@ -1047,7 +1075,7 @@ public final class Context extends VerbsObject {
             if (result < 0) {
                 throw failure(verb, (int) -result, arguments, cures, capability);
             }
-            return adopted(ending, result, wrapper);
+            return adopted(ending, result, wrapper, lost);
         } finally {
             arena.lock().unlock();
         }
@@ -1078,7 +1106,7 @@ public final class Context extends VerbsObject {
     }
 
     /** What is native and has no object would never end. */
-    private <T extends ContextObject> T adopted(Ending ending, long address, LongMapper<T> wrapper) {
+    private <T extends ContextObject> T adopted(Ending ending, long address, LongMapper<T> wrapper, Runnable lost) {
         try {
             T object = wrapper.apply(address);
             assert object.ending().equals(ending) : object;
@@ -1087,6 +1115,7 @@ public final class Context extends VerbsObject {
         } catch (Throwable e) {
             int result = ending.call().end(provider, address);
             if (result < 0) {
+                lost.run();
                 e.addSuppressed(new VerbsException(ending.verb(), -result, toString(), null));
             }
             throw e;

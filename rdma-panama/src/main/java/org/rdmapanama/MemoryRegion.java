@@ -54,8 +54,11 @@ public final class MemoryRegion extends ContextObject {
         IMPORTED
     }
 
-    /** One registration; a region can change it as a whole. The memory is null when there is none of this process. */
-    private record Registration(
+    /**
+     * One registration; a region can change it as a whole, and who needs several of these looks once. The memory is null
+     * when there is none of this process.
+     */
+    record Registration(
             ProtectionDomain protectionDomain,
             Kind kind,
             MemorySegment memory,
@@ -63,7 +66,11 @@ public final class MemoryRegion extends ContextObject {
             long byteSize,
             Set<AccessFlag> access,
             int lkey,
-            int rkey) {}
+            int rkey) {
+        boolean isImplicit() {
+            return kind == Kind.IMPLICIT;
+        }
+    }
 
     private final MemorySegment struct;
     private final int handle;
@@ -202,11 +209,14 @@ public final class MemoryRegion extends ContextObject {
      * @throws UnsupportedOperationException when there is none: see {@link #hasMemory()}
      */
     public MemorySegment memory() {
-        MemorySegment memory = now.memory;
-        if (memory == null) {
+        return memoryOf(now);
+    }
+
+    private MemorySegment memoryOf(Registration is) {
+        if (is.memory == null) {
             throw new UnsupportedOperationException(this + " has no memory that this process could read");
         }
-        return memory;
+        return is.memory;
     }
 
     /**
@@ -305,38 +315,47 @@ public final class MemoryRegion extends ContextObject {
         return new RegionPart(this, addressOf(slice), slice.byteSize());
     }
 
-    boolean isImplicit() {
-        return now.kind == Kind.IMPLICIT;
+    /** What this is at the moment. */
+    Registration registration() {
+        return now;
     }
 
-    /** Null when there is none of this process. */
-    MemorySegment memoryOrNull() {
-        return now.memory;
+    long addressOf(long offset, long length) {
+        return addressOf(now, offset, length);
     }
 
     /** Where a part of this begins, after checking that it lies inside. */
-    long addressOf(long offset, long length) {
-        Registration registration = now;
-        Objects.checkFromIndexSize(offset, length, registration.byteSize);
+    long addressOf(Registration is, long offset, long length) {
+        Objects.checkFromIndexSize(offset, length, is.byteSize);
         checkUsable();
-        if (registration.kind == Kind.IMPLICIT) {
+        if (is.isImplicit()) {
             throw new IllegalArgumentException(
                     this + " has no offsets: name the part as a MemorySegment, which says how long it lives");
         }
-        return registration.address + offset;
+        return is.address + offset;
+    }
+
+    long addressOf(MemorySegment slice) {
+        return addressOf(now, slice);
     }
 
     /** Where a slice of this begins, after checking that it lies inside. */
-    long addressOf(MemorySegment slice) {
+    long addressOf(Registration is, MemorySegment slice) {
         if (!slice.isNative()) {
             throw new IllegalArgumentException("a segment on the heap is no slice of " + this);
         }
-        if (isImplicit()) {
+        if (is.isImplicit()) {
             checkUsable();
-            RegistrableMemory.check(slice, access(), arena);
+            RegistrableMemory.check(slice, is.access, arena);
+            // The region does not keep it, and a work request only until it is changed.
+            if (!RegistrableMemory.livesAsLongAs(arena, slice)) {
+                throw new IllegalArgumentException(
+                        "the collector could free this memory while the device still uses it,"
+                                + " because a region of all memory does not keep it: take it from the VerbsArena");
+            }
             return slice.address();
         }
-        return addressOf(slice.address() - memory().address(), slice.byteSize());
+        return addressOf(is, slice.address() - memoryOf(is).address(), slice.byteSize());
     }
 
     private void checkUsable() {
@@ -386,7 +405,11 @@ public final class MemoryRegion extends ContextObject {
             Set<AccessFlag> access = changes.access() == null ? old.access : changes.access();
             ProtectionDomain domain =
                     changes.protectionDomain() == null ? old.protectionDomain : changes.protectionDomain();
-            RegistrableMemory.check(memory, access, arena);
+            if (changes.memory() == null) {
+                RegistrableMemory.checkAccess(memory, access);
+            } else {
+                RegistrableMemory.check(memory, access, arena);
+            }
             requireSameContext(domain);
             domain.checkOpen();
             long address = changes.memory() == null ? old.address : memory.address();

@@ -40,9 +40,6 @@ public final class MemoryWindow extends ContextObject {
     private final MemorySegment struct;
     private volatile int rkey;
 
-    /** Of a batch that is being made. */
-    private int bindingKey;
-
     /** Where it may be bound, so that it is forgotten there when it goes. */
     private final Set<MemoryRegion> regions = ConcurrentHashMap.newKeySet(2);
 
@@ -197,20 +194,15 @@ public final class MemoryWindow extends ContextObject {
         }
     }
 
-    /** Notes the key of a binding that was given to a driver, but not posted yet. */
-    void binding(int key) {
-        bindingKey = key;
-    }
-
-    /** The binding noted last has been posted. */
-    void bindingPosted(QueuePair queuePair) {
+    /** As {@link #bound}, for a window that may be closed by now. */
+    void boundIfOpen(QueuePair queuePair, int key) {
         try {
             enter();
         } catch (IllegalStateException closed) {
             return;
         }
         try {
-            bound(queuePair, bindingKey);
+            bound(queuePair, key);
         } finally {
             exit();
         }

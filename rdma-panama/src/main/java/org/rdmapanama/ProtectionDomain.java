@@ -105,9 +105,11 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * Registers memory, so that the device may use it; see ibv_reg_mr(3).
      *
      * <p>The memory must live as long as the device may use it. Therefore it comes from the {@link VerbsArena} of this
-     * protection domain, which frees its memory last; from the global arena, which never frees; or it is a direct
-     * buffer, which the region keeps from being collected. Memory of any other arena could be freed while it is
-     * registered and is refused.
+     * protection domain, which frees its memory last; from the global arena, which never frees; or from an
+     * {@linkplain java.lang.foreign.Arena#ofAuto() automatic arena}, which frees it once nobody refers to it, and the
+     * region does. Memory of any other arena could be freed while it is registered and is refused. So is that of a direct
+     * buffer that no arena allocated, such as those of {@link ByteBuffer#allocateDirect} and of Netty: its owner can free
+     * it explicitly. {@link #registerUnsafe} takes these.
      *
      * <p>With {@link AccessFlag#ZERO_BASED} the region begins at address 0 for work requests and peers, which needs memory
      * at the beginning of a page. With {@link AccessFlag#ON_DEMAND} nothing is pinned; the memory must live as long all
@@ -117,8 +119,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @param memory native memory, of any size from one byte; a slice and a mapped file are fine
      * @param access what may be done to it; nothing named means that the device only reads it for sends and writes
      * @return the region
-     * @throws IllegalArgumentException when the memory is on the heap, empty, of another arena, or is read-only and
-     *     the access needs writing; when remote writes or atomics are asked for without local writes; or when a
+     * @throws IllegalArgumentException when the memory is on the heap, empty, of another arena or of a buffer that no
+     *     arena allocated, or is read-only and the access needs writing; when remote writes or atomics are asked for without local writes; or when a
      *     zero-based region does not begin with a page
      * @throws IllegalStateException when the memory's arena or this is closed
      * @throws WrongThreadException when the arena is confined to another thread
@@ -163,8 +165,56 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         return register("ibv_reg_mr_iova", memory, address, flags);
     }
 
+    /**
+     * Registers memory whose life the caller sees to, such as that of an arena of its own, or of a direct buffer. The
+     * library cannot tell when it is freed: <strong>freeing it before the region is closed crashes the process, or gives
+     * memory that serves another purpose by then to the device</strong>. Memory is freed when its arena closes, and that of
+     * a direct buffer when its owner frees it explicitly, as Netty does when the last reference is released. The collector
+     * alone does not free it: the region refers to the segment. Otherwise this is
+     * {@link #register(MemorySegment, AccessFlag...)}, which takes all memory that nobody can free.
+     *
+     * <p>{@snippet :
+     * ByteBuf buf = alloc.directBuffer(4096); // Netty's: to be released after the region is closed
+     * MemoryRegion region = pd.registerUnsafe(MemorySegment.ofBuffer(buf.nioBuffer(0, 4096)), LOCAL_WRITE);
+     * }
+     *
+     * @param memory native memory, of any size from one byte, which is not freed before the region is closed
+     * @param access what may be done to it
+     * @return the region; when deregistering it fails, the memory must never be freed
+     * @throws IllegalArgumentException when the memory is on the heap, empty, or is read-only and the access needs
+     *     writing; when remote writes or atomics are asked for without local writes; or when a zero-based region does not
+     *     begin with a page
+     * @throws IllegalStateException when the memory's arena or this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for,
+     *     or no memory that peers can reach
+     * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
+     * @verb ibv_reg_mr
+     */
+    public MemoryRegion registerUnsafe(MemorySegment memory, AccessFlag... access) {
+        Set<AccessFlag> flags = flags(access);
+        RegistrableMemory.checkMemory(memory);
+        RegistrableMemory.checkAccess(memory, flags);
+        return registerChecked(
+                "ibv_reg_mr", memory, flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address(), flags);
+    }
+
     private MemoryRegion register(String verb, MemorySegment memory, long iova, Set<AccessFlag> flags) {
         RegistrableMemory.check(memory, flags, arena);
+        return registerChecked(verb, memory, iova, flags);
+    }
+
+    private MemoryRegion registerChecked(String verb, MemorySegment memory, long iova, Set<AccessFlag> flags) {
+        return register(verb, memory, iova, flags, mr -> MemoryRegion.ofMemory(this, mr, memory, iova, flags));
+    }
+
+    /** When there is neither a region nor an end for the native one, the device may use the memory as long as it likes. */
+    MemoryRegion register(
+            String verb,
+            MemorySegment memory,
+            long iova,
+            Set<AccessFlag> flags,
+            Context.LongMapper<MemoryRegion> wrapper) {
         RegistrableMemory.checkAddress(iova, memory.address(), memory.byteSize());
         String arguments = memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address())
                 + (iova == memory.address() ? "" : " as 0x" + Long.toHexString(iova)) + ", access " + flags;
@@ -182,7 +232,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                             return provider.registerMemory(
                                     address, memory.address(), memory.byteSize(), iova, AccessFlag.mask(flags));
                         },
-                        mr -> MemoryRegion.ofMemory(this, mr, memory, iova, flags)));
+                        wrapper,
+                        () -> arena.leak(memory)));
     }
 
     private static Set<AccessFlag> flags(AccessFlag... access) {
@@ -209,8 +260,9 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * Registers everything: all memory that this process has or will have, to be paged in when the device touches it;
      * see ibv_reg_mr(3) about implicit on-demand paging.
      *
-     * <p>Work requests name parts of it as {@link MemorySegment}s, which must be of the kinds that could be registered by
-     * themselves: nothing of the JVM's own, and nothing that could be freed while the device uses it. For the same
+     * <p>Work requests name parts of it as {@link MemorySegment}s of the {@link VerbsArena} or the global arena: nothing of
+     * the JVM's own, and nothing that could be freed while the device uses it. The region does not refer to them, so
+     * memory of an automatic arena is refused, too. For the same
      * reason no remote access can be given: a peer with the key could read and write anything in this process. To open
      * a part to peers, register it.
      *
@@ -243,7 +295,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                             checkOpen();
                             return provider.registerMemory(address, 0, SIZE_MAX, 0, AccessFlag.mask(flags));
                         },
-                        mr -> MemoryRegion.ofEverything(this, mr, flags)));
+                        mr -> MemoryRegion.ofEverything(this, mr, flags),
+                        arena::leak));
     }
 
     /**
@@ -475,14 +528,16 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
 
     /**
      * Registers a direct buffer from its position to its limit: short for registering
-     * {@link MemorySegment#ofBuffer(java.nio.Buffer)}.
+     * {@link MemorySegment#ofBuffer(java.nio.Buffer)}. The buffer is one of {@link MemorySegment#asByteBuffer}, of memory
+     * that {@link #register(MemorySegment, AccessFlag...)} takes: {@code Arena.ofAuto().allocate(4096).asByteBuffer()} in
+     * place of {@code ByteBuffer.allocateDirect(4096)}.
      *
-     * @param memory a direct buffer, also a mapped one
+     * @param memory a view of memory of the {@link VerbsArena}, the global arena, or an automatic one
      * @param access what may be done to it
-     * @return the region, which keeps the buffer from being collected
+     * @return the region, which keeps the memory from being freed
      * @throws IllegalArgumentException when the buffer is on the heap, has nothing remaining, is a view of another
-     *     arena's memory, or is read-only and the access needs writing; or when remote writes or atomics are asked for
-     *     without local writes
+     *     arena's memory, or of none's, so that its owner could free it; when it is read-only and the access needs
+     *     writing; or when remote writes or atomics are asked for without local writes
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the verb fails; for want of locked memory the message names the limit

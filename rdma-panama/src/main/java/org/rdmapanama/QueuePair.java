@@ -575,7 +575,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     /**
      * Connects to a peer, with what {@link #localEndpoint()} was made with: takes the queue pair from RESET or INIT
-     * through RTR to RTS.
+     * through RTR to RTS. When that fails on the way, calling this again goes on from there.
      *
      * <p>Both sides use what both can, as far as the {@link Endpoint} of the peer tells it: the smaller path MTU, which is
      * {@link ConnectOptions#pathMtu} where that is set and otherwise what the port uses; and no more RDMA reads and
@@ -588,7 +588,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * <p>A datagram queue pair has no peer; for it there is {@link #activate}.
      *
      * @param remote the peer's endpoint
-     * @throws IllegalArgumentException when this is a datagram queue pair, or is in another state than RESET or INIT
+     * @throws IllegalArgumentException when this is a datagram queue pair, or is in another state than RESET, INIT, or
+     *     the RTR in which a failed call for the same peer left it
      * @throws VerbsException when a verb fails, for example because the peer's address cannot be resolved; or when this
      *     side's GID cannot reach the peer's, since they differ in the version of RoCE or of IP, or the peer has none
      * @throws NullPointerException when the endpoint is null
@@ -616,9 +617,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     /**
      * Makes a queue pair for datagrams or raw packets ready, with what {@link #localEndpoint()} was made with: takes it from RESET or INIT
-     * through RTR to RTS.
+     * through RTR to RTS. When that fails on the way, calling this again goes on from there.
      *
-     * @throws IllegalArgumentException when this is of another type, or is in another state than RESET or INIT
+     * @throws IllegalArgumentException when this is of another type, or is in another state than RESET, INIT or RTR
      * @throws VerbsException when a verb fails
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread

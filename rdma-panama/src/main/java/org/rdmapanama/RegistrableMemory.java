@@ -17,6 +17,9 @@ final class RegistrableMemory {
 
     private static final Pattern MAX_LOCKED_MEMORY = Pattern.compile("^Max locked memory +(\\S+)", Pattern.MULTILINE);
 
+    private static final Class<?> AUTOMATIC_SCOPE = Arena.ofAuto().scope().getClass();
+
+    /** Of arrays, and of buffers that no arena allocated. */
     private static final Class<?> SCOPE_OF_ARRAYS =
             MemorySegment.ofArray(new byte[0]).scope().getClass();
 
@@ -27,6 +30,18 @@ final class RegistrableMemory {
     private RegistrableMemory() {}
 
     static void check(MemorySegment memory, Set<AccessFlag> access, VerbsArena arena) {
+        checkMemory(memory);
+        if (!hasKnownLife(memory, arena)) {
+            throw new IllegalArgumentException(whoCouldFree(memory)
+                    + " while the device still uses it: take memory from the VerbsArena or from Arena.ofAuto(), with"
+                    + " allocate or as the arena of FileChannel.map, and asByteBuffer where a buffer is needed; or, if you"
+                    + " see to its life yourself, call ProtectionDomain.registerUnsafe");
+        }
+        checkAccess(memory, access);
+    }
+
+    /** What can be registered when the caller sees to its life. */
+    static void checkMemory(MemorySegment memory) {
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
                     "memory on the heap cannot be registered, the collector moves it: allocate it from the VerbsArena");
@@ -38,12 +53,9 @@ final class RegistrableMemory {
         if (!memory.scope().isAlive()) {
             throw new IllegalStateException("the memory's arena is closed");
         }
-        if (!arena.owns(memory) && !livesAsLongAsReferenced(memory.scope())) {
-            throw new IllegalArgumentException("this memory belongs to an arena that could free it while the device"
-                    + " still uses it: take it from the VerbsArena, with allocate or as the arena of FileChannel.map,"
-                    + " or, if you see to its life yourself, pass"
-                    + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
-        }
+    }
+
+    static void checkAccess(MemorySegment memory, Set<AccessFlag> access) {
         checkAccess(access);
         if (memory.isReadOnly() && access.contains(AccessFlag.LOCAL_WRITE)) {
             throw new IllegalArgumentException("read-only memory cannot be registered with LOCAL_WRITE");
@@ -51,11 +63,23 @@ final class RegistrableMemory {
     }
 
     /**
-     * Whether nobody can free memory of a scope as long as its segment is referenced: memory of the global arena, and
-     * direct buffers, whose scope is of the same kind as that of arrays. A kind that is not known here is not trusted.
+     * Whether nobody can free memory as long as its segment is referenced: memory of the same arena, of the global one,
+     * and of automatic ones, which nothing but the collector closes. A kind of scope that is not known here is not
+     * trusted.
      */
-    static boolean livesAsLongAsReferenced(MemorySegment.Scope scope) {
-        return scope.equals(Arena.global().scope()) || scope.getClass().equals(SCOPE_OF_ARRAYS);
+    static boolean hasKnownLife(MemorySegment memory, VerbsArena arena) {
+        return livesAsLongAs(arena, memory) || memory.scope().getClass().equals(AUTOMATIC_SCOPE);
+    }
+
+    /** As {@link #hasKnownLife}, for memory that nobody will refer to. */
+    static boolean livesAsLongAs(VerbsArena arena, MemorySegment memory) {
+        return arena.owns(memory) || memory.scope().equals(Arena.global().scope());
+    }
+
+    private static String whoCouldFree(MemorySegment memory) {
+        return memory.scope().getClass().equals(SCOPE_OF_ARRAYS)
+                ? "this memory is a direct buffer's, which its owner could free"
+                : "this memory belongs to an arena that could free it";
     }
 
     static void checkAccess(Set<AccessFlag> access) {

@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
  * Where a driver gets the memory of the queues that are made in a {@link ParentDomain}; see ibv_alloc_parent_domain(3).
  *
  * <p>The device reads and writes this memory by itself, as it does registered memory. So it comes from the
- * {@link VerbsArena} of the parent domain, from the global arena, or it is a direct buffer; other memory is refused, as
+ * {@link VerbsArena} of the parent domain, from the global arena, or from an automatic one; other memory is refused, as
  * if there were none.
  *
  * <p>Both methods are called by the driver, in the middle of a call that makes or ends an object, in the thread of that

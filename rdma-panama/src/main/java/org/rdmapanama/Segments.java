@@ -75,8 +75,9 @@ final class Segments {
             throw full();
         }
         long length = checkLength(slice.byteSize());
-        long address = region.addressOf(slice);
-        write(count, region, region.isImplicit() ? slice : region.memoryOrNull(), address, slice.address(), length);
+        MemoryRegion.Registration is = region.registration();
+        long address = region.addressOf(is, slice);
+        write(count, is.isImplicit() ? slice : is.memory(), address, slice.address(), length, is.lkey());
         count++;
         workRequest.set(JAVA_INT, countField, count);
     }
@@ -106,19 +107,21 @@ final class Segments {
     private void write(VerbsArena arena, int index, MemoryRegion region, long offset, long length) {
         checkOpen(arena, region);
         checkLength(length);
-        long address = region.addressOf(offset, length);
-        MemorySegment own = region.memoryOrNull();
-        write(index, region, own, address, own == null ? 0 : own.address() + offset, length);
+        // Another thread may change the region meanwhile: all of this is of one registration.
+        MemoryRegion.Registration is = region.registration();
+        long address = region.addressOf(is, offset, length);
+        MemorySegment own = is.memory();
+        write(index, own, address, own == null ? 0 : own.address() + offset, length, is.lkey());
     }
 
-    private void write(int index, MemoryRegion region, MemorySegment own, long address, long ownAddress, long length) {
+    private void write(int index, MemorySegment own, long address, long ownAddress, long length, int lkey) {
         if (inline && ownAddress == 0) {
             throw notInline();
         }
         long at = start + index * SIZE;
         workRequest.set(JAVA_LONG, at + ADDR, inline ? ownAddress : address);
         workRequest.set(JAVA_INT, at + LENGTH, (int) length);
-        workRequest.set(JAVA_INT, at + LKEY, region.lkey());
+        workRequest.set(JAVA_INT, at + LKEY, lkey);
         memory[index] = own;
         addresses[index] = address;
         ownAddresses[index] = ownAddress;

@@ -218,13 +218,13 @@ public final class SendWorkRequest {
      *     when this is posted
      * @param maxSegmentSize data of one segment in bytes, 1 to 65535
      * @return this
-     * @throws IllegalArgumentException when the headers are on the heap, of another arena, or longer than 65535 bytes, or
-     *     the size is out of range
+     * @throws IllegalArgumentException when the headers are on the heap, of another arena than this one, the global or an
+     *     automatic one, or longer than 65535 bytes, or the size is out of range
      */
     public SendWorkRequest tso(MemorySegment headers, int maxSegmentSize) {
-        if (!headers.isNative()
-                || !(arena.owns(headers) || RegistrableMemory.livesAsLongAsReferenced(headers.scope()))) {
-            throw new IllegalArgumentException("headers are native memory of this arena, which nobody can free");
+        if (!headers.isNative() || !RegistrableMemory.hasKnownLife(headers, arena)) {
+            throw new IllegalArgumentException("headers must be native memory that nobody can free: take it from the"
+                    + " VerbsArena or from Arena.ofAuto()");
         }
         if (headers.byteSize() > MAX_SHORT) {
             throw new IllegalArgumentException("headers have at most " + MAX_SHORT + " bytes: " + headers.byteSize());

@@ -1,10 +1,10 @@
 package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.ffm.verbs.ibv_device_attr;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
@@ -46,13 +46,10 @@ public final class SharedReceiveQueue extends ContextObject {
     private final int maxTags;
     private final int maxTagSegments;
 
-    /** Where the driver writes the address of the first one that it did not post: a receive, a tag operation. */
-    private final MemorySegment firstNotPosted;
-
-    private final long notReceived;
-    private final long notOperated;
-
     private volatile int maxWorkRequests;
+
+    /** So that the size told last is the one that the driver changed last. */
+    private final ReentrantLock resizing = new ReentrantLock();
 
     private SharedReceiveQueue(
             ProtectionDomain protectionDomain,
@@ -72,9 +69,6 @@ public final class SharedReceiveQueue extends ContextObject {
         maxTags = options.maxTags();
         maxWorkRequests = ibv_srq_attr.max_wr(granted);
         maxSegments = ibv_srq_attr.max_sge(granted);
-        firstNotPosted = arena.allocate(JAVA_LONG, 2);
-        notReceived = firstNotPosted.address();
-        notOperated = notReceived + JAVA_LONG.byteSize();
     }
 
     private static CompletionQueue completionQueue(SharedReceiveQueueOptions options) {
@@ -367,17 +361,25 @@ public final class SharedReceiveQueue extends ContextObject {
         if (count < 1) {
             throw new IllegalArgumentException("a shared receive queue has room for one receive at least: " + count);
         }
-        if ("rxe".equals(context.driverName()) && count < query().maxWorkRequests()) {
-            throw new IllegalArgumentException(
-                    "a shared receive queue of Soft-RoCE only grows: make a smaller one instead of shrinking " + this
-                            + " to " + count);
+        resizing.lock();
+        try {
+            if ("rxe".equals(context.driverName()) && count < query().maxWorkRequests()) {
+                throw new IllegalArgumentException(
+                        "a shared receive queue of Soft-RoCE only grows: make a smaller one instead of shrinking "
+                                + this + " to " + count);
+            }
+            try (Arena temporary = Arena.ofConfined()) {
+                MemorySegment attributes = temporary.allocate(ibv_srq_attr.layout());
+                ibv_srq_attr.max_wr(attributes, count);
+                modify(
+                        attributes,
+                        rdma_h.IBV_SRQ_MAX_WR(),
+                        "DeviceCapability.SRQ_RESIZE in DeviceAttributes.capabilities");
+            }
+            maxWorkRequests = Math.max(count, query().maxWorkRequests());
+        } finally {
+            resizing.unlock();
         }
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_srq_attr.layout());
-            ibv_srq_attr.max_wr(attributes, count);
-            modify(attributes, rdma_h.IBV_SRQ_MAX_WR(), "DeviceCapability.SRQ_RESIZE in DeviceAttributes.capabilities");
-        }
-        maxWorkRequests = Math.max(count, query().maxWorkRequests());
     }
 
     /**
@@ -441,9 +443,14 @@ public final class SharedReceiveQueue extends ContextObject {
     public int postReceive(ReceiveWorkRequest first) {
         enter();
         try {
+            long chain = first.address(arena);
+            first.firstNotPosted(chain);
             first.checkFits(maxSegments, SEGMENTS_OPTION);
-            int result = provider.postSharedReceive(address, first.address(arena), notReceived);
-            return result == 0 || result == QueuePair.QUEUE_FULL ? result : refused(result);
+            int result = provider.postSharedReceive(address, chain, first.addressOfFirstNotPosted());
+            if (result == QueuePair.POSTED) {
+                first.firstNotPosted(0);
+            }
+            return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : refused(result);
         } finally {
             exit();
         }
@@ -454,17 +461,19 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Where posting a chain stopped, right after {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw.
-     * Threads that post here at the same time overwrite it for each other.
+     * Where posting a chain stopped when {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw, until its
+     * first work request is posted again.
      *
      * @param first the chain that was posted
-     * @return the first work request of it that was not posted, or null when it is not in this chain
+     * @return the first work request of it that was not posted, or null when all are posted, or when the driver refused
+     *     without saying which
+     * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, firstNotPosted.getAtIndex(JAVA_LONG, 0));
+        return first.find(arena, first.firstNotPosted());
     }
 
     /**
@@ -486,14 +495,17 @@ public final class SharedReceiveQueue extends ContextObject {
     public int postTagOperation(TagOperation first) {
         enter();
         try {
+            long chain = first.address(arena);
+            // Drivers without tag matching do not say where they stopped: at the first.
+            first.firstNotPosted(chain);
             if (type == SharedReceiveQueueType.TM) {
                 first.check(maxTagSegments, maxTags);
             }
-            long chain = first.address(arena);
-            // Drivers without tag matching do not say where they stopped: at the first.
-            firstNotPosted.setAtIndex(JAVA_LONG, 1, chain);
-            int result = provider.postSharedOperations(address, chain, notOperated);
-            return result == 0 || result == QueuePair.QUEUE_FULL ? result : operationRefused(result);
+            int result = provider.postSharedOperations(address, chain, first.addressOfFirstNotPosted());
+            if (result == QueuePair.POSTED) {
+                first.firstNotPosted(0);
+            }
+            return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : operationRefused(result);
         } finally {
             exit();
         }
@@ -507,17 +519,19 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Where posting a chain stopped, right after {@link #postTagOperation} returned {@link QueuePair#QUEUE_FULL} or
-     * threw. Threads that post here at the same time overwrite it for each other.
+     * Where posting a chain stopped when {@link #postTagOperation} returned {@link QueuePair#QUEUE_FULL} or threw, until
+     * its first operation is posted again.
      *
      * @param first the chain that was posted
-     * @return the first operation of it that was not posted, or null when it is not in this chain
+     * @return the first operation of it that was not posted, or null when all are posted, or when the driver refused
+     *     without saying which
+     * @throws IllegalArgumentException when the operation belongs to another arena
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
-        return first.find(arena, firstNotPosted.getAtIndex(JAVA_LONG, 1));
+        return first.find(arena, first.firstNotPosted());
     }
 
     @Override

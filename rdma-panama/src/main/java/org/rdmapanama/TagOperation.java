@@ -55,11 +55,16 @@ public final class TagOperation {
     private final MemorySegment struct;
     private final long address;
     private final Segments segments;
+
+    /** Offset of where a driver writes, when this begins a chain, which of the chain it did not post. */
+    private final long notPosted;
+
     private TagOperation next;
 
     private TagOperation(VerbsArena arena, int maxSegments) {
         this.arena = arena;
-        struct = arena.allocate(SIZE + Segments.bytes(maxSegments), Long.BYTES);
+        notPosted = SIZE + Segments.bytes(maxSegments);
+        struct = arena.allocate(notPosted + Long.BYTES, Long.BYTES);
         address = struct.address();
         segments = new Segments(struct, SIZE, maxSegments, NUM_SGE);
         struct.set(JAVA_LONG, SG_LIST, address + SIZE);
@@ -85,6 +90,20 @@ public final class TagOperation {
             throw new IllegalArgumentException("this operation belongs to another arena than the queue");
         }
         return address;
+    }
+
+    /** For the driver. Each chain has its own, since many threads may post to a queue. */
+    long addressOfFirstNotPosted() {
+        return address + notPosted;
+    }
+
+    /** The address of the first one of this chain that was not posted, or 0. */
+    long firstNotPosted() {
+        return struct.get(JAVA_LONG, notPosted);
+    }
+
+    void firstNotPosted(long first) {
+        struct.set(JAVA_LONG, notPosted, first);
     }
 
     /**

@@ -27,7 +27,7 @@ import java.util.function.Consumer;
  *
  * <p>Memory that is to be registered comes from this arena: from {@link #allocate}, or from
  * {@link java.nio.channels.FileChannel#map(java.nio.channels.FileChannel.MapMode, long, long, Arena)} with this arena
- * as its last argument. Both are freed after everything else, so registered memory is never freed.
+ * as its last argument. Both are freed after everything else, so never while they are registered.
  *
  * <h2>Which kind</h2>
  *
@@ -50,12 +50,12 @@ import java.util.function.Consumer;
  */
 public final class VerbsArena implements Arena {
     /**
-     * Arenas with an open device. A region may rest on memory that somebody else owns and the collector frees, such
-     * as a direct buffer: an arena that is dropped without being closed must keep it.
+     * Arenas with an open device. A region may rest on memory that the collector frees, of an automatic arena: an arena
+     * that is dropped without being closed, or with a device that could not be closed, must keep it.
      */
     private static final Set<VerbsArena> WITH_OPEN_DEVICES = ConcurrentHashMap.newKeySet();
 
-    /** Memory that could not be deregistered; a direct buffer among it must not be collected. */
+    /** Memory that could not be deregistered; that of an automatic arena among it must not be collected. */
     private static final Collection<MemorySegment> LEAKED = new ConcurrentLinkedQueue<>();
 
     private final Arena memory;
@@ -127,7 +127,8 @@ public final class VerbsArena implements Arena {
      * Closes everything in this arena, in the order that the class text gives, and frees its memory.
      *
      * <p>A verb that fails on the way does not stop the rest. When a memory region could not be deregistered, the
-     * memory of this arena is not freed: it leaks, which the log and the exception say.
+     * memory of this arena is not freed: it leaks, which the log and the exception say. When a device could not be closed,
+     * the memory is not freed either, and closing this again tries again.
      *
      * <p>Work that is outstanding on a queue pair is given two seconds to drain; what did not drain by then is
      * reported in the log.
@@ -192,7 +193,12 @@ public final class VerbsArena implements Arena {
     }
 
     private void free(VerbsException failure) {
-        if (memoryMayBeInUse || !contexts.isEmpty()) {
+        if (!contexts.isEmpty()) {
+            // Its regions keep memory of automatic arenas, so this must not be forgotten.
+            Log.LOGGER.error("keeping the memory of an arena: {} could not be closed", contexts);
+            return;
+        }
+        if (memoryMayBeInUse) {
             Log.LOGGER.error("leaking the memory of an arena: a region in it could not be deregistered");
         } else {
             try {
@@ -253,8 +259,8 @@ public final class VerbsArena implements Arena {
     }
 
     void add(Context context) {
-        contexts.add(context);
         WITH_OPEN_DEVICES.add(this);
+        contexts.add(context);
     }
 
     void remove(Context context) {

@@ -1,7 +1,5 @@
 package org.rdmapanama;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.internal.Native;
@@ -32,11 +30,6 @@ public final class WorkQueue extends ContextObject {
     private final int maxWorkRequests;
     private final int maxSegments;
 
-    /** Where the driver writes the address of the first receive that it did not post. */
-    private final MemorySegment firstNotPosted;
-
-    private final long notReceived;
-
     private WorkQueue(
             ProtectionDomain protectionDomain,
             WorkQueueOptions options,
@@ -55,8 +48,6 @@ public final class WorkQueue extends ContextObject {
         completionQueue = options.completionQueue();
         struct = Native.struct(address, ibv_wq.layout());
         number = ibv_wq.wq_num(struct);
-        firstNotPosted = arena.allocate(JAVA_LONG);
-        notReceived = firstNotPosted.address();
     }
 
     static WorkQueue create(ProtectionDomain protectionDomain, WorkQueueOptions options) {
@@ -225,9 +216,14 @@ public final class WorkQueue extends ContextObject {
     public int postReceive(ReceiveWorkRequest first) {
         enter();
         try {
+            long chain = first.address(arena);
+            first.firstNotPosted(chain);
             first.checkFits(maxSegments, SEGMENTS_OPTION);
-            int result = provider.postWorkQueueReceive(address, first.address(arena), notReceived);
-            return result == 0 || result == QueuePair.QUEUE_FULL ? result : refused(result);
+            int result = provider.postWorkQueueReceive(address, chain, first.addressOfFirstNotPosted());
+            if (result == QueuePair.POSTED) {
+                first.firstNotPosted(0);
+            }
+            return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : refused(result);
         } finally {
             exit();
         }
@@ -238,17 +234,19 @@ public final class WorkQueue extends ContextObject {
     }
 
     /**
-     * Where posting a chain stopped, right after {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw.
-     * Threads that post here at the same time overwrite it for each other.
+     * Where posting a chain stopped when {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw, until its
+     * first work request is posted again.
      *
      * @param first the chain that was posted
-     * @return the first work request of it that was not posted, or null when it is not in this chain
+     * @return the first work request of it that was not posted, or null when all are posted, or when the driver refused
+     *     without saying which
+     * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, firstNotPosted.get(JAVA_LONG, 0));
+        return first.find(arena, first.firstNotPosted());
     }
 
     @Override

@@ -137,8 +137,15 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private int bufferCount;
     private int inlineBytes;
 
+    /** A window that was given to the driver with a key, but not posted yet. */
+    private record Bound(MemoryWindow window, int key) {
+        void posted(QueuePair queuePair) {
+            window.boundIfOpen(queuePair, key);
+        }
+    }
+
     /** Windows that the batch binds. */
-    private final List<MemoryWindow> bound = new ArrayList<>();
+    private final List<Bound> bound = new ArrayList<>();
 
     /** The driver has seen a part of a work request, and the rest failed. */
     private boolean torn;
@@ -639,7 +646,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder segment(MemoryRegion region, long offset, long length) {
         checkSegment(region, length);
-        addSegment(region, region.addressOf(offset, length), length);
+        MemoryRegion.Registration is = region.registration();
+        addSegment(is.lkey(), region.addressOf(is, offset, length), length);
         return this;
     }
 
@@ -662,7 +670,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder segment(MemoryRegion region, MemorySegment slice) {
         checkSegment(region, slice.byteSize());
-        addSegment(region, region.addressOf(slice), slice.byteSize());
+        MemoryRegion.Registration is = region.registration();
+        addSegment(is.lkey(), region.addressOf(is, slice), slice.byteSize());
         return this;
     }
 
@@ -682,8 +691,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         Segments.checkLength(length);
     }
 
-    private void addSegment(MemoryRegion region, long address, long length) {
-        int lkey = region.lkey();
+    private void addSegment(int lkey, long address, long length) {
         if (segmentCount == 0) {
             segmentAddress = address;
             segmentLength = (int) length;
@@ -906,8 +914,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
             case FLUSH -> verbs.wrFlush(extended, rkey, remoteAddress, first, (byte) second, (byte) number);
             case BIND_MW -> {
                 verbs.wrBindMw(extended, window.address, rkey, extra.address());
-                window.binding(rkey);
-                bound.add(window);
+                bound.add(new Bound(window, rkey));
             }
             case LOCAL_INV -> verbs.wrLocalInv(extended, rkey);
         }
@@ -967,7 +974,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         int result = verbs.wrComplete(extended);
         if (result == QueuePair.POSTED) {
             for (int i = 0; i < bound.size(); i++) {
-                bound.get(i).bindingPosted(queuePair);
+                bound.get(i).posted(queuePair);
             }
         }
         end();

@@ -74,8 +74,8 @@ abstract class FakeDriver extends ProviderContext {
 
     Context open(VerbsArena arena) {
         Provider none = null;
-        Device device = new Device(new ProviderDevice(
-                none, "fake0", rdma_h.IBV_NODE_CA(), rdma_h.IBV_TRANSPORT_IB(), 0, 0, ""));
+        Device device = new Device(
+                new ProviderDevice(none, "fake0", rdma_h.IBV_NODE_CA(), rdma_h.IBV_TRANSPORT_IB(), 0, 0, ""));
         return Context.open(arena, device, () -> this);
     }
 

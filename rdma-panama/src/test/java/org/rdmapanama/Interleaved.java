@@ -20,8 +20,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> List.of(() -> world.inABatch(world.queue, world::register), world::closeQueuePair)),
     CLOSING_ALL_WHILE_A_BATCH_REGISTERS_MEMORY(
             world -> List.of(() -> world.inABatch(world.queue, world::register), world.arena::close)),
-    CLOSING_A_QUEUE_THAT_IS_READ_AND_POLLED(
-            world -> List.of(world::readABatch, world::poll, world::closeQueue)),
+    CLOSING_A_QUEUE_THAT_IS_READ_AND_POLLED(world -> List.of(world::readABatch, world::poll, world::closeQueue)),
     CLOSING_A_QUEUE_PAIR_WHOSE_QUEUE_IS_READ_AND_POLLED(
             world -> List.of(world::readABatch, world::poll, world::closeQueuePair)),
     CLOSING_A_QUEUE_PAIR_TWICE_WHILE_IT_POSTS(
@@ -43,8 +42,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> world.connected(world::writeABatch, world::closeQueuePair, world::fail)),
     CLOSING_IN_A_BATCH_OF_WORK_REQUESTS(
             world -> world.connected(world::closeInABatchOfWorkRequests, world::post, world::fail)),
-    CLOSING_A_CHANNEL_THAT_IS_AWAITED(
-            world -> List.of(world::await, world.channel::close), 1);
+    CLOSING_A_CHANNEL_THAT_IS_AWAITED(world -> List.of(world::await, world.channel::close), 1);
 
     private final Function<World, List<Runnable>> threads;
 
@@ -110,8 +108,8 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         }
 
         private ExtendedQueuePair queuePair(CompletionQueue sends, CompletionQueue receives) {
-            return domain.createExtendedQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
-                    .sendOperations(SendOperation.SEND));
+            return domain.createExtendedQueuePair(
+                    new QueuePairOptions(QueuePairType.RC, sends, receives).sendOperations(SendOperation.SEND));
         }
 
         /** What may be refused because something closes, or a batch is open: never for long, and with one exception. */

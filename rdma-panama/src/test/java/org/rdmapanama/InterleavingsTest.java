@@ -45,8 +45,7 @@ class InterleavingsTest {
     /** The same constant, of classes that give way at each step. */
     @SuppressWarnings("unchecked")
     private static Supplier<Explorer.Scenario> stepped(Interleaved scenario) throws ReflectiveOperationException {
-        ClassLoader loader =
-                new SteppedClasses(Set.of("org.rdmapanama", "org.rdmapanama.ffm.internal"), STEPPED);
+        ClassLoader loader = new SteppedClasses(Set.of("org.rdmapanama", "org.rdmapanama.ffm.internal"), STEPPED);
         for (Object constant : loader.loadClass(Interleaved.class.getName()).getEnumConstants()) {
             if (((Enum<?>) constant).name().equals(scenario.name())) {
                 return (Supplier<Explorer.Scenario>) constant;

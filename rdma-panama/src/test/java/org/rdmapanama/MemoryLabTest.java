@@ -12,13 +12,13 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -136,7 +136,8 @@ class MemoryLabTest {
     @Test
     void shouldRegisterTheRestOfADirectBuffer() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-            ByteBuffer buffer = ByteBuffer.allocateDirect(4096).position(96).limit(196);
+            ByteBuffer buffer =
+                    Arena.ofAuto().allocate(4096).asByteBuffer().position(96).limit(196);
             MemoryRegion region = pair.b.domain.register(buffer, WRITABLE);
             assertEquals(100, region.byteSize());
             assertEquals(MemorySegment.ofBuffer(buffer).address(), region.address());
@@ -155,11 +156,48 @@ class MemoryLabTest {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC);
                 FileChannel channel = FileChannel.open(
                         file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            MappedByteBuffer buffer = channel.map(MapMode.READ_WRITE, 0, 4096);
+            ByteBuffer buffer =
+                    channel.map(MapMode.READ_WRITE, 0, 4096, Arena.ofAuto()).asByteBuffer();
             MemoryRegion region = pair.b.domain.register(buffer, WRITABLE);
             pair.a.memory.fill((byte) 4);
             assertEquals(CompletionStatus.SUCCESS, write(pair, region, 4095, 1));
             assertEquals(4, buffer.get(4095));
+        }
+    }
+
+    @Test
+    void shouldRegisterUnsafelyWhatTheCallerSeesTo() throws IOException {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC);
+                Arena own = Arena.ofConfined();
+                FileChannel channel = FileChannel.open(
+                        folder.resolve("unsafe"),
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE)) {
+            pair.a.memory.fill((byte) 4);
+            for (MemorySegment memory : List.of(
+                    own.allocate(4096),
+                    MemorySegment.ofBuffer(ByteBuffer.allocateDirect(4096)),
+                    MemorySegment.ofBuffer(channel.map(MapMode.READ_WRITE, 0, 4096)))) {
+                IllegalArgumentException refused =
+                        assertThrows(IllegalArgumentException.class, () -> pair.b.domain.register(memory, WRITABLE));
+                assertTrue(refused.getMessage().contains("registerUnsafe"), refused::getMessage);
+                try (MemoryRegion region = pair.b.domain.registerUnsafe(memory, WRITABLE)) {
+                    assertEquals(memory, region.memory());
+                    assertEquals(CompletionStatus.SUCCESS, write(pair, region, 4095, 1));
+                    assertEquals(4, memory.get(JAVA_BYTE, 4095));
+                }
+            }
+            MemorySegment heap = MemorySegment.ofArray(new byte[8]);
+            assertThrows(IllegalArgumentException.class, () -> pair.b.domain.registerUnsafe(heap));
+            MemorySegment readOnly = own.allocate(8).asReadOnly();
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> pair.b.domain.registerUnsafe(readOnly, AccessFlag.LOCAL_WRITE));
+            Arena closed = Arena.ofConfined();
+            MemorySegment freed = closed.allocate(8);
+            closed.close();
+            assertThrows(IllegalStateException.class, () -> pair.b.domain.registerUnsafe(freed));
         }
     }
 
@@ -270,9 +308,9 @@ class MemoryLabTest {
             assertThrows(IllegalArgumentException.class, () -> pair.a.domain.register(foreign));
             ByteBuffer heap = ByteBuffer.allocate(64);
             assertThrows(IllegalArgumentException.class, () -> pair.a.domain.register(heap));
-            ByteBuffer empty = ByteBuffer.allocateDirect(64).limit(0);
+            ByteBuffer empty = foreign.asByteBuffer().limit(0);
             assertThrows(IllegalArgumentException.class, () -> pair.a.domain.register(empty));
-            ByteBuffer readOnly = ByteBuffer.allocateDirect(64).asReadOnlyBuffer();
+            ByteBuffer readOnly = Arena.ofAuto().allocate(64).asByteBuffer().asReadOnlyBuffer();
             assertThrows(
                     IllegalArgumentException.class, () -> pair.a.domain.register(readOnly, AccessFlag.LOCAL_WRITE));
             MemorySegment own = pair.a.memory;

@@ -195,6 +195,10 @@ class RegionsLabTest {
             SendWorkRequest request = SendWorkRequest.allocate(arena, 2).add(everything, memory.asSlice(8, 8));
             assertThrows(IllegalArgumentException.class, () -> request.add(everything, memory.address(), 8));
             assertThrows(IllegalArgumentException.class, () -> request.add(everything, other.allocate(8)));
+            // The region would not keep these.
+            MemorySegment automatic = Arena.ofAuto().allocate(8);
+            assertThrows(IllegalArgumentException.class, () -> request.add(everything, automatic));
+            assertThrows(IllegalArgumentException.class, () -> everything.part(automatic));
             assertThrows(IllegalArgumentException.class, () -> everything.part(0, 8));
             RegionPart part = everything.part(memory.asSlice(16, 8));
             assertEquals(memory.address() + 16, part.address());

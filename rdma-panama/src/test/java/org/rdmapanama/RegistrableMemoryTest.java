@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -9,11 +11,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -56,7 +63,7 @@ class RegistrableMemoryTest {
     @SuppressWarnings("restricted")
     void shouldAcceptMemoryThatIsNeverFreed() {
         accepted(Arena.global().allocate(8));
-        // What the message of a refusal recommends to those who see to the memory's life themselves.
+        // Native code's memory, of which the caller of the restricted method says how long it lives.
         MemorySegment own = arena.allocate(8);
         accepted(MemorySegment.ofAddress(own.address()).reinterpret(own.byteSize()));
     }
@@ -66,20 +73,71 @@ class RegistrableMemoryTest {
         try (Arena confined = Arena.ofConfined();
                 Arena shared = Arena.ofShared();
                 VerbsArena other = VerbsArena.ofConfined()) {
-            refused(confined.allocate(8), "take it from the VerbsArena");
-            refused(shared.allocate(8), "take it from the VerbsArena");
-            refused(other.allocate(8), "take it from the VerbsArena");
+            refused(confined.allocate(8), "take memory from the VerbsArena");
+            refused(shared.allocate(8), "take memory from the VerbsArena");
+            refused(other.allocate(8), "take memory from the VerbsArena");
         }
-        refused(Arena.ofAuto().allocate(8), "take it from the VerbsArena");
     }
 
     @Test
-    void shouldAcceptDirectBuffers() {
-        accepted(MemorySegment.ofBuffer(ByteBuffer.allocateDirect(8)));
+    void shouldAcceptMemoryThatOnlyTheCollectorFrees(@TempDir Path folder) throws Exception {
+        List<MemorySegment> memories = new ArrayList<>(List.of(
+                arena.allocate(8), Arena.global().allocate(8), Arena.ofAuto().allocate(8)));
+        try (FileChannel file = FileChannel.open(
+                folder.resolve("file"), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            memories.add(file.map(MapMode.READ_WRITE, 0, 8, Arena.ofAuto()));
+        }
+        for (MemorySegment memory : memories) {
+            ByteBuffer buffer = memory.asByteBuffer();
+            accepted(memory);
+            accepted(memory.asSlice(4));
+            accepted(MemorySegment.ofBuffer(buffer));
+            // What frees a buffer explicitly does nothing to this one.
+            freeExplicitly(buffer);
+            assertThrows(IllegalArgumentException.class, () -> freeExplicitly(buffer.slice()));
+            memory.fill((byte) 1);
+            assertTrue(memory.scope().isAlive());
+            assertEquals(0x0101_0101_0101_0101L, memory.get(JAVA_LONG_UNALIGNED, 0));
+        }
+    }
+
+    @Test
+    void shouldRefuseBuffersThatTheirOwnerCouldFree(@TempDir Path folder) throws Exception {
+        List<ByteBuffer> buffers = new ArrayList<>(List.of(ByteBuffer.allocateDirect(8)));
+        try (FileChannel file = FileChannel.open(
+                folder.resolve("file"), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            buffers.add(file.map(MapMode.READ_WRITE, 0, 8));
+        }
+        for (ByteBuffer buffer : buffers) {
+            refused(MemorySegment.ofBuffer(buffer), "registerUnsafe");
+            refused(MemorySegment.ofBuffer(buffer.slice(4, 4)), "its owner could free");
+            refused(MemorySegment.ofBuffer(buffer.duplicate()), "Arena.ofAuto()");
+            freeExplicitly(buffer);
+        }
         try (Arena confined = Arena.ofConfined()) {
             // A buffer that is a view of an arena's memory is freed with that.
-            refused(MemorySegment.ofBuffer(confined.allocate(8).asByteBuffer()), "take it from the VerbsArena");
+            refused(MemorySegment.ofBuffer(confined.allocate(8).asByteBuffer()), "an arena that could free it");
         }
+    }
+
+    /** As programs do that do not wait for the collector. */
+    private static void freeExplicitly(ByteBuffer buffer) throws Exception {
+        Class<?> unsafe = Class.forName("sun.misc.Unsafe");
+        Field instance = unsafe.getDeclaredField("theUnsafe");
+        instance.setAccessible(true);
+        try {
+            unsafe.getMethod("invokeCleaner", ByteBuffer.class).invoke(instance.get(null), buffer);
+        } catch (InvocationTargetException e) {
+            throw (Exception) e.getCause();
+        }
+    }
+
+    @Test
+    void shouldTakeNoHeadersThatTheirOwnerCouldFree() {
+        SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
+        request.tso(Arena.ofAuto().allocate(8), 100);
+        MemorySegment buffer = MemorySegment.ofBuffer(ByteBuffer.allocateDirect(8));
+        assertThrows(IllegalArgumentException.class, () -> request.tso(buffer, 100));
     }
 
     @Test

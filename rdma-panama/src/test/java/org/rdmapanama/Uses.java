@@ -352,6 +352,7 @@ final class Uses {
                 use("Context.importProtectionDomain", side -> () -> side.context.importProtectionDomain(1)),
                 use("Context.importDeviceMemory", side -> () -> side.context.importDeviceMemory(1, 64)),
                 use("Context.allocateDeviceMemory", side -> () -> side.context.allocateDeviceMemory(64, 0)),
+                use("ProtectionDomain.registerUnsafe", side -> () -> side.domain.registerUnsafe(side.memory)),
                 use("ProtectionDomain.register at an address", side -> () -> side.domain.register(side.memory, 0)),
                 use("ProtectionDomain.registerImplicit", side -> () -> side.domain.registerImplicit()),
                 use("ProtectionDomain.registerDmaBuffer", side -> () -> side.domain.registerDmaBuffer(0, 0, 4096, 0)),

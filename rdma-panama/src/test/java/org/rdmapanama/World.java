@@ -279,7 +279,9 @@ final class World implements AutoCloseable {
             return segment();
         }
         if (type == ByteBuffer.class) {
-            return random.nextBoolean() ? ByteBuffer.allocateDirect(random.nextInt(64)) : ByteBuffer.allocate(8);
+            return random.nextBoolean()
+                    ? Arena.ofAuto().allocate(random.nextInt(64)).asByteBuffer()
+                    : ByteBuffer.allocate(8);
         }
         if (type.isAssignableFrom(InetAddress.class) && InetAddress.class.isAssignableFrom(type)) {
             return InetAddress.getLoopbackAddress();

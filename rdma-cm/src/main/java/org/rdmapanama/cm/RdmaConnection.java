@@ -1,7 +1,7 @@
 package org.rdmapanama.cm;
 
+import java.lang.foreign.Arena;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,6 +37,9 @@ public final class RdmaConnection implements AutoCloseable {
     /** How long a thread may overlook that another one took the event. */
     private static final Duration SLICE = Duration.ofMillis(50);
 
+    /** A cache line: what peers write into one region does not slow down those who use its neighbour. */
+    private static final long ALIGNMENT = 64;
+
     private final SynchronousId id;
     private final ProtectionDomain protectionDomain;
     private final CompletionChannel completionChannel;
@@ -47,9 +50,12 @@ public final class RdmaConnection implements AutoCloseable {
     /** Those of {@link #register}. Guarded by itself. */
     private final List<MemoryRegion> regions = new ArrayList<>();
 
-    private ConnectionParameters peer;
-    private InetSocketAddress localAddress;
-    private InetSocketAddress remoteAddress;
+    /** What is known once the connection is there. */
+    private record Established(
+            ConnectionParameters peer, InetSocketAddress localAddress, InetSocketAddress remoteAddress) {}
+
+    /** Null before. Other threads may look meanwhile: a preparation can hand this out. */
+    private volatile Established established;
 
     /** False as soon as one of the sides begins to end it. */
     private volatile boolean connected;
@@ -133,9 +139,8 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     void connected(ConnectionParameters peerParameters) {
-        peer = peerParameters;
-        localAddress = id.id().localAddress();
-        remoteAddress = id.id().remoteAddress();
+        established =
+                new Established(peerParameters, id.id().localAddress(), id.id().remoteAddress());
         ended = false;
         connected = true;
     }
@@ -209,7 +214,7 @@ public final class RdmaConnection implements AutoCloseable {
                 throw new IllegalStateException(this + " is closed");
             }
             regions.removeIf(region -> !region.isOpen());
-            MemoryRegion region = protectionDomain.register(ByteBuffer.allocateDirect(byteSize), access);
+            MemoryRegion region = protectionDomain.register(Arena.ofAuto().allocate(byteSize, ALIGNMENT), access);
             regions.add(region);
             return region;
         }
@@ -230,7 +235,8 @@ public final class RdmaConnection implements AutoCloseable {
      * @return the address; null before the connection is there
      */
     public InetSocketAddress localAddress() {
-        return localAddress;
+        Established is = established;
+        return is == null ? null : is.localAddress;
     }
 
     /**
@@ -239,7 +245,8 @@ public final class RdmaConnection implements AutoCloseable {
      * @return the address; null before the connection is there
      */
     public InetSocketAddress remoteAddress() {
-        return remoteAddress;
+        Established is = established;
+        return is == null ? null : is.remoteAddress;
     }
 
     /**
@@ -248,7 +255,8 @@ public final class RdmaConnection implements AutoCloseable {
      * @return a copy of the parameters; null before the connection is there
      */
     public ConnectionParameters peer() {
-        return peer == null ? null : peer.copy();
+        Established is = established;
+        return is == null ? null : is.peer.copy();
     }
 
     /**
@@ -257,7 +265,8 @@ public final class RdmaConnection implements AutoCloseable {
      * @return a copy; empty when there are none
      */
     public byte[] privateData() {
-        return peer == null ? new byte[0] : peer.privateData();
+        Established is = established;
+        return is == null ? new byte[0] : is.peer.privateData();
     }
 
     /**
@@ -424,6 +433,9 @@ public final class RdmaConnection implements AutoCloseable {
     /** Both addresses. */
     @Override
     public String toString() {
-        return "connection from " + localAddress + " to " + remoteAddress;
+        Established is = established;
+        return is == null
+                ? "connection that is not there yet"
+                : "connection from " + is.localAddress + " to " + is.remoteAddress;
     }
 }

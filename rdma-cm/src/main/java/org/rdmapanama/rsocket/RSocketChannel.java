@@ -57,8 +57,6 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class RSocketChannel extends SocketChannel {
     private static final int COPY_BYTES = 1 << 16;
-    private static final Class<?> SCOPE_OF_ARRAYS =
-            MemorySegment.ofArray(new byte[0]).scope().getClass();
     private static final Class<?> AUTOMATIC_SCOPE = Arena.ofAuto().scope().getClass();
 
     private enum State {
@@ -679,13 +677,13 @@ public final class RSocketChannel extends SocketChannel {
      * Opens memory to writes of the peer. The peer must have set {@link RSocketOptions#RDMA_IOMAPSIZE} before the two
      * were connected. The word of it goes to the peer at once, before anything that is written later.
      *
-     * @param memory the memory: of {@link Arena#global()}, of {@link Arena#ofAuto()}, or a direct buffer's; it is kept
-     *     until the mapping or this channel is closed
+     * @param memory the memory: of {@link Arena#global()} or {@link Arena#ofAuto()}, which nobody can free while it is
+     *     referred to; it is kept until the mapping or this channel is closed
      * @param offset by which the peer addresses its first byte, not negative; memories that are open at a time must not
      *     overlap
      * @return the mapping
-     * @throws IllegalArgumentException when the memory is on the heap, empty, read-only, 4 GiB or larger, or of an arena
-     *     that could free it; or when the offset is negative
+     * @throws IllegalArgumentException when the memory is on the heap, empty, read-only, 4 GiB or larger, or of another
+     *     arena or a direct buffer that no arena allocated, so that its owner could free it; or when the offset is negative
      * @throws NotYetConnectedException when this channel is not connected
      * @throws ClosedChannelException when it is closed, or shut down for output
      * @throws IOException when the peer's table is full, which it is at once when the peer has not set that option, or
@@ -757,11 +755,12 @@ public final class RSocketChannel extends SocketChannel {
             throw new IllegalArgumentException("read-only memory cannot be mapped for writing");
         }
         MemorySegment.Scope scope = memory.scope();
-        Class<?> kind = scope.getClass();
-        if (!scope.equals(Arena.global().scope()) && !kind.equals(SCOPE_OF_ARRAYS) && !kind.equals(AUTOMATIC_SCOPE)) {
-            throw new IllegalArgumentException("this memory belongs to an arena that could free it while the peer still"
-                    + " writes: take it from Arena.ofAuto() or a direct buffer, or, if you see to its life yourself, pass"
-                    + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
+        if (!scope.equals(Arena.global().scope()) && !scope.getClass().equals(AUTOMATIC_SCOPE)) {
+            throw new IllegalArgumentException(
+                    "the owner of this memory, an arena or that of a direct buffer, could free"
+                            + " it while the peer still writes: take it from Arena.ofAuto(), or, if you see to its life yourself,"
+                            + " pass"
+                            + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
         }
     }
 

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -51,14 +53,14 @@ class IwarpLabTest {
             copy(client, accepted);
             copy(accepted, client);
 
-            ByteBuffer mapped = ByteBuffer.allocateDirect(BYTES);
-            accepted.mapForRemoteWrite(java.lang.foreign.MemorySegment.ofBuffer(mapped), 0);
+            MemorySegment memory = Arena.ofAuto().allocate(BYTES);
+            accepted.mapForRemoteWrite(memory, 0);
             Lab.writeFully(accepted, ByteBuffer.allocate(1));
             Lab.readFully(client, ByteBuffer.allocate(1));
             assertEquals(BYTES, client.writeRemote(ByteBuffer.wrap(Lab.pattern(BYTES)), 0));
             client.shutdownOutput();
             assertEquals(-1, accepted.read(ByteBuffer.allocate(1)));
-            assertEquals(ByteBuffer.wrap(Lab.pattern(BYTES)), mapped);
+            assertEquals(ByteBuffer.wrap(Lab.pattern(BYTES)), memory.asByteBuffer());
             Lab.writeFully(accepted, ByteBuffer.allocate(3));
             Lab.close(accepted);
             Lab.readFully(client, ByteBuffer.allocate(3));

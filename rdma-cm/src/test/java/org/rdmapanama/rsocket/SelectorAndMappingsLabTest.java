@@ -214,7 +214,8 @@ class SelectorAndMappingsLabTest {
         byte[] sent = Lab.pattern(200_000);
         try (Lab.Pair pair = mappingPair()) {
             MemorySegment first = Arena.ofAuto().allocate(120_000);
-            MemorySegment second = MemorySegment.ofBuffer(ByteBuffer.allocateDirect(100_000));
+            MemorySegment second =
+                    MemorySegment.ofBuffer(Arena.ofAuto().allocate(100_000).asByteBuffer());
             // Nothing is open yet.
             assertThrows(SocketException.class, () -> pair.client().writeRemote(MemorySegment.ofArray(sent), 0));
 
@@ -288,6 +289,8 @@ class SelectorAndMappingsLabTest {
             RSocketChannel channel = pair.accepted();
             MemorySegment fine = Arena.ofAuto().allocate(10);
             assertThrows(IllegalArgumentException.class, () -> channel.mapForRemoteWrite(arena.allocate(10), 0));
+            MemorySegment buffer = MemorySegment.ofBuffer(ByteBuffer.allocateDirect(10));
+            assertThrows(IllegalArgumentException.class, () -> channel.mapForRemoteWrite(buffer, 0));
             assertThrows(
                     IllegalArgumentException.class,
                     () -> channel.mapForRemoteWrite(MemorySegment.ofArray(new byte[10]), 0));

@@ -128,8 +128,7 @@ public final class SteppedClasses extends ClassLoader {
         public void visitMethodInsn(int opcode, String owner, String name, String descriptor, boolean isInterface) {
             String instead = INSTEAD.get(owner + "." + name);
             if (instead != null) {
-                super.visitMethodInsn(
-                        Opcodes.INVOKESTATIC, STEPS, NAMES.getOrDefault(name, name), instead, false);
+                super.visitMethodInsn(Opcodes.INVOKESTATIC, STEPS, NAMES.getOrDefault(name, name), instead, false);
                 return;
             }
             if (owner.equals("java/lang/invoke/VarHandle")) {

@@ -23,9 +23,9 @@ public final class Unimplemented {
      */
     public static <T> T complete(MethodHandles.Lookup lookup, Class<T> unfinished) {
         try {
-            return unfinished.cast(lookup.findConstructor(
-                            completed(lookup, unfinished), MethodType.methodType(void.class))
-                    .invoke());
+            return unfinished.cast(
+                    lookup.findConstructor(completed(lookup, unfinished), MethodType.methodType(void.class))
+                            .invoke());
         } catch (Throwable e) {
             throw new AssertionError(e);
         }
@@ -72,8 +72,8 @@ public final class Unimplemented {
 
     private static void write(ClassWriter writer, Method method) {
         String exception = Type.getInternalName(UnsupportedOperationException.class);
-        MethodVisitor code = writer.visitMethod(
-                Opcodes.ACC_PUBLIC, method.getName(), Type.getMethodDescriptor(method), null, null);
+        MethodVisitor code =
+                writer.visitMethod(Opcodes.ACC_PUBLIC, method.getName(), Type.getMethodDescriptor(method), null, null);
         code.visitTypeInsn(Opcodes.NEW, exception);
         code.visitInsn(Opcodes.DUP);
         code.visitLdcInsn(method.toString());

@@ -47,7 +47,7 @@ public final class NativeProvider extends Provider {
                     if (context < 0) {
                         throw cannotOpen(device, (int) -context);
                     }
-                    return new NativeContext(context);
+                    return opened(context);
                 }
             }
         }
@@ -71,7 +71,17 @@ public final class NativeProvider extends Provider {
         if (context < 0) {
             throw new ProviderException("ibv_import_device", (int) -context, null);
         }
-        return new NativeContext(context);
+        return opened(context);
+    }
+
+    /** What is open and has no object would never be closed. */
+    private static ProviderContext opened(long context) {
+        try {
+            return new NativeContext(context);
+        } catch (Throwable e) {
+            Libibverbs.closeDevice(context);
+            throw e;
+        }
     }
 
     /**
