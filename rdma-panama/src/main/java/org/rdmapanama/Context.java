@@ -25,6 +25,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
@@ -110,7 +111,7 @@ public final class Context extends VerbsObject {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public static Context open(VerbsArena arena) {
-        return open(arena, DeviceList.query().preferred());
+        return open(arena, DeviceList.findPreferred());
     }
 
     /**
@@ -125,7 +126,7 @@ public final class Context extends VerbsObject {
      */
     public static Context open(VerbsArena arena, String deviceName) {
         Objects.requireNonNull(arena, "arena");
-        return open(arena, DeviceList.query().byName(deviceName));
+        return open(arena, DeviceList.find(deviceName));
     }
 
     /**
@@ -1141,7 +1142,11 @@ public final class Context extends VerbsObject {
         if (capability != null && (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number)) {
             return new UnsupportedVerbException(verb, errno, name, arguments, capability);
         }
-        return new VerbsException(verb, errno, describe(arguments), cures == null ? null : cure(cures, errno));
+        String cure = cures == null ? null : cure(cures, errno);
+        if (cure == null && errno == Errno.EMFILE.number) {
+            cure = FreeDescriptors.CURE;
+        }
+        return new VerbsException(verb, errno, describe(arguments), cure);
     }
 
     /** Some ask the device. When it does not answer either, what failed first is the thing to report. */

@@ -5,7 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import org.rdmapanama.internal.provider.NoRdmaException;
 import org.rdmapanama.internal.provider.Provider;
+import org.rdmapanama.internal.provider.ProviderDevice;
 import org.rdmapanama.internal.provider.ProviderException;
 
 /**
@@ -14,6 +16,8 @@ import org.rdmapanama.internal.provider.ProviderException;
  */
 public final class DeviceList extends AbstractList<Device> {
     private static final String SOFTWARE_DEVICE = "with rdma-soft on the path there is soft0, a device in Java";
+
+    private static final String CHOICE = "RDMA_DEVICE";
 
     private final List<Device> devices;
 
@@ -27,7 +31,8 @@ public final class DeviceList extends AbstractList<Device> {
      *
      * @return the devices, possibly none
      * @throws VerbsException when there is none because libibverbs is not installed or the kernel has no RDMA
-     *     subsystem; the message says what to install or load
+     *     subsystem: the message says what to install or load; or when those of the machine cannot be listed for another
+     *     reason, such as too many open files (EMFILE), even where there is {@code soft0}. It can be tried again
      * @verb ibv_get_device_list
      * @verb ibv_free_device_list
      */
@@ -39,24 +44,53 @@ public final class DeviceList extends AbstractList<Device> {
         return query(List.of(provider));
     }
 
-    /** A provider that has no list does not matter where another one has devices. */
+    /** A provider that can have no devices here does not matter where another one has some. */
     static DeviceList query(List<Provider> providers) {
         List<Device> devices = new ArrayList<>();
-        ProviderException problem = null;
+        NoRdmaException none = null;
         for (Provider provider : providers) {
             try {
                 provider.devices().stream().map(Device::new).forEach(devices::add);
+            } catch (NoRdmaException e) {
+                none = e;
             } catch (ProviderException e) {
-                problem = e;
+                throw new VerbsException(e.verb(), e.errno(), "", e.getMessage());
             }
         }
-        if (devices.isEmpty() && problem != null) {
-            throw new VerbsException(problem.verb(), problem.errno(), "", cure(problem, providers));
+        if (devices.isEmpty() && none != null) {
+            throw new VerbsException(none.verb(), none.errno(), "", cure(none, providers));
         }
         return new DeviceList(List.copyOf(devices));
     }
 
-    private static String cure(ProviderException problem, List<Provider> providers) {
+    /** The device of a name, whoever has it: that another provider cannot list its own does not matter then. */
+    static Device find(String name) {
+        return find(name, Providers.all());
+    }
+
+    static Device find(String name, List<Provider> providers) {
+        Objects.requireNonNull(name, "name");
+        for (Provider provider : providers) {
+            try {
+                for (ProviderDevice each : provider.devices()) {
+                    if (each.name().equals(name)) {
+                        return new Device(each);
+                    }
+                }
+            } catch (ProviderException e) {
+                // When nobody has it, the list that follows fails with it.
+            }
+        }
+        return query(providers).byName(name);
+    }
+
+    /** As {@link #preferred()} of a list made for that. */
+    static Device findPreferred() {
+        String name = System.getenv(CHOICE);
+        return name != null && !name.isBlank() ? find(name) : query().preferred();
+    }
+
+    private static String cure(NoRdmaException problem, List<Provider> providers) {
         String known = problem.getMessage();
         if (providers.size() > 1) {
             return known;
@@ -94,7 +128,7 @@ public final class DeviceList extends AbstractList<Device> {
      * @throws VerbsException when there is no device, or none of the name in {@code RDMA_DEVICE}
      */
     public Device preferred() {
-        String name = System.getenv("RDMA_DEVICE");
+        String name = System.getenv(CHOICE);
         if (name != null && !name.isBlank()) {
             return byName(name);
         }

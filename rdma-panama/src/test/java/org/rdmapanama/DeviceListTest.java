@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.internal.provider.NoRdmaException;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
@@ -87,7 +90,7 @@ class DeviceListTest {
     private static final class NoKernel extends Provider {
         @Override
         public List<ProviderDevice> devices() {
-            throw new ProviderException("ibv_get_device_list", 38, "load the module ib_uverbs");
+            throw new NoRdmaException("ibv_get_device_list", 38, "load the module ib_uverbs");
         }
 
         @Override
@@ -141,6 +144,66 @@ class DeviceListTest {
         VerbsException none =
                 assertThrows(VerbsException.class, () -> DeviceList.query(List.of(new NoKernel(), new FakeProvider())));
         assertEquals("load the module ib_uverbs", none.cure());
+    }
+
+    /** A machine whose devices cannot be listed, or opened, for some time. */
+    private static final class Failing extends Provider {
+        private final Provider later = new FakeProvider("mlx5_0");
+        private final int errno;
+        private int times;
+
+        Failing(int errno, int times) {
+            this.errno = errno;
+            this.times = times;
+        }
+
+        @Override
+        public List<ProviderDevice> devices() {
+            if (times-- > 0) {
+                throw new ProviderException("ibv_get_device_list", errno, "see why");
+            }
+            return later.devices();
+        }
+
+        @Override
+        public ProviderContext open(ProviderDevice device) {
+            throw new AssertionError("nothing to open");
+        }
+
+        @Override
+        public ProviderContext at(long context) {
+            throw new AssertionError("nobody asks for it");
+        }
+    }
+
+    /** EMFILE, ENFILE, EACCES, ENOMEM, and ENOSYS for another reason than that there is no RDMA. */
+    @ParameterizedTest
+    @ValueSource(ints = {24, 23, 13, 12, 38})
+    void shouldMindDevicesThatCannotBeListedThoughThereIsAnother(int errno) {
+        Provider soft = new FakeProvider("soft0");
+        Provider failing = new Failing(errno, 2);
+        for (List<Provider> each : List.of(List.of(failing, soft), List.of(soft, failing))) {
+            VerbsException exception = assertThrows(VerbsException.class, () -> DeviceList.query(each));
+            assertEquals(errno, exception.errno());
+            assertEquals("see why", exception.cure());
+        }
+        assertEquals(List.of("mlx5_0", "soft0"), names(failing, soft));
+    }
+
+    @Test
+    void shouldFindADeviceThatIsNamedThoughOthersCannotBeListed() {
+        Provider soft = new FakeProvider("soft0");
+        Provider failing = new Failing(24, 3);
+        List<Provider> both = List.of(failing, soft);
+        assertEquals("soft0", DeviceList.find("soft0", both).name());
+        // Nobody knows whether this one is there.
+        VerbsException exception = assertThrows(VerbsException.class, () -> DeviceList.find("mlx5_0", both));
+        assertEquals("EMFILE", exception.errnoName());
+        assertEquals("mlx5_0", DeviceList.find("mlx5_0", both).name());
+        assertEquals(
+                "ENODEV",
+                assertThrows(VerbsException.class, () -> DeviceList.find("mlx5_1", both))
+                        .errnoName());
     }
 
     @Test

@@ -19,13 +19,16 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.ffm.internal.SystemFunctions;
 
 /**
- * One shared library of rdma-core, looked up when this class is first used.
+ * One shared library of rdma-core, looked up when it is first needed.
  *
  * <p>Nothing here fails early: a library that is not installed, or a function that the installed version lacks,
  * yields a {@link #downcall handle} that throws when it is <em>called</em>, with a message that names the package
- * to install or the version that brought the function. Loading classes is never broken by an old library.
+ * to install or the version that brought the function. Loading classes is never broken by an old library. That a library
+ * could not be opened is not remembered: it is tried again the next time, by the same handles too.
  *
  * <p>The libraries are opened by the names that every run-time package has, {@code libibverbs.so.1} and
  * {@code librdmacm.so.1}; the unversioned names exist only beside the headers. The system properties
@@ -40,7 +43,11 @@ public final class NativeLibrary {
     /** Dl_info of dlfcn.h: dli_fname, dli_fbase, dli_sname, dli_saddr. */
     private static final StructLayout DL_INFO = MemoryLayout.structLayout(ADDRESS, ADDRESS, ADDRESS, ADDRESS);
 
-    private static final MethodHandle FAIL = failHandle();
+    private static final MethodHandle FAIL =
+            method(NativeLibrary.class, "fail", MethodType.methodType(Object.class, String.class));
+
+    private static final MethodHandle LATE_TARGET =
+            method(Late.class, "target", MethodType.methodType(MethodHandle.class));
 
     /** libibverbs: devices, memory regions, queue pairs, completion queues. */
     public static final NativeLibrary IBVERBS = new NativeLibrary(
@@ -56,43 +63,73 @@ public final class NativeLibrary {
     private static final Pattern VERSION_IN_FILE_NAME = Pattern.compile("\\.so\\.\\d+\\.\\d+\\.(\\d+)\\.\\d+$");
 
     private final String fileName;
+    private final String knownSymbol;
     private final String absence;
-    private final SymbolLookup lookup;
-    private final Path path;
+
+    /** Null as long as it could not be opened. */
+    private volatile Opened opened;
+
+    /** The library, and its file. */
+    private record Opened(SymbolLookup lookup, Path path) {}
 
     private NativeLibrary(String soname, String property, String debianPackages, String fedoraPackages) {
         fileName = System.getProperty(property, soname);
         absence = fileName + " was not found: install it with 'apt-get install " + debianPackages + "' or 'dnf install "
                 + fedoraPackages + "', or name the file with -D" + property + "=PATH";
-        String known = soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device";
-        SymbolLookup found = open(fileName);
-        // A file of another library counts as none.
-        lookup = found != null && found.find(known).isPresent() ? found : null;
-        path = lookup == null ? null : fileOf(lookup.find(known).orElseThrow());
+        knownSymbol = soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device";
+    }
+
+    /** The library, opened unless it is; null when that cannot be. */
+    private Opened opened() {
+        Opened known = opened;
+        return known == null ? open() : known;
+    }
+
+    @SuppressWarnings("restricted")
+    private synchronized Opened open() {
+        // The loader fails for want of a descriptor as it does for want of the file; with the linker's own library,
+        // which
+        // the first call loads, that would be for good.
+        if (opened == null && FreeDescriptors.check(FreeDescriptors.TO_START) == 0) {
+            try {
+                SymbolLookup found = SymbolLookup.libraryLookup(fileName, Arena.global());
+                // A file of another library counts as none.
+                opened = found.find(knownSymbol)
+                        .map(symbol -> new Opened(found, fileOf(symbol)))
+                        .orElse(null);
+            } catch (IllegalArgumentException notFound) {
+                return null;
+            }
+        }
+        return opened;
+    }
+
+    /** Why it could not be opened. */
+    private UnsatisfiedLinkError missing() {
+        boolean full = FreeDescriptors.check(FreeDescriptors.TO_START) < 0;
+        return new UnsatisfiedLinkError(full ? fileName + " could not be opened: " + FreeDescriptors.CURE : absence);
     }
 
     /**
      * Whether the library is installed.
      *
-     * @return true when it was found and opened
+     * @return true when it was found and opened; false also while too many files are open to do that
      */
     public boolean isAvailable() {
-        return lookup != null;
+        return opened() != null;
     }
 
     /**
      * Makes the library's functions visible to the generated class {@code rdma_h}, which looks where this class loader
      * loads libraries from.
      *
-     * @throws UnsatisfiedLinkError when the library is not installed, naming the package that has it; or when another
-     *     class loader has done this already
+     * @throws UnsatisfiedLinkError when the library is not installed, naming the package that has it; when too many files
+     *     are open; or when another class loader has done this already
      */
     @SuppressWarnings("restricted")
     public void load() {
-        if (path == null) {
-            throw new UnsatisfiedLinkError(absence);
-        }
-        System.load(path.toString());
+        Path file = path().orElseThrow(this::missing);
+        System.load(file.toString());
     }
 
     /**
@@ -101,7 +138,8 @@ public final class NativeLibrary {
      * @return the path, or empty when the library is not installed
      */
     public Optional<Path> path() {
-        return Optional.ofNullable(path);
+        Opened library = opened();
+        return library == null ? Optional.empty() : Optional.ofNullable(library.path());
     }
 
     /**
@@ -111,11 +149,10 @@ public final class NativeLibrary {
      * @return the version, or empty when the library is not installed or its file is named otherwise
      */
     public Optional<String> version() {
-        if (path == null) {
-            return Optional.empty();
-        }
-        Matcher matcher = VERSION_IN_FILE_NAME.matcher(path.toString());
-        return matcher.find() ? Optional.of(matcher.group(1)) : Optional.empty();
+        return path().map(Path::toString)
+                .map(VERSION_IN_FILE_NAME::matcher)
+                .filter(Matcher::find)
+                .map(matcher -> matcher.group(1));
     }
 
     /**
@@ -125,7 +162,8 @@ public final class NativeLibrary {
      * @return the address, or empty when the library is not installed or has no such symbol
      */
     public Optional<MemorySegment> find(String symbol) {
-        return lookup == null ? Optional.empty() : lookup.find(symbol);
+        Opened library = opened();
+        return library == null ? Optional.empty() : library.lookup().find(symbol);
     }
 
     /**
@@ -140,45 +178,75 @@ public final class NativeLibrary {
      */
     @SuppressWarnings("restricted")
     public MethodHandle downcall(String function, FunctionDescriptor descriptor, Linker.Option... options) {
-        Linker linker = Linker.nativeLinker();
+        if (opened() == null) {
+            // Without an address the linker's handle takes it as first argument.
+            MethodType type = linked(descriptor, options).type().dropParameterTypes(0, 1);
+            MethodHandle target = LATE_TARGET.bindTo(new Late(this, function, descriptor, options));
+            return MethodHandles.foldArguments(MethodHandles.exactInvoker(type), target);
+        }
+        return handle(function, descriptor, options);
+    }
+
+    @SuppressWarnings("restricted")
+    private static MethodHandle linked(FunctionDescriptor descriptor, Linker.Option... options) {
+        return Linker.nativeLinker().downcallHandle(descriptor, options);
+    }
+
+    /** With the library opened. */
+    private MethodHandle handle(String function, FunctionDescriptor descriptor, Linker.Option... options) {
+        MethodHandle linked = linked(descriptor, options);
         Optional<MemorySegment> address = find(function);
         if (address.isPresent()) {
-            return linker.downcallHandle(address.get(), descriptor, options);
+            return linked.bindTo(address.get());
         }
-        // Without an address the linker's handle takes it as first argument: dropping that gives the type to mimic.
-        MethodType type = linker.downcallHandle(descriptor, options).type().dropParameterTypes(0, 1);
+        MethodType type = linked.type().dropParameterTypes(0, 1);
         MethodHandle thrower =
                 MethodHandles.insertArguments(FAIL, 0, this, function).asType(MethodType.methodType(type.returnType()));
         return MethodHandles.dropArguments(thrower, 0, type.parameterList());
     }
 
-    private static MethodHandle failHandle() {
+    /** A function that is linked when it is called, because its library could not be opened when its handle was made. */
+    private static final class Late {
+        private final NativeLibrary library;
+        private final String function;
+        private final FunctionDescriptor descriptor;
+        private final Linker.Option[] options;
+        private volatile MethodHandle handle;
+
+        Late(NativeLibrary library, String function, FunctionDescriptor descriptor, Linker.Option... options) {
+            this.library = library;
+            this.function = function;
+            this.descriptor = descriptor;
+            this.options = options;
+        }
+
+        @SuppressWarnings("unused") // through LATE_TARGET
+        MethodHandle target() {
+            if (handle == null) {
+                if (library.opened() == null) {
+                    throw library.missing();
+                }
+                handle = library.handle(function, descriptor, options);
+            }
+            return handle;
+        }
+    }
+
+    private static MethodHandle method(Class<?> owner, String name, MethodType type) {
         try {
-            return MethodHandles.lookup()
-                    .findVirtual(NativeLibrary.class, "fail", MethodType.methodType(Object.class, String.class));
+            return MethodHandles.lookup().findVirtual(owner, name, type);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
 
     private Object fail(String function) {
-        if (lookup == null) {
-            throw new UnsatisfiedLinkError(absence);
-        }
-        throw new UnsupportedOperationException(function + " is not in the installed " + path
+        throw new UnsupportedOperationException(function + " is not in the installed "
+                + path().map(Path::toString).orElse(fileName)
                 + version().map(version -> " (rdma-core " + version + ")").orElse("")
                 + Optional.ofNullable(SINCE.get(function))
                         .map(since -> "; it came with rdma-core " + since)
                         .orElse(""));
-    }
-
-    @SuppressWarnings("restricted")
-    private static SymbolLookup open(String fileName) {
-        try {
-            return SymbolLookup.libraryLookup(fileName, Arena.global());
-        } catch (IllegalArgumentException notFound) {
-            return null;
-        }
     }
 
     /**
@@ -190,7 +258,7 @@ public final class NativeLibrary {
     @SuppressWarnings("restricted")
     public static Path fileOf(MemorySegment code) {
         Linker linker = Linker.nativeLinker();
-        Optional<MemorySegment> dladdr = linker.defaultLookup().find("dladdr");
+        Optional<MemorySegment> dladdr = SystemFunctions.find("dladdr");
         if (dladdr.isEmpty()) {
             return null;
         }

@@ -101,21 +101,61 @@ class NativeLibraryTest {
         assertEquals(NativeLibrary.RDMACM.path().orElseThrow(), file);
     }
 
-    /** The libraries are looked up once in a JVM, so another one is needed to miss them. */
+    /** Neither the library nor the JDK's own lookup of functions, which the generated class asks first. */
+    @Test
+    void shouldFindALibraryLaterThatCouldNotBeOpenedAtFirst() throws Exception {
+        String message = output("-Dnothing", WithoutDescriptors.class);
+        assertEquals("libibverbs.so.1 could not be opened: too many files are open: see 'ulimit -n'; then 4", message);
+    }
+
     private static String messageWithout(String property) throws IOException, InterruptedException {
+        return output(property, WithoutLibrary.class);
+    }
+
+    /** The libraries are opened once in a JVM, so another one is needed to miss them. */
+    private static String output(String property, Class<?> main) throws IOException, InterruptedException {
         Process process = new ProcessBuilder(List.of(
+                        "bash",
+                        "-c",
+                        "ulimit -n 200 && exec \"$0\" \"$@\"",
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "--enable-native-access=ALL-UNNAMED",
                         property,
                         "-cp",
                         System.getProperty("java.class.path"),
-                        WithoutLibrary.class.getName()))
+                        main.getName()))
                 .redirectErrorStream(true)
                 .start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertTrue(process.waitFor(60, TimeUnit.SECONDS));
         assertEquals(0, process.exitValue(), output);
         return output.strip();
+    }
+
+    /** Has no descriptor at first; prints what a call says then, and later. */
+    static final class WithoutDescriptors {
+        private WithoutDescriptors() {}
+
+        @SuppressWarnings("try") // it is only there
+        public static void main(String[] args) throws Throwable {
+            Descriptors.loadClasses(NativeLibrary.class);
+            Descriptors.loadClasses(WithoutDescriptors.class);
+            MethodHandle rateToMult;
+            boolean available;
+            try (Descriptors none = Descriptors.leave(0)) {
+                available = NativeLibrary.IBVERBS.isAvailable() || rdma_h.IBV_ACCESS_REMOTE_READ() != 4;
+                rateToMult =
+                        NativeLibrary.IBVERBS.downcall("ibv_rate_to_mult", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+                try {
+                    int ignored = (int) rateToMult.invokeExact(0);
+                } catch (UnsatisfiedLinkError e) {
+                    System.out.print(e.getMessage());
+                }
+            }
+            System.out.println("; then " + (int) rateToMult.invokeExact(rdma_h.IBV_RATE_10_GBPS()));
+            assertFalse(available);
+            assertTrue(NativeLibrary.IBVERBS.path().isPresent(), "by dladdr");
+        }
     }
 
     /** Uses everything that must keep working, and prints what a call says. */

@@ -96,12 +96,18 @@ public final class CmId implements AutoCloseable {
         queuePairType = QueuePairType.of(rdma_cm_id.qp_type(struct));
     }
 
-    /** Makes the object of a native id, while its channel is kept open. */
+    /** Makes the object of a native id, while its channel is kept open. When that fails, nobody knows the id. */
     static CmId register(EventChannel channel, long address) {
         CmId id = new CmId(channel, address);
-        IDS.put(address, id);
-        channel.add(id);
-        return id;
+        try {
+            channel.add(id);
+            IDS.put(address, id);
+            return id;
+        } catch (RuntimeException | Error e) {
+            channel.remove(id);
+            IDS.remove(address, id);
+            throw e;
+        }
     }
 
     /** The id of a native one that nobody destroys at this moment; null when it is closed. */
@@ -155,6 +161,26 @@ public final class CmId implements AutoCloseable {
             checkOpen();
             device();
             call(verb, arguments, call);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The struct ibv_device; 0 while there is none. Takes no lock: nobody may destroy the id meanwhile. */
+    long nativeDeviceWhileKept() {
+        return rdma_cm_id.verbs(struct).address() == 0 ? 0 : device().address();
+    }
+
+    /**
+     * The struct ibv_device.
+     *
+     * @throws IllegalStateException when this is closed, or has no device
+     */
+    long nativeDevice() {
+        lock.lock();
+        try {
+            checkOpen();
+            return device().address();
         } finally {
             lock.unlock();
         }
@@ -532,15 +558,31 @@ public final class CmId implements AutoCloseable {
         try {
             lock.lock();
             try {
-                call("rdma_migrate_id", () -> "to " + target, id -> manager.migrateId(id, target.address()));
-                channel.remove(this);
-                channel = target;
+                // A channel closes those ids only that say they are there: so it may know this one too early, never too
+                // late.
                 target.add(this);
+                try {
+                    call("rdma_migrate_id", () -> "to " + target, id -> manager.migrateId(id, target.address()));
+                } catch (RuntimeException | Error e) {
+                    leave(target);
+                    throw e;
+                }
+                EventChannel before = channel;
+                channel = target;
+                leave(before);
             } finally {
                 lock.unlock();
             }
         } finally {
             target.exit();
+        }
+    }
+
+    /** The channel may be where this is, or stays. */
+    @SuppressWarnings("ReferenceEquality") // channels are compared by identity
+    private void leave(EventChannel other) {
+        if (other != channel) {
+            other.remove(this);
         }
     }
 

@@ -2,6 +2,7 @@ package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import org.rdmapanama.VerbsArena;
 
 /**
  * A peer that wants to connect to an {@link RdmaServer}. It is to be accepted or rejected, and is rejected when the server
@@ -11,12 +12,12 @@ import java.time.Duration;
  */
 public final class ConnectionRequest {
     private final CmEvent event;
-    private final Devices devices;
+    private final VerbsArena arena;
     private boolean answered;
 
-    ConnectionRequest(CmEvent event, Devices devices) {
+    ConnectionRequest(CmEvent event, VerbsArena arena) {
         this.event = event;
-        this.devices = devices;
+        this.arena = arena;
     }
 
     /**
@@ -67,7 +68,8 @@ public final class ConnectionRequest {
     }
 
     /**
-     * Accepts.
+     * Accepts. When there is not even an event channel for the connection, such as for want of a file descriptor (EMFILE),
+     * or an argument is wrong, the request can still be answered; when it fails later, the peer is rejected.
      *
      * @param options sizes, private data, and what to do before the peer can send
      * @param timeout how long the peer may take to answer
@@ -89,7 +91,7 @@ public final class ConnectionRequest {
         answered = true;
         RdmaConnection connection = null;
         try {
-            connection = RdmaConnection.make(id, devices, given);
+            connection = RdmaConnection.make(id, arena, given);
             id.accept(connection.queuePair(), given.parameters(), deadline);
             connection.connected(event.connection());
             return connection;
@@ -120,6 +122,15 @@ public final class ConnectionRequest {
         }
         answered = true;
         id.close();
+    }
+
+    /** For one that could not be accepted and that nobody else has: unless it is answered, the peer is told so. */
+    void giveUp(Throwable failure) {
+        if (!answered) {
+            answered = true;
+            CmId id = event.id();
+            RdmaConnection.closeAll(failure, id::reject, id);
+        }
     }
 
     /** A second answer would hit the connection that the first one made. */

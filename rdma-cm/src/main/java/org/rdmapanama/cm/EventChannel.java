@@ -77,18 +77,22 @@ public final class EventChannel implements AutoCloseable {
      * @verb rdma_create_event_channel
      */
     public static EventChannel create() {
-        ConnectionManager manager = ConnectionManagers.preferred();
+        return create(ConnectionManagers.preferred());
+    }
+
+    static EventChannel create(ConnectionManager manager) {
         long address = manager.createEventChannel();
         if (address < 0) {
             throw Failures.of("rdma_create_event_channel", (int) address, "");
         }
-        int fd = rdma_event_channel.fd(Native.struct(address, rdma_event_channel.sizeof()));
-        int result = fd < 0 ? 0 : Libc.setNonBlocking(fd);
-        if (result < 0) {
+        try {
+            int fd = rdma_event_channel.fd(Native.struct(address, rdma_event_channel.sizeof()));
+            Failures.check("fcntl", fd < 0 ? 0 : Libc.setNonBlocking(fd), "");
+            return new EventChannel(manager, address, fd);
+        } catch (RuntimeException | Error e) {
             manager.destroyEventChannel(address);
-            throw Failures.of("fcntl", result, "");
+            throw e;
         }
-        return new EventChannel(manager, address, fd);
     }
 
     /**
@@ -111,9 +115,18 @@ public final class EventChannel implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
             Failures.check("rdma_create_id", manager.createId(address, id.address(), 0, code), portSpace);
-            return CmId.register(this, id.get(JAVA_LONG, 0));
+            return register(id.get(JAVA_LONG, 0));
         } finally {
             exit();
+        }
+    }
+
+    private CmId register(long id) {
+        try {
+            return CmId.register(this, id);
+        } catch (RuntimeException | Error e) {
+            manager.destroyId(id);
+            throw e;
         }
     }
 
@@ -186,17 +199,22 @@ public final class EventChannel implements AutoCloseable {
     }
 
     private CmEvent awaitSlice(int millis) {
+        CmEvent event;
         enter();
         try {
-            CmEvent event = take();
-            if (event != null || millis == 0) {
-                return event;
+            RdmaDevices.letGoOfOwed(manager);
+            event = take();
+            if (event == null && millis > 0) {
+                Failures.check("poll", manager.awaitEvent(address, millis), this);
+                event = take();
             }
-            Failures.check("poll", manager.awaitEvent(address, millis), this);
-            return take();
         } finally {
             exit();
         }
+        if (event != null && event.type() == CmEventType.DEVICE_REMOVAL) {
+            Devices.closeAllRemoved();
+        }
+        return event;
     }
 
     /** The next event that is about an id which is not closed; null when there is none. */
@@ -228,26 +246,39 @@ public final class EventChannel implements AutoCloseable {
         MemorySegment struct = Native.struct(event, rdma_cm_event.sizeof());
         CmEventType type = CmEventType.of(rdma_cm_event.event(struct));
         long id = rdma_cm_event.id(struct).address();
-        CmEvent copy = null;
         boolean request = type == CmEventType.CONNECT_REQUEST;
+        CmId known = null;
+        CmEvent copy = null;
         try {
             CmId listener = request ? CmId.at(rdma_cm_event.listen_id(struct).address()) : null;
             if (!request || listener != null) {
-                CmId known = request ? CmId.register(this, id) : CmId.at(id);
+                known = request ? CmId.register(this, id) : CmId.at(id);
                 copy = known == null ? null : known.event(type, struct, listener);
+            }
+            if (known != null && type == CmEventType.DEVICE_REMOVAL) {
+                Devices.removed(known.nativeDeviceWhileKept());
             }
         } finally {
             // The library's own copy of the event is all that this can fail for.
             manager.ackEvent(event);
-        }
-        if (request && copy == null) {
-            // The listener was closed at this moment: nobody wants this request any more.
-            manager.destroyId(id);
+            if (request && copy == null) {
+                // The listener was closed at this moment, or the copy failed: nobody will answer this request.
+                refuse(known, id);
+            }
         }
         if (type == CmEventType.DEVICE_REMOVAL) {
             RdmaDevices.letGoOfRemoved(manager);
         }
         return copy;
+    }
+
+    /** Destroying the id of a request rejects it. */
+    private void refuse(CmId known, long id) {
+        if (known == null) {
+            manager.destroyId(id);
+        } else {
+            known.close();
+        }
     }
 
     /**

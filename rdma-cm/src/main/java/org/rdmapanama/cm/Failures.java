@@ -1,6 +1,7 @@
 package org.rdmapanama.cm;
 
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 
 /** Makes exceptions of what functions of librdmacm report. */
 final class Failures {
@@ -36,7 +37,7 @@ final class Failures {
     }
 
     private static String cure(String verb, int errno) {
-        String special = ConnectionManagers.preferred().cure(errno);
+        String special = ConnectionManagers.cure(errno);
         if (special != null) {
             return special;
         }
@@ -46,7 +47,7 @@ final class Failures {
                         ? "the kernel's module rdma_ucm is needed: 'modprobe rdma_ucm'"
                         : "no RDMA device has this address: 'rdma link show' of iproute2 lists them";
             case Errno.EACCES, Errno.EPERM -> "read and write permission on /dev/infiniband/rdma_cm is needed";
-            case Errno.EMFILE -> "too many files are open: see 'ulimit -n'";
+            case Errno.EMFILE -> FreeDescriptors.CURE;
             case Errno.EADDRINUSE -> "another id has this port: choose another, or reuse the address";
             case Errno.EADDRNOTAVAIL -> "this machine does not have that address";
             case Errno.ENETUNREACH, Errno.EHOSTUNREACH -> "check the address, and the route to it";

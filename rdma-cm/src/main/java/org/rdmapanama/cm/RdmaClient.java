@@ -16,13 +16,14 @@ import org.rdmapanama.VerbsArena;
  * }
  * }
  *
- * <p>It opens each device once for all its connections. Threads: as its {@link VerbsArena} says.
+ * <p>All clients and servers of an arena have each device open once for all their connections, until the arena closes, or
+ * the device was removed and the last connection through it is closed. Threads: as its {@link VerbsArena} says.
  *
  * <p>On Software iWARP the kernel's verb waits for the connection of TCP below: where nothing answers at all, about two
  * minutes, and neither a timeout nor an interrupt ends that sooner.
  */
 public final class RdmaClient {
-    private final Devices devices;
+    private final VerbsArena arena;
 
     /**
      * A client.
@@ -31,7 +32,7 @@ public final class RdmaClient {
      * @throws NullPointerException when the arena is null
      */
     public RdmaClient(VerbsArena arena) {
-        devices = new Devices(Objects.requireNonNull(arena, "arena"));
+        this.arena = Objects.requireNonNull(arena, "arena");
     }
 
     /**
@@ -80,7 +81,7 @@ public final class RdmaClient {
         RdmaConnection connection = null;
         try {
             id.resolve(given.localAddress(), remote, deadline);
-            connection = RdmaConnection.make(id, devices, given);
+            connection = RdmaConnection.make(id, arena, given);
             CmEvent response = id.connect(connection.queuePair(), given.parameters(), deadline);
             connection.connected(response.connection());
             return connection;

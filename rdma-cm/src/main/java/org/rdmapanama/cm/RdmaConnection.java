@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
@@ -17,6 +18,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairState;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 
@@ -41,11 +43,15 @@ public final class RdmaConnection implements AutoCloseable {
     private static final long ALIGNMENT = 64;
 
     private final SynchronousId id;
+    private final Devices devices;
     private final ProtectionDomain protectionDomain;
     private final CompletionChannel completionChannel;
     private final CompletionQueue sendQueue;
     private final CompletionQueue receiveQueue;
     private final QueuePair queuePair;
+
+    /** Whether it counts no more among those that use the device. */
+    private final AtomicBoolean released = new AtomicBoolean();
 
     /** Those of {@link #register}. Guarded by itself. */
     private final List<MemoryRegion> regions = new ArrayList<>();
@@ -65,12 +71,14 @@ public final class RdmaConnection implements AutoCloseable {
 
     private RdmaConnection(
             SynchronousId id,
+            Devices devices,
             ProtectionDomain protectionDomain,
             CompletionChannel completionChannel,
             CompletionQueue sendQueue,
             CompletionQueue receiveQueue,
             QueuePair queuePair) {
         this.id = id;
+        this.devices = devices;
         this.protectionDomain = protectionDomain;
         this.completionChannel = completionChannel;
         this.sendQueue = sendQueue;
@@ -79,15 +87,15 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /** Makes the queue pair and prepares it. When that fails, all but the id is closed again. */
-    static RdmaConnection make(SynchronousId id, Devices devices, RdmaConnectionOptions options) {
+    static RdmaConnection make(SynchronousId id, VerbsArena arena, RdmaConnectionOptions options) {
         String device = id.id().deviceName();
-        ProtectionDomain domain = options.protectionDomain();
-        if (domain == null) {
-            domain = devices.domain(device);
-        } else if (!domain.context().deviceName().equals(device)) {
+        ProtectionDomain given = options.protectionDomain();
+        if (given != null && !given.context().deviceName().equals(device)) {
             throw new IllegalArgumentException(
-                    "the connection comes through " + device + ", which " + domain + " does not belong to");
+                    "the connection comes through " + device + ", which " + given + " does not belong to");
         }
+        Devices devices = Devices.of(arena);
+        ProtectionDomain domain = devices.acquire(arena, id.id(), given);
         Context context = domain.context();
         CompletionChannel channel = null;
         CompletionQueue sends = null;
@@ -101,7 +109,7 @@ public final class RdmaConnection implements AutoCloseable {
                     .apply(new QueuePairOptions(id.id().queuePairType(), sends, receives)
                             .maxSendWorkRequests(options.sendWorkRequests())
                             .maxReceiveWorkRequests(options.receiveWorkRequests())));
-            connection = new RdmaConnection(id, domain, channel, sends, receives, queuePair);
+            connection = new RdmaConnection(id, devices, domain, channel, sends, receives, queuePair);
             id.id().initialize(queuePair);
             options.preparation().accept(connection);
             return connection;
@@ -113,8 +121,9 @@ public final class RdmaConnection implements AutoCloseable {
             closeAll(e, receives, sends, channel);
             if (e instanceof VerbsException failure
                     && (failure.errno() == Errno.EIO || failure.errno() == Errno.ENODEV)) {
-                devices.forget(domain);
+                devices.check(domain);
             }
+            closeAll(e, connection == null ? () -> devices.release(domain) : connection::releaseDevice);
             throw e;
         }
     }
@@ -367,8 +376,9 @@ public final class RdmaConnection implements AutoCloseable {
 
     /**
      * Ends the connection without waiting for the peer, and closes the queue pair, what was {@linkplain #register
-     * registered} with it, the completion queues and the id. The protection domain stays. Closing it twice does nothing
-     * the second time.
+     * registered} with it, the completion queues and the id. The protection domain stays; but when the device was removed,
+     * it ends with the device and all that is on it once its last connection is closed. Closing it twice does nothing the
+     * second time.
      *
      * @throws org.rdmapanama.VerbsException when closing fails; all is tried nevertheless
      * @throws WrongThreadException when its arena is confined to another thread
@@ -383,7 +393,9 @@ public final class RdmaConnection implements AutoCloseable {
                 receiveQueue::close,
                 sendQueue::close,
                 this::closeChannel,
-                this::closeId);
+                this::takeEvents,
+                this::closeId,
+                this::releaseDevice);
     }
 
     private static void closeEach(AutoCloseable... all) {
@@ -424,10 +436,27 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
+    /** Nobody else may have heard that the device is gone. */
+    private void takeEvents() {
+        try {
+            while (id.poll().isPresent()) {
+                // The channel looks at each by itself.
+            }
+        } catch (IllegalStateException closedMeanwhile) {
+            // Then there are no more.
+        }
+    }
+
     private void closeId() {
         connected = false;
         id.close();
         ended = true;
+    }
+
+    private void releaseDevice() {
+        if (released.compareAndSet(false, true)) {
+            devices.release(protectionDomain);
+        }
     }
 
     /** Both addresses. */

@@ -19,18 +19,19 @@ import org.rdmapanama.VerbsArena;
  * }
  * }
  *
- * <p>It opens each device once for all its connections, which outlive it. Threads: as its {@link VerbsArena} says, but any
- * thread may close it, which ends a wait of another thread.
+ * <p>All clients and servers of an arena have each device open once for all their connections, until the arena closes, or
+ * the device was removed and the last connection through it is closed. Connections outlive their server. Threads: as its
+ * {@link VerbsArena} says, but any thread may close it, which ends a wait of another thread.
  */
 public final class RdmaServer implements AutoCloseable {
     private static final int DEFAULT_BACKLOG = 1024;
 
-    private final Devices devices;
+    private final VerbsArena arena;
     private final SynchronousId listener;
     private final InetSocketAddress localAddress;
 
-    private RdmaServer(Devices devices, SynchronousId listener) {
-        this.devices = devices;
+    private RdmaServer(VerbsArena arena, SynchronousId listener) {
+        this.arena = arena;
         this.listener = listener;
         localAddress = listener.id().localAddress();
     }
@@ -61,12 +62,12 @@ public final class RdmaServer implements AutoCloseable {
      * @throws ConnectionException when no device has the address, or the port is taken
      */
     public static RdmaServer listen(VerbsArena arena, InetSocketAddress local, int backlog) {
-        Devices devices = new Devices(Objects.requireNonNull(arena, "arena"));
+        Objects.requireNonNull(arena, "arena");
         SynchronousId listener = SynchronousId.create(PortSpace.TCP);
         try {
             listener.id().bind(local);
             listener.id().listen(backlog);
-            return new RdmaServer(devices, listener);
+            return new RdmaServer(arena, listener);
         } catch (RuntimeException | Error e) {
             RdmaConnection.closeAll(e, listener);
             throw e;
@@ -81,14 +82,16 @@ public final class RdmaServer implements AutoCloseable {
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws IllegalStateException when this is closed, also while waiting
-     * @throws ConnectionException when the device is removed
+     * @throws ConnectionException when the device that has the address is removed; a server at the wildcard address goes on
+     *     with those that are left, and with those that come
      */
     public Optional<ConnectionRequest> awaitRequest(Duration timeout) throws InterruptedException {
-        return listener.awaitRequest(timeout).map(event -> new ConnectionRequest(event, devices));
+        return listener.awaitRequest(timeout).map(event -> new ConnectionRequest(event, arena));
     }
 
     /**
-     * Waits for a peer that wants to connect, and accepts it, without private data.
+     * Waits for a peer that wants to connect, and accepts it, without private data. When that fails, such as for want of
+     * file descriptors (EMFILE), the peer is rejected.
      *
      * @param timeout how long to wait at most, for a request and then for the peer
      * @return the connection; empty when nobody wanted to connect in time
@@ -105,7 +108,8 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Waits for a peer that wants to connect, and accepts it.
+     * Waits for a peer that wants to connect, and accepts it. When that fails, such as for want of file descriptors
+     * (EMFILE), the peer is rejected.
      *
      * @param options sizes, private data, and what to do before the peer can send
      * @param timeout how long to wait at most, for a request and then for the peer
@@ -123,8 +127,16 @@ public final class RdmaServer implements AutoCloseable {
     public Optional<RdmaConnection> accept(RdmaConnectionOptions options, Duration timeout)
             throws InterruptedException {
         Objects.requireNonNull(options, "options");
-        Optional<ConnectionRequest> request = awaitRequest(timeout);
-        return request.isEmpty() ? Optional.empty() : Optional.of(request.get().accept(options, timeout));
+        ConnectionRequest request = awaitRequest(timeout).orElse(null);
+        if (request == null) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(request.accept(options, timeout));
+        } catch (InterruptedException | RuntimeException | Error e) {
+            request.giveUp(e);
+            throw e;
+        }
     }
 
     /**

@@ -8,6 +8,7 @@ import java.nio.channels.Pipe;
 import java.nio.channels.SelectableChannel;
 import java.util.concurrent.Semaphore;
 import java.util.function.BooleanSupplier;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 
 /**
  * Tells a selector of {@code java.nio}, which knows descriptors of its own only, that another one is readable: by a pipe
@@ -30,13 +31,25 @@ final class Readiness implements AutoCloseable {
      *     closed
      */
     Readiness(String name, BooleanSupplier awaitReadable) {
+        // Java's classes for pipes load a library, and if they cannot they are of no use any more.
+        if (FreeDescriptors.check(FreeDescriptors.FEW) < 0) {
+            throw new UncheckedIOException(new IOException(FreeDescriptors.CURE));
+        }
         try {
             pipe = Pipe.open();
-            pipe.source().configureBlocking(false);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Thread.ofPlatform().daemon().name(name).start(() -> watch(awaitReadable));
+        try {
+            pipe.source().configureBlocking(false);
+            Thread.ofPlatform().daemon().name(name).start(() -> watch(awaitReadable));
+        } catch (IOException e) {
+            close();
+            throw new UncheckedIOException(e);
+        } catch (RuntimeException | Error e) {
+            close();
+            throw e;
+        }
     }
 
     /** What is readable. */

@@ -6,6 +6,7 @@ import java.util.Optional;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
  * An id with a channel of its own, whose methods wait for their outcome: what C calls synchronous operation; see
@@ -40,7 +41,10 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     private static SynchronousId make(Maker maker) {
-        EventChannel channel = EventChannel.create();
+        return make(EventChannel.create(), maker);
+    }
+
+    private static SynchronousId make(EventChannel channel, Maker maker) {
         try {
             return new SynchronousId(channel, maker.make(channel));
         } catch (RuntimeException | Error e) {
@@ -60,6 +64,10 @@ public final class SynchronousId implements AutoCloseable {
      */
     public static SynchronousId create(PortSpace portSpace) {
         return make(channel -> channel.createId(portSpace));
+    }
+
+    static SynchronousId create(ConnectionManager manager, PortSpace portSpace) {
+        return make(EventChannel.create(manager), channel -> channel.createId(portSpace));
     }
 
     /**
@@ -113,6 +121,11 @@ public final class SynchronousId implements AutoCloseable {
      */
     public Optional<CmEvent> await(Duration timeout) throws InterruptedException {
         return channel.await(timeout);
+    }
+
+    /** An event that came already, whether or not the thread is interrupted. */
+    Optional<CmEvent> poll() {
+        return channel.poll();
     }
 
     /** Waits for an event of one of two types; every other one that ends something is a failure. */
@@ -179,7 +192,8 @@ public final class SynchronousId implements AutoCloseable {
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws IllegalStateException when this is closed, also while waiting
-     * @throws ConnectionException when the device is removed, or the function fails
+     * @throws ConnectionException when the device that has the address is removed, or the function fails. At the wildcard
+     *     address this listens at those that are left, and at those that come
      * @verb rdma_get_request
      */
     public Optional<CmEvent> awaitRequest(Duration timeout) throws InterruptedException {
@@ -189,10 +203,19 @@ public final class SynchronousId implements AutoCloseable {
             if (event.isEmpty() || event.get().type() == CmEventType.CONNECT_REQUEST) {
                 return event;
             }
-            if (event.get().type() == CmEventType.DEVICE_REMOVAL) {
+            if (event.get().type() == CmEventType.DEVICE_REMOVAL && isOwnDevice(event.get())) {
                 throw Failures.of("rdma_get_request", event.get());
             }
         }
+    }
+
+    /**
+     * Whether it is the device that this listens at, and not that of a request that waits for its answer. One that listens
+     * at the wildcard address has none, and goes on with the others.
+     */
+    @SuppressWarnings("ReferenceEquality") // ids are compared by identity
+    private boolean isOwnDevice(CmEvent removal) {
+        return removal.id() == id && id.hasDevice();
     }
 
     /**

@@ -20,6 +20,8 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.internal.provider.Logging;
 
 /**
@@ -53,6 +55,9 @@ final class NativeSocket {
     /** All mappings of the process: of a channel that nobody refers to, the peer may still write into the memory. */
     private static final Set<IoMapping> MAPPED = ConcurrentHashMap.newKeySet();
 
+    /** Whether librdmacm has started. */
+    private static volatile boolean started;
+
     private final int number;
     private final Set<IoMapping> mappings = ConcurrentHashMap.newKeySet();
     private int uses;
@@ -67,6 +72,10 @@ final class NativeSocket {
 
     /** A new rsocket, which never blocks. */
     static NativeSocket open() throws IOException {
+        // What librdmacm finds when it starts, it remembers.
+        if (!started && FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
+            throw SocketErrors.of(Errno.EMFILE, "rsocket; " + FreeDescriptors.CURE);
+        }
         Services.reserve();
         // Any family will do: that of the address given to rbind and rconnect is what counts.
         int number = Rsockets.socket(Rsockets.AF_INET);
@@ -76,6 +85,7 @@ final class NativeSocket {
                     -number,
                     "rsocket; is there an RDMA device of the kernel, and /dev/infiniband/rdma_cm? soft0 has no rsockets");
         }
+        started = true;
         Rsockets.setNonBlocking(number);
         return new NativeSocket(number);
     }

@@ -2,6 +2,7 @@ package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
@@ -235,14 +237,60 @@ class LinkLabTest {
                     assertThrows(ConnectionException.class, () -> bound.listen(1), "the kernel has ended the id");
                     bound.close();
                 }
-                assertFalse(removal.waitFor(300, TimeUnit.MILLISECONDS), "the arena has it open");
+                // It goes with the last id.
+                removed.close();
+                // Nobody has to ask librdmacm for it: it was, when the event came. Nor has the arena it open any more,
+                // whose
+                // last connection there is closed.
+                Wire.assertRemoved(removal);
+                assertEquals(0, removal.exitValue());
                 assertThrows(
                         ConnectionException.class,
                         () -> connect(arena, wire.left(0), wire.right(PORT), Duration.ofSeconds(2)));
+                wire.addAgain(wire.left);
+                assertConnects(arena, server, wire);
             }
-            // Nobody has to ask librdmacm for it: it was, when the event came.
-            Wire.assertRemoved(removal);
-            assertEquals(0, removal.exitValue());
+        }
+        Lab.assertNothingLeft(before);
+    }
+
+    /** One of its devices goes away, while a request that came through it waits for its answer, and comes again. */
+    @ParameterizedTest
+    @ValueSource(strings = {"rxe", "siw"})
+    void shouldListenAtAllAddressesThoughADeviceGoesAway(String type) throws Exception {
+        List<String> before = Lab.resources();
+        try (Wire wire = Wire.add(type)) {
+            try (VerbsArena arena = VerbsArena.ofShared();
+                    RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress(PORT))) {
+                FutureTask<RdmaConnection> accepting = accepting(server);
+                RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
+                RdmaConnection right = accepting.get(60, TimeUnit.SECONDS);
+                FutureTask<RdmaConnection> connecting =
+                        new FutureTask<>(() -> connect(arena, wire.left(0), wire.right(PORT), SOON));
+                Thread.ofPlatform().start(connecting);
+                ConnectionRequest request = server.awaitRequest(Lab.PATIENCE).orElseThrow();
+                Process removal = Wire.remove(wire.rightDevice());
+                assertTrue(right.awaitDisconnect(Lab.SECONDS));
+                right.close();
+                left.close();
+                assertEquals(Optional.empty(), server.awaitRequest(Duration.ofSeconds(3)));
+                try {
+                    request.reject();
+                } catch (ConnectionException e) {
+                    // The kernel has ended it already.
+                }
+                Wire.assertRemoved(removal);
+                ExecutionException failed =
+                        assertThrows(ExecutionException.class, () -> connecting.get(60, TimeUnit.SECONDS));
+                assertInstanceOf(ConnectionException.class, failed.getCause());
+                // The others are served, and then the one that is back.
+                InetSocketAddress other = (type.equals("rxe") ? Network.ROCE : Network.IWARP).second(PORT);
+                accepting = accepting(server);
+                connect(arena, null, other, Lab.PATIENCE).close();
+                accepting.get(60, TimeUnit.SECONDS).close();
+                wire.addAgain(wire.right);
+                assertConnects(arena, server, wire);
+            }
         }
         Lab.assertNothingLeft(before);
     }
@@ -251,16 +299,17 @@ class LinkLabTest {
     @ValueSource(strings = {"rxe", "siw"})
     void shouldLetGoOfADeviceThatNobodyUsesAnyMore(String type) throws Exception {
         try (Wire wire = Wire.add(type)) {
-            try (EventChannel channel = EventChannel.create()) {
-                CmId id = channel.createId(PortSpace.TCP);
-                id.bind(wire.left(0));
-                assertEquals(wire.leftDevice(), id.deviceName());
+            try (VerbsArena arena = VerbsArena.ofShared();
+                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT))) {
+                assertConnects(arena, server, wire);
+                // librdmacm keeps it open for the next id, and the arena for the next connection.
+                Process removal = Wire.remove(wire.leftDevice());
+                assertFalse(removal.waitFor(500, TimeUnit.MILLISECONDS), "both have it open");
+                assertFalse(RdmaDevices.names().contains(wire.leftDevice()));
+                Wire.assertRemoved(removal);
+                wire.addAgain(wire.left);
+                assertConnects(arena, server, wire);
             }
-            // librdmacm keeps it open for the next id.
-            Process removal = Wire.remove(wire.leftDevice());
-            assertFalse(removal.waitFor(500, TimeUnit.MILLISECONDS), "librdmacm has it open");
-            assertFalse(RdmaDevices.names().contains(wire.leftDevice()));
-            Wire.assertRemoved(removal);
         }
     }
 }

@@ -143,6 +143,11 @@ final class Wire implements AutoCloseable {
         run("ip link set $left up\n" + ROUTES + AWAIT_ACTIVE);
     }
 
+    /** Brings a device back that was taken away, the left or the right one. */
+    void addAgain(String interfaceName) throws IOException {
+        run("rdma link add $type_" + interfaceName + " type $type netdev " + interfaceName + "\n" + AWAIT_ACTIVE);
+    }
+
     /** Begins to take a device away: that lasts until nobody has it open. */
     static Process remove(String device) throws IOException {
         return new ProcessBuilder("rdma", "link", "delete", device)

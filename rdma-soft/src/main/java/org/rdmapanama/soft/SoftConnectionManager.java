@@ -14,6 +14,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_cm_id;
@@ -324,7 +326,7 @@ final class SoftConnectionManager extends ConnectionManager {
             SocketAddress local = channel.getLocalAddress();
             way = ((InetSocketAddress) local).getAddress();
         } catch (IOException | RuntimeException e) {
-            errno = -Verbs.ENETUNREACH;
+            errno = FreeDescriptors.reason(-Verbs.ENETUNREACH, 1);
         }
         InetAddress found = way;
         int failure = errno;
@@ -350,7 +352,12 @@ final class SoftConnectionManager extends ConnectionManager {
             return -Verbs.EINVAL;
         }
         MemorySegment given = Native.struct(parameters, rdma_conn_param.layout());
-        List<InetSocketAddress> devices = devices(known);
+        List<InetSocketAddress> devices;
+        try {
+            devices = devices(known);
+        } catch (ProviderException e) {
+            return -e.errno();
+        }
         return with(id, each -> each.connect(given, devices));
     }
 
@@ -398,6 +405,9 @@ final class SoftConnectionManager extends ConnectionManager {
         try {
             return UdpSockets.query()::isBound;
         } catch (IOException notListed) {
+            if (FreeDescriptors.check(1) < 0) {
+                throw new ProviderException("rdma_connect", Errno.EMFILE, FreeDescriptors.CURE);
+            }
             return SoftConnectionManager::cannotBind;
         }
     }
@@ -491,7 +501,9 @@ final class SoftConnectionManager extends ConnectionManager {
 
     @Override
     public int getAddressInfo(long node, long service, long hints, long result) {
-        return addressInfo.get(node, service, hints, result);
+        // A name that is not found for want of a descriptor would look as if there were none, and Java remembers that.
+        int few = FreeDescriptors.check(FreeDescriptors.FEW);
+        return few < 0 ? few : addressInfo.get(node, service, hints, result);
     }
 
     @Override

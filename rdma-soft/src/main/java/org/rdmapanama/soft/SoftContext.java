@@ -7,7 +7,6 @@ import org.rdmapanama.ffm.verbs.ibv_ah;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_cq;
-import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.ffm.verbs.ibv_mw;
@@ -32,7 +31,6 @@ final class SoftContext extends ProviderContext {
 
     private final SoftDevice device;
     private final NativeBlock struct = new NativeBlock(ibv_context.sizeof() + Pthread.MUTEX_GROWTH);
-    private final NativeBlock deviceStruct = new NativeBlock(ibv_device.sizeof());
     private final SendVerbs sendVerbs;
     private final CompletionVerbs completionVerbs;
 
@@ -49,11 +47,7 @@ final class SoftContext extends ProviderContext {
         sendVerbs = new SoftSendVerbs(device);
         completionVerbs = new SoftCompletionVerbs(device);
         MemorySegment context = Native.struct(struct.address(), ibv_context.layout());
-        ibv_context.device(context, MemorySegment.ofAddress(deviceStruct.address()));
-        MemorySegment description = Native.struct(deviceStruct.address(), ibv_device.layout());
-        ibv_device.node_type(description, rdma_h.IBV_NODE_CA());
-        ibv_device.transport_type(description, rdma_h.IBV_TRANSPORT_IB());
-        ibv_device.name(description).setString(0, SoftDevice.NAME);
+        ibv_context.device(context, MemorySegment.ofAddress(device.description()));
         ibv_context.cmd_fd(context, -1);
         ibv_context.async_fd(context, -1);
         ibv_context.num_comp_vectors(context, 1);
@@ -87,7 +81,6 @@ final class SoftContext extends ProviderContext {
     public int close() {
         Leftovers.destroy(this);
         device.close(this);
-        deviceStruct.free();
         struct.free();
         return 0;
     }

@@ -6,8 +6,12 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ah;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderException;
@@ -51,6 +55,7 @@ final class SoftDevice {
 
     private final RoutingHeaders headers;
     private final NativeBlock scratch;
+    private final NativeBlock description;
 
     /** By number. */
     final Numbered<SoftQueuePair> queuePairs = new Numbered<>(PLACE_BITS, 0, 24 - PLACE_BITS - 1, PLACE_BITS);
@@ -73,13 +78,36 @@ final class SoftDevice {
 
     private SoftDevice() throws IOException {
         settings = Settings.ofProperties();
+        requireDescriptors(FreeDescriptors.TO_START);
         LocalAddresses all = LocalAddresses.query(settings.address());
+        requireDescriptors(all.count() + FreeDescriptors.TO_START);
         wire = Wire.open(all, settings);
         addresses = all.atPort(wire.port());
         headers = new RoutingHeaders(addresses);
         scratch = new NativeBlock(Long.BYTES);
+        description = new NativeBlock(ibv_device.sizeof());
+        describe();
         turns = new Turns(NAME, lock, wire, settings.idle(), this::dispatch);
         turns.start();
+    }
+
+    /** An address that a socket cannot be had for would be left out. */
+    private static void requireDescriptors(int count) {
+        if (FreeDescriptors.check(count) < 0) {
+            throw new ProviderException("ibv_open_device", Errno.EMFILE, FreeDescriptors.CURE);
+        }
+    }
+
+    private void describe() {
+        MemorySegment struct = Native.struct(description.address(), ibv_device.layout());
+        ibv_device.node_type(struct, rdma_h.IBV_NODE_CA());
+        ibv_device.transport_type(struct, rdma_h.IBV_TRANSPORT_IB());
+        ibv_device.name(struct).setString(0, NAME);
+    }
+
+    /** The struct ibv_device, which all contexts share. */
+    long description() {
+        return description.address();
     }
 
     /** The device of this process, which is there as long as somebody has it open. */
@@ -88,6 +116,7 @@ final class SoftDevice {
             try {
                 shared = new SoftDevice();
             } catch (IOException e) {
+                requireDescriptors(FreeDescriptors.TO_START);
                 throw new ProviderException("ibv_open_device", Verbs.EIO, e.getMessage());
             } catch (IllegalArgumentException e) {
                 throw new ProviderException("ibv_open_device", Verbs.EINVAL, e.getMessage());
@@ -124,6 +153,7 @@ final class SoftDevice {
         wire.close();
         headers.free();
         scratch.free();
+        description.free();
     }
 
     void lock() {

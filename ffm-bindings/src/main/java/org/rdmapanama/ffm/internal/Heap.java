@@ -3,7 +3,6 @@ package org.rdmapanama.ffm.internal;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
 
 /**
@@ -11,16 +10,10 @@ import java.lang.invoke.MethodHandle;
  */
 public final class Heap {
     private static final MethodHandle CALLOC =
-            downcall("calloc", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle FREE = downcall("free", FunctionDescriptor.ofVoid(JAVA_LONG));
+            SystemFunctions.downcall("calloc", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle FREE = SystemFunctions.downcall("free", FunctionDescriptor.ofVoid(JAVA_LONG));
 
     private Heap() {}
-
-    @SuppressWarnings("restricted")
-    private static MethodHandle downcall(String function, FunctionDescriptor descriptor) {
-        Linker linker = Linker.nativeLinker();
-        return linker.downcallHandle(linker.defaultLookup().find(function).orElseThrow(), descriptor);
-    }
 
     /**
      * Allocates memory of zeros.

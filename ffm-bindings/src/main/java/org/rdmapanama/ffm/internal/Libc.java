@@ -17,26 +17,20 @@ public final class Libc {
     private static final int O_NONBLOCK = 0x800;
     private static final short POLLIN = 1;
 
-    private static final MethodHandle POLL =
-            downcall("poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
-    private static final MethodHandle FCNTL = downcall(
+    private static final MethodHandle POLL = SystemFunctions.downcall(
+            "poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+    private static final MethodHandle FCNTL = SystemFunctions.downcall(
             "fcntl",
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
             Errno.CAPTURE,
             Linker.Option.firstVariadicArg(2));
 
     private static final MethodHandle PTHREAD_MUTEX_INIT =
-            downcall("pthread_mutex_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+            SystemFunctions.downcall("pthread_mutex_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle PTHREAD_COND_INIT =
-            downcall("pthread_cond_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+            SystemFunctions.downcall("pthread_cond_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
 
     private Libc() {}
-
-    @SuppressWarnings("restricted")
-    private static MethodHandle downcall(String function, FunctionDescriptor descriptor, Linker.Option... options) {
-        Linker linker = Linker.nativeLinker();
-        return linker.downcallHandle(linker.defaultLookup().find(function).orElseThrow(), descriptor, options);
-    }
 
     /**
      * Waits until a file descriptor is readable.

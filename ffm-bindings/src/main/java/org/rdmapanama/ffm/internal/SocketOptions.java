@@ -5,24 +5,17 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /** setsockopt(2), for what the JDK has no name for. */
 public final class SocketOptions {
-    private static final MethodHandle SETSOCKOPT = handle();
+    private static final MethodHandle SETSOCKOPT = SystemFunctions.downcall(
+            "setsockopt",
+            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT),
+            Errno.CAPTURE);
 
     private SocketOptions() {}
-
-    @SuppressWarnings("restricted")
-    private static MethodHandle handle() {
-        Linker linker = Linker.nativeLinker();
-        return linker.downcallHandle(
-                linker.defaultLookup().find("setsockopt").orElseThrow(),
-                FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT),
-                Errno.CAPTURE);
-    }
 
     /**
      * Sets an option that is a number.

@@ -1,16 +1,47 @@
 package org.rdmapanama.cm.internal;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.DeviceList;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
 
-/** The connection manager of librdmacm and the kernel, for the devices of libibverbs. */
+/**
+ * The connection manager of librdmacm and the kernel, for the devices of libibverbs.
+ *
+ * <p>What librdmacm cannot open for want of a descriptor, it reports as "no such device" or as -1, and some of it it
+ * remembers: which drivers libibverbs has, and what the kernel can do, when it starts; and that a device is dead, when it
+ * lists them. So it is not let do that before there are enough, and its failures are looked into.
+ */
 public final class NativeConnectionManager extends ConnectionManager {
     /** The only one. */
     public static final ConnectionManager INSTANCE = new NativeConnectionManager();
 
+    /** Whether librdmacm has started, as it does with the first of those calls that need no event channel. */
+    private volatile boolean started;
+
     private NativeConnectionManager() {}
+
+    /** 0, or a negated errno when there are not enough descriptors for what librdmacm remembers. */
+    private int readyToStart() {
+        return started ? 0 : FreeDescriptors.check(FreeDescriptors.TO_START);
+    }
+
+    /** Why a call failed that may have had to open a device, or a channel: of that librdmacm says no more than this. */
+    private static int reason(int result) {
+        return switch (-result) {
+            case Errno.ENODEV, Errno.ENOMEM, Errno.EIO -> FreeDescriptors.reason(result, FreeDescriptors.FOR_A_DEVICE);
+            default -> result;
+        };
+    }
 
     @Override
     public int awaitEvent(long channel, int timeoutMillis) {
@@ -20,7 +51,16 @@ public final class NativeConnectionManager extends ConnectionManager {
 
     @Override
     public long createEventChannel() {
-        return Librdmacm.createEventChannel();
+        int few = readyToStart();
+        if (few < 0) {
+            return few;
+        }
+        long channel = Librdmacm.createEventChannel();
+        if (channel < 0) {
+            return reason((int) channel);
+        }
+        started = true;
+        return channel;
     }
 
     @Override
@@ -30,7 +70,20 @@ public final class NativeConnectionManager extends ConnectionManager {
 
     @Override
     public int getEvent(long channel, long event) {
-        return Librdmacm.getEvent(channel, event);
+        int result = Librdmacm.getEvent(channel, event);
+        if (result == 0) {
+            sayWhy(Native.struct(Native.MEMORY.get(JAVA_LONG, event), rdma_cm_event.sizeof()));
+        }
+        return result;
+    }
+
+    /** An address that was resolved, where librdmacm could not open the device. The kernel itself never says -1. */
+    private static void sayWhy(MemorySegment event) {
+        boolean failed = rdma_cm_event.event(event) == rdma_h.RDMA_CM_EVENT_ADDR_ERROR()
+                || rdma_cm_event.event(event) == rdma_h.RDMA_CM_EVENT_ROUTE_ERROR();
+        if (failed && rdma_cm_event.status(event) == -1) {
+            rdma_cm_event.status(event, reason(-Errno.ENODEV));
+        }
     }
 
     @Override
@@ -50,7 +103,8 @@ public final class NativeConnectionManager extends ConnectionManager {
 
     @Override
     public int createEndpoint(long id, long addressInfo, long pd, long initialAttributes) {
-        return Librdmacm.createEndpoint(id, addressInfo, pd, initialAttributes);
+        int few = readyToStart();
+        return few < 0 ? few : reason(Librdmacm.createEndpoint(id, addressInfo, pd, initialAttributes));
     }
 
     @Override
@@ -60,12 +114,12 @@ public final class NativeConnectionManager extends ConnectionManager {
 
     @Override
     public int bindAddress(long id, long address) {
-        return Librdmacm.bindAddress(id, address);
+        return reason(Librdmacm.bindAddress(id, address));
     }
 
     @Override
     public int resolveAddress(long id, long source, long destination, int timeoutMillis) {
-        return Librdmacm.resolveAddress(id, source, destination, timeoutMillis);
+        return reason(Librdmacm.resolveAddress(id, source, destination, timeoutMillis));
     }
 
     @Override
@@ -140,7 +194,8 @@ public final class NativeConnectionManager extends ConnectionManager {
 
     @Override
     public int getAddressInfo(long node, long service, long hints, long result) {
-        return Librdmacm.getAddressInfo(node, service, hints, result);
+        int few = started ? FreeDescriptors.check(FreeDescriptors.FEW) : readyToStart();
+        return few < 0 ? few : Librdmacm.getAddressInfo(node, service, hints, result);
     }
 
     @Override
@@ -165,7 +220,14 @@ public final class NativeConnectionManager extends ConnectionManager {
 
     @Override
     public long getDevices(long count) {
-        return Librdmacm.getDevices(count);
+        int few;
+        try {
+            int devices = DeviceList.query().size();
+            few = FreeDescriptors.check(FreeDescriptors.TO_START + devices * FreeDescriptors.FOR_A_DEVICE);
+        } catch (VerbsException e) {
+            return -e.errno();
+        }
+        return few < 0 ? few : Librdmacm.getDevices(count);
     }
 
     @Override

@@ -12,8 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
+import org.rdmapanama.internal.provider.NoRdmaException;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
@@ -21,6 +23,12 @@ import org.rdmapanama.internal.provider.ProviderException;
 
 /** The devices of libibverbs. */
 public final class NativeProvider extends Provider {
+    private static final String LIST = "ibv_get_device_list";
+
+    /** Where the kernel has its devices, once it has the module for them. */
+    private static final Path CLASS = Path.of("/sys/class/infiniband_verbs");
+
+    private static final Path DEVICE_FILES = Path.of("/dev/infiniband");
 
     /** Whether libibverbs is installed; without it {@link #devices()} fails. */
     public static boolean isAvailable() {
@@ -34,7 +42,25 @@ public final class NativeProvider extends Provider {
             for (long address : array.addresses) {
                 devices.add(describe(address));
             }
+            if (devices.isEmpty()) {
+                requireNoDeviceFiles();
+            }
             return devices;
+        }
+    }
+
+    /**
+     * Devices that libibverbs does not list: none of its drivers is for them, or they were not to be loaded when it tried,
+     * which it does once.
+     */
+    private static void requireNoDeviceFiles() {
+        String[] kernel = CLASS.toFile().list((folder, name) -> Files.exists(DEVICE_FILES.resolve(name)));
+        if (kernel != null && kernel.length > 0) {
+            throw new ProviderException(
+                    LIST,
+                    Errno.ENODEV,
+                    "libibverbs has loaded no driver for " + String.join(", ", kernel)
+                            + ": install 'ibverbs-providers', and start this program again");
         }
     }
 
@@ -116,6 +142,7 @@ public final class NativeProvider extends Provider {
             case Errno.EACCES, Errno.EPERM ->
                 "this user may not open " + file
                         + ": give read and write permission to it (the rdma-core package brings udev rules)";
+            case Errno.EMFILE -> FreeDescriptors.CURE;
             case Errno.ENOENT ->
                 file + " does not exist: load the kernel module ib_uverbs, or, in a container,"
                         + " pass the device file in";
@@ -150,6 +177,10 @@ public final class NativeProvider extends Provider {
         final long[] addresses;
 
         DeviceArray() {
+            // Its drivers libibverbs loads once, with the first list.
+            if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
+                throw tooManyFiles();
+            }
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment count = arena.allocate(JAVA_INT);
                 list = Libibverbs.getDeviceList(count.address());
@@ -159,15 +190,30 @@ public final class NativeProvider extends Provider {
                 addresses = Structs.at(list, count.get(JAVA_INT, 0) * JAVA_LONG.byteSize())
                         .toArray(JAVA_LONG);
             } catch (UnsatisfiedLinkError e) {
-                throw new ProviderException("ibv_get_device_list", Errno.ENOSYS, e.getMessage());
+                if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
+                    throw tooManyFiles();
+                }
+                throw new NoRdmaException(LIST, Errno.ENOSYS, e.getMessage());
             }
         }
 
+        private static ProviderException tooManyFiles() {
+            return new ProviderException(LIST, Errno.EMFILE, FreeDescriptors.CURE);
+        }
+
+        /** libibverbs says ENOSYS whenever it cannot read what the kernel has. */
         private static ProviderException noList(int errno) {
+            if (FreeDescriptors.reason(-errno, FreeDescriptors.TO_START) == -Errno.EMFILE) {
+                return tooManyFiles();
+            }
+            if (errno != Errno.ENOSYS) {
+                return new ProviderException(LIST, errno, null);
+            }
+            if (Files.notExists(CLASS)) {
+                return new NoRdmaException(LIST, errno, "the kernel has no RDMA subsystem: load the module ib_uverbs");
+            }
             return new ProviderException(
-                    "ibv_get_device_list",
-                    errno,
-                    errno == Errno.ENOSYS ? "the kernel has no RDMA subsystem: load the module ib_uverbs" : null);
+                    LIST, errno, CLASS + " cannot be read, or the kernel's interface is not that of libibverbs");
         }
 
         @Override

@@ -15,7 +15,8 @@ public abstract class Provider {
      * The devices present now; see ibv_get_device_list(3).
      *
      * @return what is there, possibly nothing
-     * @throws ProviderException when the list cannot be had
+     * @throws NoRdmaException when there can be none, because what they need is not installed, or not in the kernel
+     * @throws ProviderException when the list cannot be had for another reason, which may have passed the next time
      */
     public abstract List<ProviderDevice> devices();
 

@@ -1,7 +1,7 @@
 package org.rdmapanama.internal.provider;
 
 /** A device list or a device that could not be had. The object model turns it into its own exception. */
-public final class ProviderException extends RuntimeException {
+public class ProviderException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     private final String verb;
