@@ -3,11 +3,15 @@ package org.rdmapanama;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.function.LongSupplier;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
 
 /**
  * The completion queues that something reports to. When it comes, goes, or starts anew, a driver may lock them, to note
  * it there or to clear them of its completions: no batch may be open on them then.
+ *
+ * <p>A call takes all queues that it needs or none, and waits with nothing taken: the thread whose batch it waits for may
+ * need any of them.
  */
 final class ClearedQueues {
     /** Of what reports to none. */
@@ -15,12 +19,8 @@ final class ClearedQueues {
 
     private final CompletionQueue[] queues;
 
-    /** Which of them are held for closing. Guarded by the arena's lock. */
-    private final boolean[] held;
-
     private ClearedQueues(CompletionQueue[] queues) {
         this.queues = queues;
-        held = new boolean[queues.length];
     }
 
     /** Of queues that may be the same, or null. */
@@ -35,54 +35,81 @@ final class ClearedQueues {
         return new ClearedQueues(different.toArray(CompletionQueue[]::new));
     }
 
-    /**
-     * For {@link VerbsObject#prepareToClose}: from now on no batch begins, and those of other threads have ended.
-     *
-     * @throws IllegalStateException when one of another thread did not end in time
-     */
-    void prepareToClose() {
-        for (int i = 0; i < queues.length; i++) {
-            if (!held[i]) {
-                queues[i].beginClosing();
-                held[i] = true;
-            }
-        }
-    }
-
-    /** For {@link VerbsObject#closed} and {@link VerbsObject#stayOpen}: batches may begin again. */
-    void release() {
-        for (int i = 0; i < queues.length; i++) {
-            if (held[i]) {
-                held[i] = false;
-                queues[i].endClosing();
-            }
+    /** For {@link VerbsObject#holdBatches}. */
+    void hold(Closing closing) {
+        for (CompletionQueue queue : queues) {
+            queue.holdForClearing(closing);
         }
     }
 
     /**
-     * Makes a call in which the queues may be locked.
+     * Makes a call in which the queues may be locked, and into which no batch of the reporting object itself may fall.
      *
-     * @param reporting what the call is about, which has been entered or cannot close meanwhile
+     * @param reporting what the call is about, which has been entered
      * @throws IllegalStateException when a batch of another thread did not end in time, or something closes
      */
-    long call(VerbsObject reporting, LongSupplier verb) {
-        long start = System.nanoTime();
-        while (true) {
-            int begun = 0;
-            while (begun < queues.length && queues[begun].tryBeginClearing()) {
-                begun++;
-            }
-            try {
-                if (begun == queues.length) {
-                    return verb.getAsLong();
+    <T> T call(ContextObject reporting, Supplier<T> verb) {
+        try (ShortWait wait = new ShortWait()) {
+            while (true) {
+                CompletionQueue busy;
+                reporting.beginCall();
+                try {
+                    busy = begin();
+                    if (busy == null) {
+                        return ending(verb);
+                    }
+                } finally {
+                    reporting.endCall();
                 }
-            } finally {
-                end(begun);
+                awaitTurn(reporting, busy, wait);
             }
-            // Who closes this waits for this call, and has the queues shut.
-            reporting.checkOpen();
-            // With none of them taken: who has this one may be waiting for another.
-            queues[begun].awaitClearing(start);
+        }
+    }
+
+    /**
+     * Makes something that will report to the queues, with a lock held that is not held while this waits.
+     *
+     * @param parent what it will belong to
+     * @throws IllegalStateException when a batch of another thread did not end in time, or something closes
+     */
+    <T> T create(ContextObject parent, Lock lock, Supplier<T> maker) {
+        try (ShortWait wait = new ShortWait()) {
+            while (true) {
+                CompletionQueue busy;
+                lock.lock();
+                try {
+                    busy = begin();
+                    if (busy == null) {
+                        return ending(maker);
+                    }
+                } finally {
+                    lock.unlock();
+                }
+                awaitTurn(parent, busy, wait);
+            }
+        }
+    }
+
+    /** Takes all queues, or none and says which one is in use. */
+    private CompletionQueue begin() {
+        // All of them first: a thread that this one waits for may wait for this one.
+        for (CompletionQueue queue : queues) {
+            queue.pauseOwnBatch();
+        }
+        for (int i = 0; i < queues.length; i++) {
+            if (!queues[i].tryBeginClearing()) {
+                end(i);
+                return queues[i];
+            }
+        }
+        return null;
+    }
+
+    private <T> T ending(Supplier<T> verb) {
+        try {
+            return verb.get();
+        } finally {
+            end(queues.length);
         }
     }
 
@@ -90,5 +117,11 @@ final class ClearedQueues {
         for (int i = begun - 1; i >= 0; i--) {
             queues[i].endClearing();
         }
+    }
+
+    private static void awaitTurn(ContextObject reporting, CompletionQueue busy, ShortWait wait) {
+        // A closing of it has the queues held, and waits for this call.
+        reporting.checkOpen();
+        busy.awaitClearing(wait);
     }
 }

@@ -291,15 +291,12 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
         }
     }
 
-    /** Begins a call that must not fall into a batch of an extended queue; {@link #endCall} must follow. */
-    void beginCall() {}
-
-    void endCall() {}
+    /** Lets go of the driver's lock, where a batch of the calling thread holds it. The batch stays open. */
+    void pauseOwnBatch() {}
 
     /**
      * Begins a call about something that reports here, in which the driver may lock this queue to clear it:
-     * {@link #endClearing} must follow, unless this is false because the queue is in use. A batch of the calling thread
-     * stays open, but its completion is over.
+     * {@link #endClearing} must follow, unless this is false because another thread uses the queue.
      */
     boolean tryBeginClearing() {
         return true;
@@ -309,22 +306,20 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     void endClearing() {}
 
     /**
-     * A moment after {@link #tryBeginClearing} was false, for who tries again.
+     * A moment after {@link #tryBeginClearing} was false, for a caller that tries again.
      *
-     * @param start when it was false first, as System.nanoTime() says
+     * @param wait from when it was false first
      * @throws IllegalStateException when another thread has a batch open for too long, or this closes
      */
-    void awaitClearing(@SuppressWarnings("unused") long start) {}
+    void awaitClearing(ShortWait wait) {
+        wait.pause();
+    }
 
     /**
-     * As {@link #tryBeginClearing}, for something that is about to be closed: until {@link #endClosing} no batch begins.
-     * With the arena's lock held.
-     *
-     * @throws IllegalStateException when another thread has a batch open for too long
+     * As {@link #tryBeginClearing}, for something that is about to be closed: no batch begins before the end of the
+     * closing. With the arena's lock held.
      */
-    void beginClosing() {}
-
-    void endClosing() {}
+    void holdForClearing(@SuppressWarnings("unused") Closing closing) {}
 
     @Override
     Ending ending() {

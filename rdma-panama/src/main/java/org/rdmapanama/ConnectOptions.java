@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import java.net.InetAddress;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
@@ -22,11 +23,35 @@ public final class ConnectOptions {
     private int maxReadAtomic = 16;
     private int qkey = 0x1111_1111;
     private Mtu pathMtu;
+    private InetAddress peer;
+    private Endpoint remote;
     private Set<AccessFlag> remoteAccess =
             EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
 
     /** Port 1, a GID that is chosen, the port's MTU, and all remote access. */
     public ConnectOptions() {}
+
+    /** These as they are now, for an object that keeps them. */
+    ConnectOptions copy() {
+        ConnectOptions copy = new ConnectOptions();
+        copy.port = port;
+        copy.gidIndex = gidIndex;
+        copy.pkeyIndex = pkeyIndex;
+        copy.serviceLevel = serviceLevel;
+        copy.trafficClass = trafficClass;
+        copy.hopLimit = hopLimit;
+        copy.timeout = timeout;
+        copy.retryCount = retryCount;
+        copy.rnrRetry = rnrRetry;
+        copy.minRnrTimer = minRnrTimer;
+        copy.maxReadAtomic = maxReadAtomic;
+        copy.qkey = qkey;
+        copy.pathMtu = pathMtu;
+        copy.peer = peer;
+        copy.remote = remote;
+        copy.remoteAccess = EnumSet.copyOf(remoteAccess);
+        return copy;
+    }
 
     private static int checked(String name, int value, int min, int max) {
         if (value < min || value > max) {
@@ -52,7 +77,8 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: Place of this side's address in the port's GID table; -1 lets {@link Context#preferredGid} choose.
+     * Sets: Place of this side's address in the port's GID table; -1 lets {@link Context#preferredGid(int)} choose, with
+     * what {@link #peer} and {@link #remote} say.
      *
      * @param value what to use, -1 to 255; -1 when never set
      * @return this
@@ -196,7 +222,8 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: RDMA reads and atomics outstanding in each direction at most; lowered to what the device can.
+     * Sets: RDMA reads and atomics outstanding in each direction at most; lowered to what the device can, and to what the
+     * peer told in its {@link Endpoint}: this side asks for no more at once than the peer answers.
      *
      * @param value what to use, 0 to 255; 16 when never set
      * @return this
@@ -227,7 +254,8 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets the path MTU. Both sides of a connection need the same.
+     * Sets the largest path MTU that this side takes. The {@link Endpoint} tells it, and a connection has the smaller one of
+     * what both sides told. A peer that tells none, such as a program of rdma-core, must use this one.
      *
      * @param value the MTU, or null for the one that the port uses
      * @return this
@@ -239,6 +267,39 @@ public final class ConnectOptions {
 
     Mtu pathMtu() {
         return pathMtu;
+    }
+
+    /**
+     * Sets an address of the peer, by which {@link Context#preferredGid(int, InetAddress)} chooses the GID when no
+     * {@link #gidIndex} is set. It suits when both sides have met over TCP: then it is the other end of that connection.
+     *
+     * @param value the address; null, as when never set, when it is not known
+     * @return this
+     */
+    public ConnectOptions peer(InetAddress value) {
+        peer = value;
+        return this;
+    }
+
+    InetAddress peer() {
+        return peer;
+    }
+
+    /**
+     * Sets what the peer has told already, for the side that tells its own endpoint second: when no {@link #gidIndex} is
+     * set, a GID is chosen that can reach the peer's, of the same type and the same version of IP, and in its subnet where
+     * there is one. It goes before {@link #peer}, unless the peer's GID is a link-local one.
+     *
+     * @param value the peer's endpoint; null, as when never set, when it is not known
+     * @return this
+     */
+    public ConnectOptions remote(Endpoint value) {
+        remote = value;
+        return this;
+    }
+
+    Endpoint remote() {
+        return remote;
     }
 
     /**

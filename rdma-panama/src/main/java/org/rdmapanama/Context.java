@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,6 +20,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -67,6 +69,9 @@ public final class Context extends VerbsObject {
     private final int completionVectors;
     private final int asyncFileDescriptor;
     private int physicalPorts;
+
+    /** Whether the queue pairs have been drained. Guarded by the arena's lock. */
+    private boolean drained;
 
     private Context(VerbsArena arena, ProviderContext provider, Device device) {
         super(arena, provider.address());
@@ -548,7 +553,8 @@ public final class Context extends VerbsObject {
 
     /**
      * The GID that suits most connections through a port: RoCE version 2 before version 1, and within a version IPv4
-     * before routable IPv6 before link-local. On InfiniBand it is the first.
+     * before routable IPv6 before link-local. Addresses of network interfaces that this process's network namespace does
+     * not have, such as those of containers, come behind all others. On InfiniBand it is the first of the table.
      *
      * @param port its number, from 1
      * @return the entry, or empty when the table of the port is empty or there is no such port
@@ -557,7 +563,32 @@ public final class Context extends VerbsObject {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public Optional<GidEntry> preferredGid(int port) {
-        return GidChoice.best(gidTable().stream().filter(e -> e.port() == port).toList());
+        return chooseGid(port, null, null);
+    }
+
+    /**
+     * The GID that suits connections to a peer through a port: an address in whose subnet the peer is, the one with the
+     * longest prefix first; else the address that the system would send packets to the peer from, and then those of the
+     * same network interface. So of several VLANs the right one is used. Where this leaves a choice, or says nothing, and on
+     * InfiniBand, it is as in {@link #preferredGid(int)}; so it is for a loopback address, which only tells that the peer
+     * is on this machine. Sends nothing.
+     *
+     * @param port its number, from 1
+     * @param peer an address of the peer, such as the other end of a TCP connection with it
+     * @return the entry, or empty when the table of the port is empty or there is no such port
+     * @throws NullPointerException when the peer is null
+     * @throws VerbsException when the verb fails
+     * @throws IllegalStateException when this is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public Optional<GidEntry> preferredGid(int port, InetAddress peer) {
+        return chooseGid(port, Objects.requireNonNull(peer, "peer"), null);
+    }
+
+    /** With the peer's address and what it has told, each of which may be null. */
+    Optional<GidEntry> chooseGid(int port, InetAddress peer, Endpoint remote) {
+        List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
+        return GidChoice.best(table, peer, remote, SystemNetwork.INSTANCE);
     }
 
     /**
@@ -1169,26 +1200,30 @@ public final class Context extends VerbsObject {
 
     @Override
     void closeTree(Closing closing) {
-        if (isOpen()) {
-            // Nobody else may poll while this drains: completions would be lost.
-            objects.values().forEach(VerbsObject::shut);
+        // Nobody else may poll while this drains: completions would be lost.
+        if (!drained && !isUsed()) {
+            drained = true;
             QueuePairDrain.drain(this);
         }
         // All of one kind before the next: the tree alone would end a queue before the regions of its neighbours.
         for (VerbsObject object : inClosingOrder(objects.values())) {
             object.closeTree(closing);
         }
-        super.closeTree(closing);
+        // What is left in use is told already, and would lose its device in the middle of a call.
+        if (!isUsed()) {
+            super.closeTree(closing);
+        }
+    }
+
+    /** Whether a call on an object of this is under way. */
+    private boolean isUsed() {
+        return objects.values().stream().anyMatch(VerbsObject::isInUse);
     }
 
     @Override
-    void prepareToClose() {
-        objects.values().forEach(VerbsObject::prepareToClose);
-    }
-
-    @Override
-    void stayOpen() {
-        objects.values().forEach(VerbsObject::stayOpen);
+    void forEachInTree(Consumer<VerbsObject> visitor) {
+        objects.values().forEach(visitor);
+        visitor.accept(this);
     }
 
     /** All queue pairs that are open and end here. */

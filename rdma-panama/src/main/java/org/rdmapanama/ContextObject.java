@@ -43,21 +43,15 @@ abstract class ContextObject extends VerbsObject {
         return ending().verb();
     }
 
-    @Override
-    void prepareToClose() {
-        super.prepareToClose();
-        clearedQueues.prepareToClose();
-    }
+    /** Begins a call that an open batch of an extended queue rules out; {@link #endCall} must follow. */
+    void beginCall() {}
+
+    /** Ends what {@link #beginCall} began. */
+    void endCall() {}
 
     @Override
-    void stayOpen() {
-        super.stayOpen();
-        clearedQueues.release();
-    }
-
-    @Override
-    void tried() {
-        clearedQueues.release();
+    void holdBatches(Closing closing) {
+        clearedQueues.hold(closing);
     }
 
     @Override

@@ -75,12 +75,6 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     /** Whether the batch stands at a completion. Then the driver may hold its lock. For the thread of the batch. */
     private boolean current;
 
-    /** Whether this is about to close. Guarded by the arena's lock. */
-    private boolean closing;
-
-    /** How many that report here are about to close. Guarded by the arena's lock. */
-    private int holders;
-
     private ExtendedCompletionQueue(
             Context context, long address, Set<CompletionField> fields, VerbsObject... parents) {
         super(context, address, parents);
@@ -190,7 +184,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      */
     public boolean nextPoll() {
         requireBatch();
-        return current ? found("ibv_next_poll", verbs.nextPoll(address)) : startAtFirst();
+        if (current) {
+            return found("ibv_next_poll", verbs.nextPoll(address));
+        }
+        batch.resume();
+        return startAtFirst();
     }
 
     private boolean found(String verb, int result) {
@@ -214,12 +212,12 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     private void finish() {
-        pause();
+        unlock();
         batch.end();
     }
 
     /** Lets go of the driver's lock, if it is held. */
-    private void pause() {
+    private void unlock() {
         if (current) {
             current = false;
             verbs.endPoll(address);
@@ -635,68 +633,47 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     @Override
-    boolean tryBeginClearing() {
+    void pauseOwnBatch() {
         if (batch.isMine()) {
-            pause();
-            return true;
+            unlock();
+            batch.pause();
         }
-        return batch.tryCall();
+    }
+
+    @Override
+    boolean tryBeginClearing() {
+        return batch.isMine() || batch.tryBeginClearing();
     }
 
     @Override
     void endClearing() {
         if (!batch.isMine()) {
-            batch.endCall();
+            batch.endClearing();
         }
     }
 
     @Override
-    void awaitClearing(long start) {
-        batch.awaitTurn(start);
+    void awaitClearing(ShortWait wait) {
+        batch.awaitClearing(wait);
     }
 
     @Override
-    void beginClosing() {
-        if (batch.isMine()) {
-            pause();
-        } else {
-            finishIfAbandoned();
-            batch.shut();
-        }
-        holders++;
+    void holdForClearing(Closing closing) {
+        pauseOwnBatch();
+        finishIfAbandoned();
+        closing.hold(batch);
     }
 
     @Override
-    void endClosing() {
-        holders--;
-        reopen();
-    }
-
-    private void reopen() {
-        if (holders == 0 && !closing) {
-            batch.reopen();
-        }
-    }
-
-    @Override
-    void prepareToClose() {
-        closing = true;
+    void holdBatches(Closing closing) {
         if (batch.isMine()) {
             finish();
         }
         finishIfAbandoned();
-        batch.shut();
-        super.prepareToClose();
+        closing.holdForGood(batch);
     }
 
-    @Override
-    void stayOpen() {
-        super.stayOpen();
-        closing = false;
-        reopen();
-    }
-
-    /** Nobody else can end the batch of a thread that is no more. */
+    /** Nobody else can end the batch of a thread that has ended. */
     private void finishIfAbandoned() {
         if (batch.isAbandoned()) {
             finish();

@@ -121,21 +121,15 @@ public final class ExtendedQueuePair extends QueuePair {
     }
 
     @Override
-    void prepareToClose() {
-        super.prepareToClose();
+    void holdBatches(Closing closing) {
+        super.holdBatches(closing);
         builder.abortIfAbandoned();
-        batch.shut();
+        closing.hold(batch);
     }
 
     @Override
-    void stayOpen() {
-        batch.reopen();
-        super.stayOpen();
-    }
-
-    @Override
-    void shut() {
+    boolean shut() {
         builder.abortForGood();
-        super.shut();
+        return super.shut();
     }
 }

@@ -104,6 +104,19 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
     }
 
     /**
+     * Whether this is made of an IPv4 address: mapped, or as soft0 makes it where it has another UDP port than RoCE's,
+     * which then stands in front.
+     */
+    boolean carriesIpv4() {
+        return subnetPrefix >>> 16 == 0 && interfaceId >>> 32 == 0xffff;
+    }
+
+    /** The IP address that this is made of on RoCE. */
+    InetAddress ipAddress() {
+        return (carriesIpv4() ? new Gid(0, interfaceId) : this).toInetAddress();
+    }
+
+    /**
      * Whether this is valid on its own link only.
      *
      * @return true for fe80::/10

@@ -1,17 +1,98 @@
 package org.rdmapanama;
 
+import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
-/** Which GID of a table to use when nobody said. */
+/**
+ * Which GID of a table to use when nobody said. The table has the addresses of all network interfaces on a port: of VLANs
+ * and other interfaces upon it, and of those that were given to containers.
+ */
 final class GidChoice {
-    private GidChoice() {}
+    private static final int LONGEST_PREFIX = 128;
 
-    static Optional<GidEntry> best(List<GidEntry> table) {
-        return table.stream()
+    /** Distances; a subnet that the peer is in is nearer. */
+    private static final int SOURCE = LONGEST_PREFIX + 1;
+
+    private static final int SAME_INTERFACE = SOURCE + 1;
+    private static final int ELSEWHERE = SAME_INTERFACE + 1;
+
+    private static final String CURE = "choose another GID on one side, with ConnectOptions.gidIndex, or tell the"
+            + " side that makes its endpoint later what the other one has told, with ConnectOptions.remote";
+
+    private final Network network;
+    private final List<Network.Address> addresses;
+    private final InetAddress peer;
+    private final InetAddress source;
+    private final Map<Integer, Boolean> present = new HashMap<>();
+
+    private GidChoice(Network network, InetAddress peer) {
+        this.network = network;
+        this.peer = peer;
+        addresses = network.addresses();
+        source = peer == null ? null : network.sourceTo(peer);
+    }
+
+    /**
+     * The best entry of a port's table.
+     *
+     * @param peer the peer's address, or null when it is not known
+     * @param remote what the peer has told, or null
+     */
+    static Optional<GidEntry> best(List<GidEntry> table, InetAddress peer, Endpoint remote, Network network) {
+        List<GidEntry> filled = table.stream()
                 .filter(entry -> !entry.gid().isZero())
-                .min(Comparator.comparingInt(GidChoice::rank).thenComparingInt(GidEntry::index));
+                .sorted(Comparator.comparingInt(GidChoice::rank).thenComparingInt(GidEntry::index))
+                .toList();
+        if (filled.isEmpty() || !asksTheNetwork(filled, peer, remote)) {
+            return filled.stream().findFirst();
+        }
+        GidChoice choice = new GidChoice(network, addressOf(peer, remote));
+        // Of equals, the first.
+        return filled.stream()
+                .min(Comparator.comparing((GidEntry entry) -> !choice.isHere(entry))
+                        .thenComparing(entry -> remote != null && obstacle(entry, remote) != null)
+                        .thenComparingInt(choice::distance)
+                        .thenComparing(entry -> !choice.isSource(entry)));
+    }
+
+    /**
+     * Whether the network has something to say. Looking takes a while where a machine has many interfaces, and most tables
+     * have one address of IP and one that is local to the link.
+     */
+    private static boolean asksTheNetwork(List<GidEntry> filled, InetAddress peer, Endpoint remote) {
+        if (filled.getFirst().type() == GidType.IB) {
+            return false;
+        }
+        long interfaces =
+                filled.stream().mapToInt(GidEntry::netDeviceIndex).distinct().count();
+        long ipAddresses = filled.stream()
+                .map(GidEntry::gid)
+                .filter(gid -> !gid.isLinkLocal())
+                .distinct()
+                .count();
+        boolean told = peer != null || remote != null;
+        return told ? filled.size() > 1 : interfaces > 1 || (ipAddresses > 1 && hasInterfaces(filled));
+    }
+
+    private static boolean hasInterfaces(List<GidEntry> filled) {
+        return filled.stream().anyMatch(entry -> entry.netDeviceIndex() != 0);
+    }
+
+    /**
+     * Where the peer's packets come from: its GID tells that, unless it is local to a link that nobody knows. Null when it is
+     * not known; a loopback address only says that the peer is on this machine, which any address reaches.
+     */
+    private static InetAddress addressOf(InetAddress peer, Endpoint remote) {
+        boolean told = remote != null
+                && !remote.gid().isZero()
+                && (peer == null || !remote.gid().isLinkLocal());
+        InetAddress address = told ? remote.gid().ipAddress() : peer;
+        return address == null || address.isLoopbackAddress() ? null : address;
     }
 
     /** Lower is better. On InfiniBand all rank the same, and the first wins. */
@@ -24,5 +105,111 @@ final class GidChoice {
             return version;
         }
         return version + (entry.gid().isLinkLocal() ? 2 : 1);
+    }
+
+    /**
+     * Whether this process's network namespace has the address. Interfaces of two namespaces may have the same index, so
+     * the index alone does not tell. The port's own link-local address need not be one of its interface.
+     */
+    private boolean isHere(GidEntry entry) {
+        if (entry.netDeviceIndex() == 0) {
+            return true;
+        }
+        if (!present.computeIfAbsent(entry.netDeviceIndex(), network::hasInterface)) {
+            return false;
+        }
+        // A virtual machine that was told to use IPv4 only does not list the others.
+        Class<?> version = entry.gid().ipAddress().getClass();
+        return entry.gid().isLinkLocal()
+                || addresses.stream().noneMatch(each -> version.isInstance(each.address()))
+                || addresses.stream().anyMatch(each -> isOf(entry, each));
+    }
+
+    private static boolean isOf(GidEntry entry, Network.Address address) {
+        return (entry.netDeviceIndex() == 0 || entry.netDeviceIndex() == address.interfaceIndex())
+                && address.address().equals(entry.gid().ipAddress());
+    }
+
+    private boolean isSource(GidEntry entry) {
+        return source != null && source.equals(entry.gid().ipAddress());
+    }
+
+    /**
+     * How far the peer is from an entry, lower being better: in the subnet of its address, the one with the longest prefix
+     * first; then where the route to the peer begins; then behind the same interface.
+     */
+    private int distance(GidEntry entry) {
+        if (peer == null) {
+            return 0;
+        }
+        int prefix = -1;
+        boolean sameInterface = false;
+        for (Network.Address each : addresses) {
+            boolean leadsToPeer = contains(each, peer);
+            if (leadsToPeer && isOf(entry, each)) {
+                prefix = Math.max(prefix, each.prefixLength());
+            }
+            sameInterface |= entry.netDeviceIndex() == each.interfaceIndex()
+                    && (leadsToPeer || each.address().equals(source));
+        }
+        if (prefix >= 0) {
+            return LONGEST_PREFIX - prefix;
+        }
+        if (isSource(entry)) {
+            return SOURCE;
+        }
+        return sameInterface ? SAME_INTERFACE : ELSEWHERE;
+    }
+
+    private static boolean contains(Network.Address subnet, InetAddress peer) {
+        byte[] own = subnet.address().getAddress();
+        byte[] other = peer.getAddress();
+        if (subnet.prefixLength() <= 0 || own.length != other.length || !isSameLink(subnet, peer)) {
+            return false;
+        }
+        for (int bit = 0; bit < Math.min(subnet.prefixLength(), own.length * Byte.SIZE); bit++) {
+            int mask = 0x80 >>> bit % Byte.SIZE;
+            if (((own[bit / Byte.SIZE] ^ other[bit / Byte.SIZE]) & mask) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The peer's link-local address may say by which interface it was seen. */
+    private static boolean isSameLink(Network.Address subnet, InetAddress peer) {
+        return !(peer instanceof Inet6Address version6)
+                || version6.getScopeId() == 0
+                || version6.getScopeId() == subnet.interfaceIndex();
+    }
+
+    /** Why a peer can surely not be reached from a GID, and the cure; null when nothing speaks against it. */
+    static String obstacle(GidEntry local, Endpoint remote) {
+        boolean roce = local.type() == GidType.ROCE_V1 || local.type() == GidType.ROCE_V2;
+        if (remote.gidType() != GidType.UNKNOWN
+                && local.type() != GidType.UNKNOWN
+                && remote.gidType() != local.type()) {
+            return "this side's " + describe(local) + " is of type " + local.type() + " and the peer's GID "
+                    + remote.gid() + " of type " + remote.gidType() + ", which do not meet: " + CURE;
+        }
+        if (roce && remote.gid().isZero()) {
+            return "the peer told no GID, and nobody is reached on Ethernet without one: have its program use one"
+                    + " (option -g of the C programs)";
+        }
+        if (local.type() == GidType.ROCE_V2
+                && !remote.gid().isMulticast()
+                && local.gid().carriesIpv4() != remote.gid().carriesIpv4()) {
+            return "this side's " + describe(local) + " is " + version(local.gid()) + " and the peer's GID "
+                    + remote.gid() + " " + version(remote.gid()) + ", which do not meet: " + CURE;
+        }
+        return null;
+    }
+
+    private static String describe(GidEntry entry) {
+        return "GID " + entry.gid() + " (index " + entry.index() + " of port " + entry.port() + ")";
+    }
+
+    private static String version(Gid gid) {
+        return gid.carriesIpv4() ? "IPv4" : "IPv6";
     }
 }

@@ -1,9 +1,5 @@
 package org.rdmapanama;
 
-import java.io.IOException;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -17,8 +13,6 @@ import java.util.Optional;
  * @param netDeviceIndex index of the network device behind it, 0 where there is none
  */
 public record GidEntry(int port, int index, Gid gid, GidType type, int netDeviceIndex) {
-    private static final Path NET_DEVICES = Path.of("/sys/class/net");
-
     /**
      * An entry.
      *
@@ -35,27 +29,6 @@ public record GidEntry(int port, int index, Gid gid, GidType type, int netDevice
      * @return such as {@code eth0}, or empty where there is none, or none in this process's network namespace
      */
     public Optional<String> netDeviceName() {
-        if (netDeviceIndex == 0) {
-            return Optional.empty();
-        }
-        // java.net.NetworkInterface does not list a network device that is down or has no address.
-        try (DirectoryStream<Path> devices = Files.newDirectoryStream(NET_DEVICES)) {
-            for (Path device : devices) {
-                if (indexOf(device).equals(Integer.toString(netDeviceIndex))) {
-                    return Optional.of(device.getFileName().toString());
-                }
-            }
-            return Optional.empty();
-        } catch (IOException noSysfs) {
-            return Optional.empty();
-        }
-    }
-
-    private static String indexOf(Path device) {
-        try {
-            return Files.readString(device.resolve("ifindex")).strip();
-        } catch (IOException goneMeanwhile) {
-            return "";
-        }
+        return netDeviceIndex == 0 ? Optional.empty() : SystemNetwork.nameOf(netDeviceIndex);
     }
 }

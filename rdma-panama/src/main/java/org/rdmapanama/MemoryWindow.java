@@ -234,7 +234,7 @@ public final class MemoryWindow extends ContextObject {
     /** Closes windows, with the arena's lock held, before what they are bound to goes. */
     static void closeAll(Set<MemoryWindow> windows) {
         for (MemoryWindow window : List.copyOf(windows)) {
-            Closing closing = new Closing();
+            Closing closing = new Closing(window.arena);
             window.closeTree(closing);
             if (closing.failure() != null) {
                 Log.LOGGER.error("{}", closing.failure().getMessage());

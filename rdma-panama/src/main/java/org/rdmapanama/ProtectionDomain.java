@@ -463,11 +463,11 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_advise_mr
      */
     public void advise(MemoryAdvice advice, boolean wait, RegionPart... parts) {
-        if (advice == MemoryAdvice.UNKNOWN) {
-            throw new IllegalArgumentException("no such advice: " + advice);
-        }
         if (parts.length == 0) {
             throw new IllegalArgumentException("advice is about at least one part of a region");
+        }
+        if (advice == MemoryAdvice.UNKNOWN) {
+            throw new IllegalArgumentException("no such advice: " + advice);
         }
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment list = temporary.allocate(ibv_sge.layout(), parts.length);

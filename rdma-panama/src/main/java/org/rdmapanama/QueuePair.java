@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ece;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
@@ -76,9 +76,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /** What this is attached to. Guarded by the arena's lock. */
     private final Set<Group> groups = new LinkedHashSet<>();
 
-    private ConnectOptions localOptions;
-    private Endpoint localEndpoint;
-    private int localGidIndex;
+    private final Connecting connecting;
 
     QueuePair(
             Context context,
@@ -102,6 +100,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         takesReceives = options.hasReceiveQueue();
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
+        connecting = new Connecting(this);
     }
 
     private static VerbsObject[] parents(Context context, ProtectionDomain protectionDomain, QueuePairOptions options) {
@@ -142,7 +141,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes, protectionDomain.address, temporary);
-            return context.create(
+            Supplier<T> maker = () -> context.create(
                     verb,
                     ENDING,
                     options.toString(),
@@ -151,17 +150,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                     () -> {
                         protectionDomain.checkOpen();
                         uses.forEach(ContextObject::checkOpen);
-                        // Some drivers, such as efa and mana, enter it in the completion queues.
-                        return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
-                                .call(
-                                        protectionDomain,
-                                        () -> extended
-                                                ? context.provider().createExtendedQueuePair(attributes.address())
-                                                : context.provider()
-                                                        .createQueuePair(
-                                                                protectionDomain.address, attributes.address()));
+                        return extended
+                                ? context.provider().createExtendedQueuePair(attributes.address())
+                                : context.provider().createQueuePair(protectionDomain.address, attributes.address());
                     },
                     qp -> wrapper.wrap(qp, QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
+            // Some drivers, such as efa and mana, enter it in the completion queues.
+            return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
+                    .create(protectionDomain, context.arena.lock(), maker);
         } catch (VerbsException e) {
             throw explained(context, options, verb, e);
         }
@@ -498,14 +494,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             attributes.write(encoded);
             enter();
             try {
-                // Drivers reset the queue under the batch that is being written.
-                beginCall();
-                int result;
-                try {
-                    result = modifyNow(encoded.address(), attributes);
-                } finally {
-                    endCall();
-                }
+                int result = modify(encoded.address(), attributes);
                 if (result < 0) {
                     throw new VerbsException("ibv_modify_qp", -result, this + ", " + attributes, cureOfModify(-result));
                 }
@@ -515,15 +504,17 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    /** On the way to RESET or ERR some drivers clear the completion queues, with their locks held. */
-    private int modifyNow(long encoded, QueuePairAttributes attributes) {
+    /**
+     * Drivers reset the queue under a batch that is being written, and on the way to RESET or ERR some clear the completion
+     * queues, with their locks held.
+     */
+    private int modify(long encoded, QueuePairAttributes attributes) {
         Set<QueuePairAttribute> given = attributes.given();
         int mask = QueuePairAttribute.mask(given);
         boolean clears = given.contains(QueuePairAttribute.STATE)
                 && (attributes.state() == QueuePairState.RESET || attributes.state() == QueuePairState.ERR);
-        return clears
-                ? (int) clearedQueues.call(this, () -> provider.modifyQueuePair(address, encoded, mask))
-                : provider.modifyQueuePair(address, encoded, mask);
+        ClearedQueues cleared = clears ? clearedQueues : ClearedQueues.NONE;
+        return cleared.call(this, () -> provider.modifyQueuePair(address, encoded, mask));
     }
 
     private static String cureOfModify(int errno) {
@@ -536,71 +527,36 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * What a peer must know to connect to this queue pair, with everything chosen: port 1 and the GID of
-     * {@link Context#preferredGid}.
+     * What a peer must know to connect to this queue pair. This is what {@link #localEndpoint(ConnectOptions)} told last;
+     * when it has told nothing yet, everything is chosen: port 1 and the GID of {@link Context#preferredGid(int)}.
      *
-     * @return the endpoint; the same one each time
+     * @return the endpoint; the same one each time and to all threads, until this tells another one
      * @throws VerbsException when the port is down or has no GID
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final Endpoint localEndpoint() {
-        checkOpen();
-        return localEndpoint == null ? localEndpoint(new ConnectOptions()) : localEndpoint;
+        return connecting.localEndpoint();
     }
 
     /**
-     * What a peer must know to connect to this queue pair. {@link #connect} goes by the same options.
+     * Makes what a peer must know to connect to this queue pair, with a first packet sequence number of its own.
+     * {@link #localEndpoint()}, {@link #initialize}, {@link #connect}, {@link #activate} and {@link #pathTo} go by it from
+     * then on, and by the options as they are now: changing the options later changes nothing here. An endpoint that was
+     * told before is not valid any more, so only one thread should make it, once for a connection. After a connection
+     * has ended it can be called again in state RESET, for the next one.
      *
      * @param options which port, which GID
-     * @return the endpoint, with a first packet sequence number of its own
+     * @return the endpoint, a new one each time
      * @throws IllegalArgumentException when the port does not exist or the GID index is empty
+     * @throws NullPointerException when the options are null
      * @throws VerbsException when the port is down or has no GID
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed; or when this is of a type that connects and not in state RESET,
+     *     since it then goes by the endpoint that was told before
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final Endpoint localEndpoint(ConnectOptions options) {
-        checkOpen();
-        PortAttributes port = requireUp(options.port());
-        // Raw packets bring addresses of their own.
-        int gidIndex = type == QueuePairType.RAW_PACKET ? options.gidIndex() : chooseGid(options, port);
-        Gid gid =
-                gidIndex < 0 ? Gid.ZERO : context.gid(options.port(), gidIndex).gid();
-        localOptions = options;
-        localGidIndex = gidIndex;
-        localEndpoint =
-                new Endpoint(port.lid(), number, ThreadLocalRandom.current().nextInt(MAX_PSN + 1), gid);
-        return localEndpoint;
-    }
-
-    private PortAttributes requireUp(int portNumber) {
-        PortAttributes port = context.queryPort(portNumber);
-        if (!port.isUp()) {
-            throw new VerbsException(
-                    "ibv_query_port",
-                    Errno.ENETDOWN.number,
-                    context + ", port " + portNumber,
-                    port.state() == PortState.DOWN
-                            ? "the port is down: check the cable, or bring its network device up with"
-                                    + " 'ip link set DEVICE up'"
-                            : "the port is in state " + port.state() + ": an InfiniBand port waits there for a subnet"
-                                    + " manager");
-        }
-        return port;
-    }
-
-    /** The GID to use, or -1 where LIDs do. Chosen once: the table may change before the peer has answered. */
-    private int chooseGid(ConnectOptions options, PortAttributes port) {
-        if (options.gidIndex() >= 0 || !port.needsGid(context.nodeType())) {
-            return options.gidIndex();
-        }
-        return context.preferredGid(options.port())
-                .orElseThrow(() -> new VerbsException(
-                        "ibv_query_gid_table",
-                        Errno.ENODATA.number,
-                        context + ", port " + options.port(),
-                        "the port has no GID: give its network device an IP address"))
-                .index();
+        return connecting.localEndpoint(Objects.requireNonNull(options, "options"));
     }
 
     /**
@@ -614,29 +570,17 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final void initialize() {
-        localEndpoint();
-        QueuePairAttributes attributes =
-                new QueuePairAttributes().state(QueuePairState.INIT).port(localOptions.port());
-        switch (type) {
-            case RAW_PACKET -> {}
-            case UD -> attributes.pkeyIndex(localOptions.pkeyIndex()).qkey(localOptions.qkey());
-            default ->
-                attributes
-                        .pkeyIndex(localOptions.pkeyIndex())
-                        .accessFlags(remoteAccess(localOptions, context.queryDevice()));
-        }
-        modify(attributes);
-    }
-
-    private void initializeIfReset() {
-        if (state() == QueuePairState.RESET) {
-            initialize();
-        }
+        connecting.initialize();
     }
 
     /**
      * Connects to a peer, with what {@link #localEndpoint()} was made with: takes the queue pair from RESET or INIT
      * through RTR to RTS. When that fails on the way, calling this again goes on from there.
+     *
+     * <p>Both sides use what both can, as far as the {@link Endpoint} of the peer tells it: the smaller path MTU, which is
+     * {@link ConnectOptions#pathMtu} where that is set and otherwise what the port uses; and no more RDMA reads and
+     * atomics at once than the other side answers, rounded down to a power of two, as devices have them. From a peer that
+     * answers none, one is asked for, and fails there. What the peer does not tell is taken from this side.
      *
      * <p>A send for which the peer has posted no receive is repeated without end, and never completes: a receive must
      * be there first. {@link ConnectOptions#rnrRetry} with less than 7 makes it fail instead.
@@ -646,85 +590,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @param remote the peer's endpoint
      * @throws IllegalArgumentException when this is a datagram queue pair, or is in another state than RESET, INIT, or
      *     the RTR in which a failed call for the same peer left it
-     * @throws VerbsException when a verb fails, for example because the peer's address cannot be resolved
+     * @throws VerbsException when a verb fails, for example because the peer's address cannot be resolved; or when this
+     *     side's GID cannot reach the peer's, since they differ in the version of RoCE or of IP, or the peer has none
+     * @throws NullPointerException when the endpoint is null
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final void connect(Endpoint remote) {
-        Objects.requireNonNull(remote, "remote");
-        if (!hasPeer()) {
-            throw new IllegalArgumentException("a " + type + " queue pair has no single peer: activate it instead");
-        }
-        Endpoint local = localEndpoint();
-        ConnectOptions options = localOptions;
-        boolean initiates = type == QueuePairType.RC || type == QueuePairType.XRC_SEND;
-        boolean answers = type == QueuePairType.RC || type == QueuePairType.XRC_RECV;
-        PortAttributes port = requireUp(options.port());
-        DeviceAttributes device = context.queryDevice();
-
-        initializeIfReset();
-
-        QueuePairAttributes receiving = new QueuePairAttributes()
-                .state(QueuePairState.RTR)
-                .pathMtu(options.pathMtu() == null ? activeMtu(port) : options.pathMtu())
-                .destinationQueuePair(remote.queuePairNumber())
-                .receivePsn(remote.packetSequenceNumber())
-                .addressVector(pathTo(remote));
-        if (answers) {
-            receiving
-                    .maxReadAtomicAsTarget(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsTarget()))
-                    .minRnrTimer(options.minRnrTimer());
-        }
-        if (!isReadyToReceiveFrom(remote)) {
-            modify(receiving);
-        }
-
-        QueuePairAttributes sending =
-                new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(local.packetSequenceNumber());
-        if (initiates || answers) {
-            sending.timeout(options.timeout());
-        }
-        if (initiates) {
-            sending.retryCount(options.retryCount())
-                    .rnrRetry(options.rnrRetry())
-                    .maxReadAtomicAsInitiator(Math.min(options.maxReadAtomic(), device.maxReadAtomicAsInitiator()));
-        }
-        modify(sending);
-    }
-
-    /** What a failed call did cannot be done again. */
-    private boolean isReadyToReceiveFrom(Endpoint remote) {
-        if (state() != QueuePairState.RTR) {
-            return false;
-        }
-        QueuePairAttributes now = query(QueuePairAttribute.DEST_QPN, QueuePairAttribute.AV);
-        AddressVector path = pathTo(remote);
-        return now.destinationQueuePair() == remote.queuePairNumber()
-                && (path.global()
-                        ? now.addressVector().destination().equals(path.destination())
-                        : now.addressVector().lid() == path.lid());
-    }
-
-    private boolean hasPeer() {
-        return switch (type) {
-            case RC, UC, XRC_SEND, XRC_RECV -> true;
-            case UD, RAW_PACKET, DRIVER -> false;
-        };
-    }
-
-    /** Some devices refuse the flag for what they cannot do. */
-    private static Set<AccessFlag> remoteAccess(ConnectOptions options, DeviceAttributes device) {
-        Set<AccessFlag> access = EnumSet.noneOf(AccessFlag.class);
-        access.addAll(options.remoteAccessFlags());
-        if (device.atomicCapability() == AtomicCapability.NONE) {
-            access.remove(AccessFlag.REMOTE_ATOMIC);
-        }
-        return access;
-    }
-
-    /** A port that does not tell its MTU gets the one that every path has. */
-    private static Mtu activeMtu(PortAttributes port) {
-        return port.activeMtu() == null ? Mtu.BYTES_256 : port.activeMtu();
+        connecting.connect(Objects.requireNonNull(remote, "remote"));
     }
 
     /**
@@ -732,23 +605,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *
      * @param remote the peer's endpoint
      * @return the way, by GID on Ethernet or when a GID index was given, by LID otherwise
-     * @throws VerbsException when the port is down or has no GID
+     * @throws VerbsException when the port is down or has no GID; or when this side's GID cannot reach the peer's, since
+     *     they differ in the version of RoCE or of IP, or the peer has none
+     * @throws NullPointerException when the endpoint is null
      * @throws IllegalStateException when this is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final AddressVector pathTo(Endpoint remote) {
-        checkOpen();
-        localEndpoint();
-        return new AddressVector(
-                localOptions.port(),
-                remote.lid(),
-                localGidIndex >= 0,
-                remote.gid(),
-                Math.max(localGidIndex, 0),
-                localOptions.hopLimit(),
-                localOptions.trafficClass(),
-                0,
-                localOptions.serviceLevel());
+        return connecting.pathTo(Objects.requireNonNull(remote, "remote"));
     }
 
     /**
@@ -761,16 +625,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public final void activate() {
-        if (type != QueuePairType.UD && type != QueuePairType.RAW_PACKET) {
-            throw new IllegalArgumentException("a " + type + " queue pair needs a peer: connect it instead");
-        }
-        Endpoint local = localEndpoint();
-        initializeIfReset();
-        if (state() != QueuePairState.RTR) {
-            modify(new QueuePairAttributes().state(QueuePairState.RTR));
-        }
-        QueuePairAttributes sending = new QueuePairAttributes().state(QueuePairState.RTS);
-        modify(type == QueuePairType.UD ? sending.sendPsn(local.packetSequenceNumber()) : sending);
+        connecting.activate();
     }
 
     /**
@@ -1319,12 +1174,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    /** Begins a call that an open batch of an extended queue pair rules out. Plain queue pairs have no batches. */
-    void beginCall() {}
-
-    /** Ends what {@link #beginCall} began. */
-    void endCall() {}
-
     /** Whether a receive can be posted to this, and would complete in its completion queue. */
     final boolean takesReceives() {
         return takesReceives && capabilities.maxReceiveWorkRequests() > 0;
@@ -1332,7 +1181,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     /** Whether a send can be posted to this without saying where it goes. */
     final boolean takesSendsToItsPeer() {
-        return takesSends && hasPeer() && capabilities.maxSendWorkRequests() > 0;
+        return takesSends && connecting.hasPeer() && capabilities.maxSendWorkRequests() > 0;
     }
 
     private void check(String verb, int result) {

@@ -8,7 +8,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
@@ -125,12 +124,17 @@ final class QueuePairDrain {
 
     /** Polls until all markers are through and nothing more comes: false when the time was over first. */
     private boolean await() {
-        long start = System.nanoTime();
-        long lastCompletion = start;
+        try (ShortWait wait = new ShortWait()) {
+            return await(wait);
+        }
+    }
+
+    private boolean await(ShortWait wait) {
+        long lastCompletion = 0;
         while (true) {
             waiting.removeIf(this::postLate);
             int count = pollAll();
-            long now = System.nanoTime();
+            long now = wait.nanos();
             if (count > 0) {
                 lastCompletion = now;
             } else if (waiting.isEmpty() && now - lastCompletion > QUIET_NANOS) {
@@ -140,11 +144,11 @@ final class QueuePairDrain {
                 postAgain();
                 lastCompletion = now;
             }
-            if (now - start > LIMIT_NANOS) {
+            if (now > LIMIT_NANOS) {
                 return false;
             }
             if (count == 0) {
-                LockSupport.parkNanos(10_000);
+                wait.pause();
             }
         }
     }

@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 
 /**
  * An arena that owns memory together with the verbs objects that use it, and ends their lives in the right order.
@@ -65,7 +66,10 @@ public final class VerbsArena implements Arena {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Set<Context> contexts = new LinkedHashSet<>();
-    private volatile boolean preparing;
+
+    /** How many closings wait for batches to end. Written with the lock held. */
+    private volatile int preparing;
+
     private boolean closed;
     private boolean freed;
     private boolean memoryMayBeInUse;
@@ -144,39 +148,48 @@ public final class VerbsArena implements Arena {
             if (freed) {
                 return;
             }
-            prepare();
-            closed = true;
-            Closing closing = new Closing();
-            for (Context context : List.copyOf(contexts)) {
-                context.closeTree(closing);
+            Closing closing = new Closing(this);
+            try {
+                closing.awaitBatches(this::forEachObject);
+                closed = true;
+                closing.awaitCalls(this::forEachObject);
+                for (Context context : List.copyOf(contexts)) {
+                    context.closeTree(closing);
+                }
+            } finally {
+                closing.release();
             }
-            free(closing.failure());
+            // Another thread may have closed it meanwhile.
+            if (!freed) {
+                free(closing.failure());
+            }
             closing.throwFailure();
         } finally {
             lock.unlock();
         }
     }
 
-    private void prepare() {
-        preparing = true;
-        try {
-            contexts.forEach(Context::prepareToClose);
-        } catch (IllegalStateException notReady) {
-            contexts.forEach(Context::stayOpen);
-            throw notReady;
-        } finally {
-            preparing = false;
+    private void forEachObject(Consumer<VerbsObject> visitor) {
+        for (Context context : contexts) {
+            context.forEachInTree(visitor);
         }
     }
 
-    /** Whether something in this arena waits for what must be over before it closes. */
+    /** Whether a closing in this arena waits for batches to end. */
     boolean isPreparing() {
-        return preparing;
+        return preparing > 0;
     }
 
     /** With the lock held. */
-    void preparing(boolean value) {
-        preparing = value;
+    @SuppressWarnings("NonAtomicVolatileUpdate") // the lock
+    void beginPreparing() {
+        preparing++;
+    }
+
+    /** With the lock held. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // the lock
+    void endPreparing() {
+        preparing--;
     }
 
     private void free(VerbsException failure) {

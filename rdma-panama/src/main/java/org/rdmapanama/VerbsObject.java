@@ -8,7 +8,7 @@ import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * What every verbs object has: a native address, a place in the tree of objects, and an end.
@@ -135,27 +135,19 @@ abstract class VerbsObject implements AutoCloseable {
         return borrowed;
     }
 
+    /** What closing this closes, each before what it uses. With the arena's lock held. */
+    void forEachInTree(Consumer<VerbsObject> visitor) {
+        for (VerbsObject child : children) {
+            child.forEachInTree(visitor);
+        }
+        visitor.accept(this);
+    }
+
     /**
-     * Called before anything of the tree that this belongs to is closed, with the arena's lock held: what another
-     * thread is in the middle of must be over, or the whole tree stays open.
-     *
-     * @throws IllegalStateException when something is not over in time
+     * Called before anything of the tree that this belongs to is closed, perhaps several times, with the arena's lock held:
+     * has the closing hold the queues on which no batch of another thread may be open when this ends.
      */
-    void prepareToClose() {
-        for (VerbsObject child : children) {
-            child.prepareToClose();
-        }
-    }
-
-    /** Takes back {@link #prepareToClose}, because something else in the tree was not ready. */
-    void stayOpen() {
-        for (VerbsObject child : children) {
-            child.stayOpen();
-        }
-    }
-
-    /** Called after each try to end this, whether or not it worked. */
-    void tried() {}
+    void holdBatches(@SuppressWarnings("unused") Closing closing) {}
 
     /** Called once this has ended. */
     void ended() {}
@@ -197,7 +189,8 @@ abstract class VerbsObject implements AutoCloseable {
      *
      * @throws VerbsException when a driver refused to end a native object; further failures are suppressed exceptions of
      *     the first. Nothing of it can be used any more all the same. What could not be ended, and what that uses, is
-     *     tried again when this is closed again, or with what it belongs to, its {@link Context} at last
+     *     tried again when this is closed again, or with what it belongs to, its {@link Context} last
+     *     of all. A call of another thread that takes longer than ten seconds is EBUSY
      * @throws IllegalStateException when another thread is in the middle of a batch on an extended queue and does not
      *     end it within two seconds; nothing is closed then
      * @throws WrongThreadException when the arena is confined to another thread
@@ -205,30 +198,19 @@ abstract class VerbsObject implements AutoCloseable {
     @Override
     public final void close() {
         arena.checkThread();
-        Closing closing = new Closing();
+        Closing closing = new Closing(arena);
         arena.lock().lock();
         try {
             if (!ended) {
-                prepare();
+                closing.awaitBatches(this::forEachInTree);
+                closing.awaitCalls(this::forEachInTree);
                 closeTree(closing);
             }
         } finally {
+            closing.release();
             arena.lock().unlock();
         }
         closing.throwFailure();
-    }
-
-    /** Makes the whole tree ready, or leaves it open. */
-    final void prepare() {
-        arena.preparing(true);
-        try {
-            prepareToClose();
-        } catch (IllegalStateException notReady) {
-            stayOpen();
-            throw notReady;
-        } finally {
-            arena.preparing(false);
-        }
     }
 
     /** Closes what stands below and then this, with the arena's lock held. */
@@ -239,9 +221,12 @@ abstract class VerbsObject implements AutoCloseable {
         for (VerbsObject child : inClosingOrder(children)) {
             child.closeTree(closing);
         }
-        shut();
+        if (!closing.isShut(this)) {
+            String cure = "a call on it is under way in another thread; close it again when that has come back";
+            closing.failed(new VerbsException(destroyVerb(), Errno.EBUSY.number, toString(), cure));
+            return;
+        }
         VerbsException failure = end();
-        tried();
         if (failure != null) {
             closing.failed(failure);
             // A driver that has no such verb will never end it: nothing is to wait for that.
@@ -287,17 +272,19 @@ abstract class VerbsObject implements AutoCloseable {
         return sorted;
     }
 
-    /** Lets no further call in and waits for those under way, each of which is short. */
-    void shut() {
+    /** Lets no further call in: whether none is under way any more. With the arena's lock held. */
+    boolean shut() {
         if (owner != null) {
             users = CLOSED;
-            return;
+            return true;
         }
         USERS.getAndBitwiseOr(this, CLOSED);
-        // Pairs with the addition in exit().
-        while ((int) USERS.getVolatile(this) != CLOSED) {
-            LockSupport.parkNanos(1_000);
-        }
+        return !isInUse();
+    }
+
+    /** Whether a call is under way. Pairs with the addition in {@link #exit}. */
+    final boolean isInUse() {
+        return ((int) USERS.getVolatile(this) & ~CLOSED) != 0;
     }
 
     /** Begins a call that uses the native object; {@link #exit} must follow. */

@@ -191,7 +191,7 @@ public final class WorkQueue extends ContextObject {
             try {
                 context.check(
                         "ibv_modify_wq",
-                        (int) clearedQueues.call(this, () -> provider.modifyWorkQueue(address, encoded.address())),
+                        clearedQueues.call(this, () -> provider.modifyWorkQueue(address, encoded.address())),
                         this + ", " + attributes,
                         CAPABILITY);
             } finally {

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /** Two sides whose queue pairs are connected to each other, or, of type UD, ready. Closing this closes their arenas. */
@@ -64,6 +65,7 @@ final class ConnectedPair implements AutoCloseable {
         private CompletionField[] fields;
         private ConnectOptions optionsOfA = LabDevices.connectOptions();
         private ConnectOptions optionsOfB = LabDevices.connectOptions();
+        private UnaryOperator<Endpoint> handingOver = UnaryOperator.identity();
         private AccessFlag[] access = {
             AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC
         };
@@ -140,6 +142,12 @@ final class ConnectedPair implements AutoCloseable {
             return this;
         }
 
+        /** What becomes of an endpoint on its way to the other side. */
+        Setup handingOver(UnaryOperator<Endpoint> way) {
+            handingOver = way;
+            return this;
+        }
+
         Setup access(AccessFlag... flags) {
             access = flags;
             return this;
@@ -186,8 +194,8 @@ final class ConnectedPair implements AutoCloseable {
                 a.queuePair.activate();
                 b.queuePair.activate();
             } else {
-                a.queuePair.connect(endpointOfB);
-                b.queuePair.connect(endpointOfA);
+                a.queuePair.connect(handingOver.apply(endpointOfB));
+                b.queuePair.connect(handingOver.apply(endpointOfA));
             }
             return new ConnectedPair(a, b);
         }

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -107,6 +108,10 @@ final class Uses {
                 use("Context.gidTable", side -> () -> side.context.gidTable()),
                 use("Context.gid", side -> () -> side.context.gid(1, 0)),
                 use("Context.preferredGid", side -> () -> side.context.preferredGid(1)),
+                use("Context.preferredGid", side -> {
+                    InetAddress peer = InetAddress.getLoopbackAddress();
+                    return () -> side.context.preferredGid(1, peer);
+                }),
                 use("Context.pkey", side -> () -> side.context.pkey(1, 0)),
                 use("Context.awaitAsyncEvent", side -> () -> side.context.awaitAsyncEvent(Duration.ZERO)),
                 use("Context.allocateProtectionDomain", side -> () -> side.context.allocateProtectionDomain()),

@@ -1,6 +1,7 @@
 package org.rdmapanama.samples;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
@@ -11,16 +12,14 @@ import java.util.Arrays;
 import org.rdmapanama.Endpoint;
 
 /**
- * The TCP connection over which two ping-pong programs tell each other their endpoints, as rdma-core's programs speak
- * on it: the client sends its line, the server connects its queue pair and answers with its own, the client says
- * "done". Everything ends with a zero byte, as C strings do.
+ * The TCP connection over which two programs tell each other their endpoints, as rdma-core's ping-pong programs speak on
+ * it: the client sends its line, the server connects its queue pair and answers with its own, the client says "done".
+ * Everything ends with a zero byte, as C strings do. What two of our own programs tell each other is longer than the C
+ * programs can read.
  *
  * <p>Threads: one at a time. Interrupting it ends every wait and closes the connection.
  */
 final class EndpointExchange implements AutoCloseable {
-    /** Size of a line with its zero byte, always the same. */
-    static final int LINE_BYTES = 4 + 1 + 6 + 1 + 6 + 1 + 32 + 1;
-
     private static final String DONE = "done";
     private final SocketChannel channel;
     private final Duration timeout;
@@ -58,12 +57,22 @@ final class EndpointExchange implements AutoCloseable {
         return new EndpointExchange(Tcp.connect(host, port, timeout, whenRefused), timeout);
     }
 
+    /** Where the peer is: what chooses the address of a device. */
+    InetAddress peer() {
+        return channel.socket().getInetAddress();
+    }
+
     void send(Endpoint endpoint) throws IOException {
         sendText(endpoint.toString());
     }
 
+    /** To a peer that may be a C program. */
+    void sendPingPong(Endpoint endpoint) throws IOException {
+        sendText(endpoint.toPingPongLine());
+    }
+
     Endpoint receive() throws IOException {
-        String line = receiveText(LINE_BYTES, "its address");
+        String line = receiveText(Endpoint.MAX_LINE, "its address");
         try {
             return Endpoint.parse(line);
         } catch (IllegalArgumentException e) {
@@ -76,7 +85,7 @@ final class EndpointExchange implements AutoCloseable {
     }
 
     void receiveDone() throws IOException {
-        String text = receiveText(DONE.length() + 1, "that it is connected");
+        String text = receiveText(DONE.length(), "that it is connected");
         if (!text.equals(DONE)) {
             throw new Failure("the peer is no ping-pong program: it sent '" + text + "'");
         }
@@ -88,18 +97,34 @@ final class EndpointExchange implements AutoCloseable {
         channel.socket().getOutputStream().write(Arrays.copyOf(bytes, bytes.length + 1));
     }
 
-    private String receiveText(int bytes, String what) throws IOException {
-        byte[] received;
+    /** A text up to its zero byte. No byte behind that is taken: it belongs to what comes next. */
+    private String receiveText(int most, String what) throws IOException {
+        StringBuilder text = new StringBuilder();
+        while (true) {
+            int next = receiveByte(what);
+            if (next == 0) {
+                return text.toString();
+            }
+            if (next < ' ' || next > '~' || text.length() == most) {
+                throw new Failure(
+                        "the peer is no ping-pong program: it sent '" + text + "' where it was to say " + what);
+            }
+            text.append((char) next);
+        }
+    }
+
+    private int receiveByte(String what) throws IOException {
+        int next;
         try {
-            received = channel.socket().getInputStream().readNBytes(bytes);
+            next = channel.socket().getInputStream().read();
         } catch (SocketTimeoutException e) {
             throw new Failure(
                     "the peer did not say " + what + " within " + timeout.toSeconds() + " s: see what it printed", e);
         }
-        if (received.length < bytes) {
+        if (next < 0) {
             throw new Failure("the peer closed the connection before it said " + what + ": see what it printed");
         }
-        return new String(received, 0, bytes - 1, StandardCharsets.US_ASCII);
+        return next;
     }
 
     /** Whether the peer has not hung up. For after the exchange, when nobody says more; does not wait. */

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Endpoint;
 import org.rdmapanama.Mtu;
@@ -68,7 +69,8 @@ final class PingPongCommand implements Callable<Integer> {
             names = {"-m", "--mtu"},
             paramLabel = "BYTES",
             defaultValue = "1024",
-            description = "Path MTU: 256, 512, 1024, 2048 or 4096 (${DEFAULT-VALUE}).")
+            description = "Path MTU: 256, 512, 1024, 2048 or 4096; the same on both sides, which cannot tell each other"
+                    + " as long as one may be a C program (${DEFAULT-VALUE}).")
     private int mtu;
 
     @Option(
@@ -115,13 +117,14 @@ final class PingPongCommand implements Callable<Integer> {
                     context,
                     transport,
                     new PingPong.Settings(bytes, warmUp, iterations, receiveDepth, events, link.timeout()));
-            Endpoint local = pingPong.localEndpoint(link.connectOptions(pathMtu));
-            LinkOptions.print(out, "local address", local);
+            ConnectOptions how = link.connectOptions(pathMtu);
+            // Before there is a peer that would have to learn of it: the port, and the place in the table of GIDs.
+            pingPong.localEndpoint(how);
 
             if (host == null) {
-                serve(pingPong, local, out);
+                serve(pingPong, how, out);
             } else {
-                connect(pingPong, local, out);
+                connect(pingPong, how, out);
             }
             if (!events) {
                 link.notePolling(context, pingPong.remoteGid());
@@ -154,21 +157,27 @@ final class PingPongCommand implements Callable<Integer> {
         }
     }
 
-    private void serve(PingPong pingPong, Endpoint local, PrintWriter out) throws IOException {
+    private void serve(PingPong pingPong, ConnectOptions how, PrintWriter out) throws IOException {
         try (EndpointExchange.Listener listener = link.listen(out)) {
             try (EndpointExchange exchange = listener.accept(link.timeout(), link.timeout())) {
                 Endpoint remote = exchange.receive();
+                Endpoint local =
+                        pingPong.localEndpoint(how.peer(exchange.peer()).remote(remote));
+                LinkOptions.print(out, "local address", local);
                 pingPong.connect(remote);
-                exchange.send(local);
+                exchange.sendPingPong(local);
                 exchange.receiveDone();
                 LinkOptions.print(out, "remote address", remote);
             }
         }
     }
 
-    private void connect(PingPong pingPong, Endpoint local, PrintWriter out) throws IOException, InterruptedException {
+    private void connect(PingPong pingPong, ConnectOptions how, PrintWriter out)
+            throws IOException, InterruptedException {
         try (EndpointExchange exchange = link.reach(host)) {
-            exchange.send(local);
+            Endpoint local = pingPong.localEndpoint(how.peer(exchange.peer()));
+            LinkOptions.print(out, "local address", local);
+            exchange.sendPingPong(local);
             Endpoint remote = exchange.receive();
             LinkOptions.print(out, "remote address", remote);
             pingPong.connect(remote);

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.Endpoint;
@@ -71,12 +72,15 @@ final class TcpMeeting implements Meeting {
         try {
             TcpConnection connection = new TcpConnection(
                     arena, options.open(arena), options.devicePort(), link.sendWorkRequests(), exchange);
-            Endpoint local = connection.queuePair().localEndpoint(options.connectOptions(null));
+            ConnectOptions how = options.connectOptions(null).peer(exchange.peer());
+            // The server goes by what the client has told.
+            Endpoint asked = client ? null : exchange.receive();
+            Endpoint local = connection.queuePair().localEndpoint(how.remote(asked));
             LinkOptions.print(out, "local address", local);
             if (client) {
                 exchange.send(local);
             }
-            Endpoint remote = exchange.receive();
+            Endpoint remote = client ? exchange.receive() : asked;
             LinkOptions.print(out, "remote address", remote);
             connection.connect(remote, link);
             if (client) {

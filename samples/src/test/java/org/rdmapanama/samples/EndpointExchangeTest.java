@@ -27,7 +27,33 @@ class EndpointExchangeTest {
     private static final Duration SHORT = Duration.ofMillis(200);
     private static final String LINE = "0000:000011:3dd5a4:00000000000000000000ffff0a4d0001";
     private static final Endpoint ENDPOINT = Endpoint.parse(LINE);
+    private static final Endpoint FULL = Endpoint.parse(LINE + ";gid=roce2;mtu=1024;initiator=16;target=16");
+
+    /** The C programs read and write so much at once. */
+    private static final int LINE_BYTES = 52;
+
     private static final Endpoint OTHER = new Endpoint(0xabcd, 0xff_ffff, 0, Gid.ZERO);
+
+    /** What our own programs know of each other, and then what comes behind it. */
+    @Test
+    void shouldTellEachOtherMoreThanACProgramReads() throws Exception {
+        int port = freePort();
+        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(port)) {
+            FutureTask<Endpoint> server = inThread(() -> {
+                try (EndpointExchange exchange = listener.accept(TIMEOUT, TIMEOUT)) {
+                    Endpoint remote = exchange.receive();
+                    exchange.receiveDone();
+                    return remote;
+                }
+            });
+            try (EndpointExchange exchange = EndpointExchange.connect("localhost", port, TIMEOUT, () -> {})) {
+                assertTrue(exchange.peer().isLoopbackAddress());
+                exchange.send(FULL);
+                exchange.sendDone();
+                assertEquals(FULL, server.get(20, TimeUnit.SECONDS));
+            }
+        }
+    }
 
     private static byte[] zeroTerminated(String text) {
         return (text + "\0").getBytes(StandardCharsets.US_ASCII);
@@ -52,7 +78,7 @@ class EndpointExchangeTest {
             FutureTask<Endpoint> server = inThread(() -> {
                 try (EndpointExchange exchange = listener.accept(TIMEOUT, TIMEOUT)) {
                     Endpoint remote = exchange.receive();
-                    exchange.send(OTHER);
+                    exchange.sendPingPong(OTHER);
                     exchange.receiveDone();
                     return remote;
                 }
@@ -62,7 +88,7 @@ class EndpointExchangeTest {
                 InputStream in = client.getInputStream();
                 assertArrayEquals(
                         zeroTerminated("abcd:ffffff:000000:00000000000000000000000000000000"),
-                        in.readNBytes(EndpointExchange.LINE_BYTES));
+                        in.readNBytes(LINE_BYTES));
                 client.getOutputStream().write(zeroTerminated("done"));
                 assertEquals(ENDPOINT, server.get(20, TimeUnit.SECONDS));
             }
@@ -74,7 +100,7 @@ class EndpointExchangeTest {
         try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             FutureTask<byte[]> server = inThread(() -> {
                 try (Socket socket = listener.accept()) {
-                    byte[] line = socket.getInputStream().readNBytes(EndpointExchange.LINE_BYTES);
+                    byte[] line = socket.getInputStream().readNBytes(LINE_BYTES);
                     socket.getOutputStream().write(zeroTerminated(LINE));
                     assertArrayEquals(
                             zeroTerminated("done"), socket.getInputStream().readAllBytes());
@@ -83,7 +109,7 @@ class EndpointExchangeTest {
             });
             try (EndpointExchange exchange =
                     EndpointExchange.connect("localhost", listener.getLocalPort(), TIMEOUT, () -> {})) {
-                exchange.send(OTHER);
+                exchange.sendPingPong(OTHER);
                 assertEquals(ENDPOINT, exchange.receive());
                 exchange.sendDone();
             }
@@ -159,6 +185,12 @@ class EndpointExchangeTest {
                 TIMEOUT,
                 "HTTP/1.1 400 Bad Request\r\n".repeat(3).getBytes(StandardCharsets.US_ASCII),
                 true);
+    }
+
+    @Test
+    void shouldNotReadWithoutEnd() throws Exception {
+        failsWith("no ping-pong program", TIMEOUT, "0".repeat(1000).getBytes(StandardCharsets.US_ASCII), false);
+        failsWith("no ping-pong program", TIMEOUT, new byte[] {(byte) 0xff, '0', 0}, false);
     }
 
     private static void failsWith(String message, Duration timeout, byte[] sent, boolean hangUp) throws Exception {

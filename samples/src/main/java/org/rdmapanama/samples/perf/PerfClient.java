@@ -42,12 +42,14 @@ final class PerfClient {
         link.send(PerfLink.Type.SETTINGS, settings.toBytes());
         TestSide side;
         try {
-            side = new TestSide(arena, context, settings, options.connectOptions(null));
+            side = new TestSide(
+                    arena, context, settings, options.connectOptions(null).peer(link.peer()));
         } catch (OutOfMemoryError e) {
             throw PerfServer.noMemory(e);
         }
         link.send(PerfLink.Type.PLACE, side.place());
-        side.connect(link.receive(PerfLink.Type.PLACE));
+        side.meet(link.receive(PerfLink.Type.PLACE));
+        side.connect();
         begin.run();
         if (!settings.events() && settings.kind().operation == Operation.SEND) {
             options.notePolling(context, side.peerGid());

@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SelectionKey;
@@ -18,7 +19,7 @@ import org.rdmapanama.samples.Failure;
  * bits), its type (16 bits), and how many bytes follow. Threads: one. Interrupting it ends every wait.
  */
 final class PerfLink implements AutoCloseable {
-    static final short VERSION = 2;
+    static final short VERSION = 3;
     static final int HEAD = 12;
 
     private static final int MAGIC = 0x5250_7066;
@@ -66,6 +67,11 @@ final class PerfLink implements AutoCloseable {
         channel.configureBlocking(false);
         selector = Selector.open();
         channel.register(selector, SelectionKey.OP_READ);
+    }
+
+    /** Where the peer is: what chooses the address of a device. */
+    InetAddress peer() {
+        return channel.socket().getInetAddress();
     }
 
     void send(Type type, byte[] body) throws IOException, InterruptedException {

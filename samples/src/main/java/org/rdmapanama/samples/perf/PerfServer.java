@@ -61,12 +61,15 @@ final class PerfServer {
         Context context = options.open(arena);
         TestSide side;
         try {
-            side = new TestSide(arena, context, settings, options.connectOptions(null));
+            side = new TestSide(
+                    arena, context, settings, options.connectOptions(null).peer(link.peer()));
         } catch (OutOfMemoryError e) {
             throw noMemory(e);
         }
+        // In this order, so that each queue pair goes by what the client's has told.
+        side.meet(link.receive(PerfLink.Type.PLACE));
         link.send(PerfLink.Type.PLACE, side.place());
-        side.connect(link.receive(PerfLink.Type.PLACE));
+        side.connect();
         return side;
     }
 

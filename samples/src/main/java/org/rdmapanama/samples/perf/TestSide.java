@@ -3,6 +3,7 @@ package org.rdmapanama.samples.perf;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.rdmapanama.AccessFlag;
@@ -44,7 +45,6 @@ final class TestSide {
 
     private static final int PAGE = 4096;
     private static final int BATCH = 16;
-    private static final int ENDPOINT_BYTES = 52;
 
     final TestSettings settings;
     final VerbsArena arena;
@@ -120,30 +120,47 @@ final class TestSide {
         }
     }
 
-    /** Where this side is, for the other one. */
+    /** Where this side is, for the other one; where that one can reach it, if it is met already. */
     byte[] place() {
-        ByteBuffer place = ByteBuffer.allocate(Long.BYTES + Integer.BYTES + queuePairs.length * ENDPOINT_BYTES)
-                .putLong(region.address())
-                .putInt(region.rkey());
-        for (QueuePair queuePair : queuePairs) {
-            byte[] line = queuePair.localEndpoint(how).toString().getBytes(StandardCharsets.US_ASCII);
-            place.put(line).position(place.position() + ENDPOINT_BYTES - line.length);
+        byte[][] lines = new byte[queuePairs.length][];
+        int bytes = Long.BYTES + Integer.BYTES;
+        for (int i = 0; i < queuePairs.length; i++) {
+            Endpoint local = queuePairs[i].localEndpoint(how.remote(peers == null ? null : peers[i]));
+            lines[i] = local.toString().getBytes(StandardCharsets.US_ASCII);
+            bytes += Short.BYTES + lines[i].length;
+        }
+        ByteBuffer place = ByteBuffer.allocate(bytes).putLong(region.address()).putInt(region.rkey());
+        for (byte[] line : lines) {
+            place.putShort((short) line.length).put(line);
         }
         return place.array();
     }
 
-    /** Connects to the other side. */
-    void connect(ByteBuffer place) {
-        if (place.remaining() != Long.BYTES + Integer.BYTES + queuePairs.length * ENDPOINT_BYTES) {
+    /** Learns where the other side is. */
+    void meet(ByteBuffer place) {
+        try {
+            remoteAddress = place.getLong();
+            remoteKey = place.getInt();
+            peers = new Endpoint[queuePairs.length];
+            for (int i = 0; i < queuePairs.length; i++) {
+                int length = Short.toUnsignedInt(place.getShort());
+                byte[] line = new byte[Math.min(length, place.remaining())];
+                place.get(line);
+                peers[i] = Endpoint.parse(new String(line, StandardCharsets.US_ASCII));
+            }
+        } catch (BufferUnderflowException e) {
+            throw new Failure("the peer has another number of queue pairs: both sides must be of one version", e);
+        } catch (IllegalArgumentException e) {
+            throw new Failure("the peer's addresses make no sense: " + e.getMessage(), e);
+        }
+        if (place.hasRemaining()) {
             throw new Failure("the peer has another number of queue pairs: both sides must be of one version");
         }
-        remoteAddress = place.getLong();
-        remoteKey = place.getInt();
-        peers = new Endpoint[queuePairs.length];
-        byte[] line = new byte[ENDPOINT_BYTES];
+    }
+
+    /** Connects to the other side, which is met by now. */
+    void connect() {
         for (int i = 0; i < queuePairs.length; i++) {
-            place.get(line);
-            peers[i] = endpoint(new String(line, StandardCharsets.US_ASCII).trim());
             if (settings.connection() == Connection.UD) {
                 queuePairs[i].activate();
                 ways[i] = protectionDomain.createAddressHandle(queuePairs[i].pathTo(peers[i]));
@@ -159,14 +176,6 @@ final class TestSide {
     /** Where the other side is, once connected. */
     Gid peerGid() {
         return peers[0].gid();
-    }
-
-    private static Endpoint endpoint(String line) {
-        try {
-            return Endpoint.parse(line);
-        } catch (IllegalArgumentException e) {
-            throw new Failure("the peer's addresses make no sense: " + e.getMessage(), e);
-        }
     }
 
     /** What a queue pair sends, or lets others read. */

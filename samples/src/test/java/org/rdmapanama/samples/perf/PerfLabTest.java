@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,6 +31,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.Run;
 import org.rdmapanama.samples.Side;
@@ -139,6 +141,30 @@ class PerfLabTest {
             double average = Double.parseDouble(values.get("bw_average_mib_per_sec"));
             assertTrue(average > 0, values::toString);
             assertTrue(Double.parseDouble(values.get("bw_peak_mib_per_sec")) >= average * 0.99, values::toString);
+        }
+    }
+
+    private static void makesNoSense(TestSide side, String why, byte[] place) {
+        Failure failure = assertThrows(Failure.class, () -> side.meet(ByteBuffer.wrap(place)));
+        assertTrue(failure.getMessage().contains(why), failure::getMessage);
+    }
+
+    @Test
+    void shouldRefuseAPeerThatMakesNoSense() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, Side.FIRST);
+            TestSettings settings = TestSettingsTest.settings(TestKind.WRITE_BW, 64, false, 0);
+            TestSide side = new TestSide(arena, context, settings, new ConnectOptions());
+            byte[] place = side.place();
+            side.meet(ByteBuffer.wrap(place));
+            makesNoSense(side, "another number of queue pairs", Arrays.copyOf(place, 5));
+            makesNoSense(side, "another number of queue pairs", Arrays.copyOf(place, 13));
+            makesNoSense(side, "another number of queue pairs", Arrays.copyOf(place, place.length + 1));
+            makesNoSense(side, "addresses make no sense", Arrays.copyOf(place, 20));
+            byte[] longer = Arrays.copyOf(place, 10_000);
+            longer[12] = -1;
+            longer[13] = -1;
+            makesNoSense(side, "addresses make no sense", longer);
         }
     }
 

@@ -1,0 +1,386 @@
+package org.rdmapanama;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.ibv_qp;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+import org.rdmapanama.ffm.verbs.ibv_wc;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.interleaving.Steps;
+import org.rdmapanama.interleaving.Unimplemented;
+import org.rdmapanama.internal.provider.CompletionVerbs;
+import org.rdmapanama.internal.provider.Provider;
+import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.ProviderDevice;
+import org.rdmapanama.internal.provider.SendVerbs;
+
+/**
+ * A driver with the locks of the strictest real ones, that complains of what would hang or crash those: a second call into a
+ * queue whose lock a batch holds, and an object that is used while or after it is destroyed. For explorations: other
+ * threads can go on in the middle of each call.
+ */
+abstract class FakeDriver extends ProviderContext {
+    private static final long STRUCT_BYTES = 4096;
+    private static final int ENOENT = 2;
+
+    /** For one driver at a time, and the same places each time: the order of some things depends on them. */
+    private static final MemorySegment MEMORY = Arena.global().allocate(32 * STRUCT_BYTES, STRUCT_BYTES);
+
+    private long used;
+    private final long address = struct();
+    private final Set<Long> alive = new HashSet<>(Set.of(address));
+    private final Map<Long, Integer> calls = new HashMap<>();
+
+    /** By the address of the queue. */
+    private final Map<Long, Thread> locks = new HashMap<>();
+
+    /** How many clear a completion queue. */
+    private final Map<Long, Integer> clearing = new HashMap<>();
+
+    /** The completion queues of queue pairs. */
+    private final Map<Long, Set<Long>> reports = new HashMap<>();
+
+    /** Identifiers of work requests, which begin with them. */
+    private final Deque<Long> completed = new ArrayDeque<>();
+
+    /** How many completions a batch finds. */
+    int completions = 1;
+
+    /** How many events the channels have. */
+    int events;
+
+    private final CompletionVerbs completionVerbs = Unimplemented.complete(MethodHandles.lookup(), Completions.class);
+    private final SendVerbs sendVerbs = Unimplemented.complete(MethodHandles.lookup(), Sends.class);
+
+    static FakeDriver create() {
+        FakeDriver driver = Unimplemented.complete(MethodHandles.lookup(), FakeDriver.class);
+        ((Completions) driver.completionVerbs).driver = driver;
+        ((Sends) driver.sendVerbs).driver = driver;
+        return driver;
+    }
+
+    Context open(VerbsArena arena) {
+        Provider none = null;
+        Device device = new Device(new ProviderDevice(
+                none, "fake0", rdma_h.IBV_NODE_CA(), rdma_h.IBV_TRANSPORT_IB(), 0, 0, ""));
+        return Context.open(arena, device, () -> this);
+    }
+
+    /** Nothing is left of what was made. */
+    void checkAllEnded() {
+        if (!alive.isEmpty() || !locks.isEmpty()) {
+            throw new AssertionError("left: " + alive + ", locked: " + locks);
+        }
+    }
+
+    private long struct() {
+        MemorySegment struct = MEMORY.asSlice(used, STRUCT_BYTES).fill((byte) 0);
+        used += STRUCT_BYTES;
+        return struct.address();
+    }
+
+    private long made() {
+        Steps.step();
+        long made = struct();
+        alive.add(made);
+        return made;
+    }
+
+    private void begin(long object) {
+        if (!alive.contains(object)) {
+            throw new AssertionError("used after it was destroyed");
+        }
+        calls.merge(object, 1, Integer::sum);
+        Steps.step();
+    }
+
+    private void end(long object) {
+        Steps.step();
+        calls.merge(object, -1, Integer::sum);
+    }
+
+    private int call(long object) {
+        begin(object);
+        end(object);
+        return 0;
+    }
+
+    private int destroy(long object) {
+        Steps.step();
+        if (calls.getOrDefault(object, 0) > 0) {
+            throw new AssertionError("destroyed while a call is under way");
+        }
+        if (locks.containsKey(object)) {
+            throw new AssertionError("destroyed while its lock is held");
+        }
+        if (!alive.remove(object)) {
+            throw new AssertionError("destroyed twice");
+        }
+        return 0;
+    }
+
+    private void lock(long queue) {
+        if (clearing.getOrDefault(queue, 0) > 0) {
+            throw new AssertionError("called while it is cleared");
+        }
+        Thread owner = locks.putIfAbsent(queue, Thread.currentThread());
+        if (owner != null) {
+            throw new AssertionError("a second call into a locked queue, by "
+                    + (Thread.currentThread().equals(owner) ? "the same thread" : "another thread"));
+        }
+    }
+
+    private void unlock(long queue) {
+        if (!Thread.currentThread().equals(locks.remove(queue))) {
+            throw new AssertionError("unlocked by another thread");
+        }
+    }
+
+    /** Several may clear a queue: each waits for the other, but none may for a batch or a poll. */
+    private void clear(Set<Long> queues) {
+        for (long queue : queues) {
+            if (locks.containsKey(queue)) {
+                throw new AssertionError("cleared while its lock is held");
+            }
+            clearing.merge(queue, 1, Integer::sum);
+            Steps.step();
+            clearing.merge(queue, -1, Integer::sum);
+        }
+    }
+
+    @Override
+    public long address() {
+        return address;
+    }
+
+    @Override
+    public String driver() {
+        return "fake";
+    }
+
+    @Override
+    public SendVerbs sendVerbs() {
+        return sendVerbs;
+    }
+
+    @Override
+    public CompletionVerbs completionVerbs() {
+        return completionVerbs;
+    }
+
+    @Override
+    public int close() {
+        return destroy(address);
+    }
+
+    @Override
+    public long allocateProtectionDomain() {
+        return made();
+    }
+
+    @Override
+    public int deallocateProtectionDomain(long protectionDomain) {
+        return destroy(protectionDomain);
+    }
+
+    @Override
+    public long registerMemory(long protectionDomain, long start, long length, long iova, int access) {
+        call(protectionDomain);
+        return made();
+    }
+
+    @Override
+    public int deregisterMemory(long memoryRegion) {
+        return destroy(memoryRegion);
+    }
+
+    @Override
+    public long createCompletionChannel() {
+        return made();
+    }
+
+    @Override
+    public int destroyCompletionChannel(long channel) {
+        return destroy(channel);
+    }
+
+    @Override
+    public long getCompletionEvent(long channel, int timeoutMillis) {
+        begin(channel);
+        if (events == 0 && timeoutMillis > 0) {
+            Steps.sleep(timeoutMillis);
+        }
+        end(channel);
+        if (events == 0) {
+            return 0;
+        }
+        events--;
+        return channel;
+    }
+
+    @Override
+    public long createExtendedCompletionQueue(long attributes) {
+        return made();
+    }
+
+    @Override
+    public int destroyCompletionQueue(long completionQueue) {
+        return destroy(completionQueue);
+    }
+
+    @Override
+    public int pollCompletionQueue(long completionQueue, int capacity, long list) {
+        begin(completionQueue);
+        lock(completionQueue);
+        Steps.step();
+        unlock(completionQueue);
+        end(completionQueue);
+        Long id = completed.poll();
+        if (id == null) {
+            return 0;
+        }
+        Native.MEMORY.set(JAVA_LONG, list + ibv_wc.wr_id$offset(), id);
+        return 1;
+    }
+
+    @Override
+    public int postReceive(long queuePair, long workRequest, long bad) {
+        call(queuePair);
+        completed.add(Native.MEMORY.get(JAVA_LONG, workRequest));
+        return 0;
+    }
+
+    @Override
+    public long createQueuePair(long protectionDomain, long initialAttributes) {
+        throw new AssertionError("extended ones only");
+    }
+
+    @Override
+    public long createExtendedQueuePair(long initialAttributes) {
+        MemorySegment attributes = Native.struct(initialAttributes, ibv_qp_init_attr.sizeof());
+        Set<Long> queues = new HashSet<>(List.of(
+                ibv_qp_init_attr.send_cq(attributes).address(),
+                ibv_qp_init_attr.recv_cq(attributes).address()));
+        clear(queues);
+        long made = made();
+        reports.put(made, queues);
+        return made;
+    }
+
+    @Override
+    public long extended(long queuePair) {
+        return queuePair;
+    }
+
+    /** Puts a queue pair into a state by itself. */
+    static void state(QueuePair queuePair, QueuePairState state) {
+        Native.MEMORY.set(JAVA_INT, queuePair.address + ibv_qp.state$offset(), state.code());
+    }
+
+    @Override
+    public int modifyQueuePair(long queuePair, long attributes, int mask) {
+        int state = ibv_qp_attr.qp_state(Native.struct(attributes, ibv_qp_attr.sizeof()));
+        begin(queuePair);
+        lock(queuePair);
+        clear(reports.get(queuePair));
+        unlock(queuePair);
+        Native.MEMORY.set(JAVA_INT, queuePair + ibv_qp.state$offset(), state);
+        end(queuePair);
+        return 0;
+    }
+
+    @Override
+    public int destroyQueuePair(long queuePair) {
+        clear(reports.get(queuePair));
+        return destroy(queuePair);
+    }
+
+    @Override
+    public int postSend(long queuePair, long workRequest, long bad) {
+        begin(queuePair);
+        lock(queuePair);
+        Steps.step();
+        unlock(queuePair);
+        end(queuePair);
+        completed.add(Native.MEMORY.get(JAVA_LONG, workRequest));
+        return 0;
+    }
+
+    /** Batches of completions. */
+    abstract static class Completions extends CompletionVerbs {
+        private FakeDriver driver;
+        private int left;
+
+        @Override
+        public int startPoll(long completionQueue, long attributes) {
+            driver.begin(completionQueue);
+            try {
+                driver.lock(completionQueue);
+                left = driver.completions;
+                return next(completionQueue);
+            } finally {
+                driver.end(completionQueue);
+            }
+        }
+
+        private int next(long completionQueue) {
+            Steps.step();
+            if (left-- > 0) {
+                return 0;
+            }
+            driver.unlock(completionQueue);
+            return -ENOENT;
+        }
+
+        @Override
+        public int nextPoll(long completionQueue) {
+            driver.begin(completionQueue);
+            int result = next(completionQueue);
+            driver.end(completionQueue);
+            return result;
+        }
+
+        @Override
+        public void endPoll(long completionQueue) {
+            driver.begin(completionQueue);
+            driver.unlock(completionQueue);
+            driver.end(completionQueue);
+        }
+    }
+
+    /** Batches of work requests. */
+    abstract static class Sends extends SendVerbs {
+        private FakeDriver driver;
+
+        @Override
+        public void wrStart(long queuePair) {
+            driver.call(queuePair);
+            driver.lock(queuePair);
+        }
+
+        @Override
+        public int wrComplete(long queuePair) {
+            driver.unlock(queuePair);
+            return driver.call(queuePair);
+        }
+
+        @Override
+        public void wrAbort(long queuePair) {
+            driver.unlock(queuePair);
+            driver.call(queuePair);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+package org.rdmapanama;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.rdmapanama.interleaving.Explorer;
+
+/** Threads that meet in extended queues, in closing, and in making things; explored by {@link InterleavingsTest}. */
+enum Interleaved implements Supplier<Explorer.Scenario> {
+    POSTING_WHILE_A_QUEUE_PAIR_FAILS_AND_A_BATCH_IS_OPEN(
+            world -> world.connected(world::readABatch, world::fail, world::post)),
+    POSTING_IN_A_BATCH_WHILE_THE_QUEUE_PAIR_FAILS(
+            world -> world.connected(() -> world.inABatch(world.queue, world::post), world::fail)),
+    MAKING_A_QUEUE_PAIR_WHILE_A_BATCH_REGISTERS_MEMORY(
+            world -> List.of(() -> world.inABatch(world.queue, world::register), world::makeQueuePair)),
+    CLOSING_A_QUEUE_PAIR_WHILE_A_BATCH_REGISTERS_MEMORY(
+            world -> List.of(() -> world.inABatch(world.queue, world::register), world::closeQueuePair)),
+    CLOSING_ALL_WHILE_A_BATCH_REGISTERS_MEMORY(
+            world -> List.of(() -> world.inABatch(world.queue, world::register), world.arena::close)),
+    CLOSING_A_QUEUE_THAT_IS_READ_AND_POLLED(
+            world -> List.of(world::readABatch, world::poll, world::closeQueue)),
+    CLOSING_A_QUEUE_PAIR_WHOSE_QUEUE_IS_READ_AND_POLLED(
+            world -> List.of(world::readABatch, world::poll, world::closeQueuePair)),
+    CLOSING_A_QUEUE_PAIR_TWICE_WHILE_IT_POSTS(
+            world -> world.connected(world::post, world::closeQueuePair, world::closeQueuePair)),
+    CLOSING_A_QUEUE_PAIR_AND_ALL_WHILE_A_BATCH_IS_OPEN(
+            world -> List.of(world::readABatch, world::closeQueuePair, world.arena::close)),
+    CLOSING_ALL_TWICE_WHILE_A_QUEUE_PAIR_IS_MADE(
+            world -> List.of(world::makeQueuePair, world.arena::close, world.arena::close)),
+    FAILING_EACH_OTHERS_QUEUE_PAIRS_IN_BATCHES(world -> world.connected(
+            () -> world.inABatch(world.queue, () -> world.fail(world.crossed)),
+            () -> world.inABatch(world.otherQueue, () -> world.fail(world.crossedBack)))),
+    CLOSING_EACH_OTHERS_QUEUE_PAIRS_IN_BATCHES(world -> List.of(
+            () -> world.inABatch(world.queue, world.crossed::close),
+            () -> world.inABatch(world.otherQueue, world.crossedBack::close))),
+    FAILING_AND_CLOSING_EACH_OTHERS_QUEUE_PAIRS_IN_BATCHES(world -> world.connected(
+            () -> world.inABatch(world.queue, () -> world.fail(world.crossed)),
+            () -> world.inABatch(world.otherQueue, world.crossedBack::close))),
+    CLOSING_A_QUEUE_PAIR_OF_A_BATCH_OF_WORK_REQUESTS(
+            world -> world.connected(world::writeABatch, world::closeQueuePair, world::fail)),
+    CLOSING_IN_A_BATCH_OF_WORK_REQUESTS(
+            world -> world.connected(world::closeInABatchOfWorkRequests, world::post, world::fail)),
+    CLOSING_A_CHANNEL_THAT_IS_AWAITED(
+            world -> List.of(world::await, world.channel::close), 1);
+
+    private final Function<World, List<Runnable>> threads;
+
+    /** How many are explored at most: one where threads wait for long, which takes many steps. */
+    final int deviations;
+
+    Interleaved(Function<World, List<Runnable>> threads) {
+        this(threads, 2);
+    }
+
+    Interleaved(Function<World, List<Runnable>> threads, int deviations) {
+        this.threads = threads;
+        this.deviations = deviations;
+    }
+
+    /** Where they meet, made anew. */
+    @Override
+    public Explorer.Scenario get() {
+        World world = new World();
+        List<Runnable> bodies = threads.apply(world);
+        return new Explorer.Scenario() {
+            @Override
+            public List<Runnable> threads() {
+                return bodies;
+            }
+
+            @Override
+            public void check() {
+                world.end();
+            }
+        };
+    }
+
+    private static final class World {
+        final FakeDriver driver = FakeDriver.create();
+        final VerbsArena arena = VerbsArena.ofShared();
+        final Context context = driver.open(arena);
+        final ProtectionDomain domain = context.allocateProtectionDomain();
+        final CompletionChannel channel = context.createCompletionChannel();
+        final ExtendedCompletionQueue queue = queue();
+        final ExtendedCompletionQueue otherQueue = queue();
+        final ExtendedQueuePair queuePair = queuePair(queue, queue);
+        final ExtendedQueuePair crossed = queuePair(queue, otherQueue);
+        final ExtendedQueuePair crossedBack = queuePair(otherQueue, queue);
+        final WorkCompletions completions = new WorkCompletions(arena, 4);
+        final SendWorkRequest request = SendWorkRequest.allocate(arena, 1).send();
+        final MemorySegment memory = Arena.global().allocate(64);
+
+        /** Threads that use queue pairs which are connected. */
+        List<Runnable> connected(Runnable... threads) {
+            state(QueuePairState.RTS);
+            return List.of(threads);
+        }
+
+        private void state(QueuePairState state) {
+            for (QueuePair each : List.of(queuePair, crossed, crossedBack)) {
+                FakeDriver.state(each, state);
+            }
+        }
+
+        private ExtendedCompletionQueue queue() {
+            return context.createCompletionQueue(new CompletionQueueOptions(4));
+        }
+
+        private ExtendedQueuePair queuePair(CompletionQueue sends, CompletionQueue receives) {
+            return domain.createExtendedQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
+                    .sendOperations(SendOperation.SEND));
+        }
+
+        /** What may be refused because something closes, or a batch is open: never for long, and with one exception. */
+        private static void perhaps(Runnable call) {
+            try {
+                call.run();
+            } catch (IllegalStateException refused) {
+                String message = refused.getMessage();
+                if (!message.contains("is closed") && !message.contains("batch")) {
+                    throw refused;
+                }
+            }
+        }
+
+        void inABatch(ExtendedCompletionQueue inWhich, Runnable call) {
+            perhaps(() -> {
+                if (inWhich.startPoll()) {
+                    try {
+                        perhaps(call);
+                        perhaps(inWhich::nextPoll);
+                    } finally {
+                        inWhich.endPoll();
+                    }
+                }
+            });
+        }
+
+        void readABatch() {
+            inABatch(queue, () -> {});
+        }
+
+        void writeABatch() {
+            perhaps(() -> {
+                try (WorkRequestBuilder batch = queuePair.startWorkRequests()) {
+                    perhaps(batch::complete);
+                }
+            });
+        }
+
+        void closeInABatchOfWorkRequests() {
+            perhaps(() -> {
+                try (WorkRequestBuilder batch = queuePair.startWorkRequests()) {
+                    queuePair.close();
+                    // Its batch has been aborted.
+                    perhaps(batch::complete);
+                }
+            });
+        }
+
+        void poll() {
+            perhaps(() -> queue.poll(completions));
+        }
+
+        void post() {
+            perhaps(() -> queuePair.postSend(request));
+        }
+
+        void fail() {
+            fail(queuePair);
+        }
+
+        void fail(QueuePair which) {
+            perhaps(() -> which.modify(new QueuePairAttributes().state(QueuePairState.ERR)));
+        }
+
+        void register() {
+            perhaps(() -> domain.register(memory, AccessFlag.LOCAL_WRITE));
+        }
+
+        void makeQueuePair() {
+            perhaps(() -> queuePair(queue, queue));
+        }
+
+        void closeQueue() {
+            queue.close();
+        }
+
+        void closeQueuePair() {
+            queuePair.close();
+        }
+
+        void await() {
+            driver.events = 1;
+            perhaps(() -> {
+                try {
+                    channel.await(Duration.ofMillis(2));
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            });
+        }
+
+        void end() {
+            // Otherwise each closing would take its time, which does not stand still here, to drain them.
+            state(QueuePairState.RESET);
+            arena.close();
+            driver.checkAllEnded();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package org.rdmapanama;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Set;
+import java.util.function.Supplier;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.interleaving.Explorer;
+import org.rdmapanama.interleaving.SteppedClasses;
+
+/**
+ * Explores in which orders threads can meet. Neither a model, which may be right where the code is wrong, nor jcstress,
+ * which takes the orders that the processors of a machine happen to give: this runs the code itself, in each order with up
+ * to two changes of the thread that none of them had to make, and time stands still, so that whatever only a bound would
+ * end is a failure.
+ */
+class InterleavingsTest {
+    private static final Set<String> STEPPED = Set.of(
+            "org.rdmapanama.Batch",
+            "org.rdmapanama.ClearedQueues",
+            "org.rdmapanama.Closing",
+            "org.rdmapanama.Context",
+            "org.rdmapanama.ContextObject",
+            "org.rdmapanama.CompletionChannel",
+            "org.rdmapanama.CompletionQueue",
+            "org.rdmapanama.ExtendedCompletionQueue",
+            "org.rdmapanama.ExtendedQueuePair",
+            "org.rdmapanama.QueuePair",
+            "org.rdmapanama.QueuePairDrain",
+            "org.rdmapanama.ShortWait",
+            "org.rdmapanama.VerbsArena",
+            "org.rdmapanama.VerbsObject",
+            "org.rdmapanama.WorkRequestBuilder",
+            "org.rdmapanama.ffm.internal.Waiting");
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldComeToAnEndInEachOrder(Interleaved scenario) throws ReflectiveOperationException {
+        int runs = Explorer.explore(stepped(scenario), scenario.deviations);
+
+        assertTrue(runs > 100, "only " + runs + " orders");
+    }
+
+    /** The same constant, of classes that give way at each step. */
+    @SuppressWarnings("unchecked")
+    private static Supplier<Explorer.Scenario> stepped(Interleaved scenario) throws ReflectiveOperationException {
+        ClassLoader loader =
+                new SteppedClasses(Set.of("org.rdmapanama", "org.rdmapanama.ffm.internal"), STEPPED);
+        for (Object constant : loader.loadClass(Interleaved.class.getName()).getEnumConstants()) {
+            if (((Enum<?>) constant).name().equals(scenario.name())) {
+                return (Supplier<Explorer.Scenario>) constant;
+            }
+        }
+        throw new AssertionError(scenario);
+    }
+}

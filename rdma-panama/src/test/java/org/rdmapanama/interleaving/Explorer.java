@@ -1,0 +1,56 @@
+package org.rdmapanama.interleaving;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import org.rdmapanama.interleaving.Schedule.Deviation;
+
+/**
+ * Runs a few threads in all orders with at most so many deviations from the usual one, in which each goes on until it
+ * cannot: of faults that depend on the order nearly all need one or two.
+ */
+public final class Explorer {
+    /** What is explored: made anew for each run. */
+    public interface Scenario {
+        /** The threads, each of which must end in each order, without an exception. */
+        List<Runnable> threads();
+
+        /** What must be true when all have ended; leaves nothing behind. */
+        void check();
+    }
+
+    private final Supplier<Scenario> scenarios;
+    private int runs;
+
+    private Explorer(Supplier<Scenario> scenarios) {
+        this.scenarios = scenarios;
+    }
+
+    /**
+     * Explores.
+     *
+     * @param scenarios what to run
+     * @param deviations how many at most
+     * @return how many runs there were
+     */
+    public static int explore(Supplier<Scenario> scenarios, int deviations) {
+        Explorer explorer = new Explorer(scenarios);
+        explorer.run(List.of(), deviations);
+        return explorer.runs;
+    }
+
+    private void run(List<Deviation> deviations, int left) {
+        runs++;
+        Scenario scenario = scenarios.get();
+        List<Runnable> threads = scenario.threads();
+        List<Deviation> alternatives = new Schedule(threads.size(), deviations).run(threads);
+        scenario.check();
+        if (left > 0) {
+            for (Deviation next : alternatives) {
+                List<Deviation> more = new ArrayList<>(deviations);
+                more.add(next);
+                run(more, left - 1);
+            }
+        }
+    }
+}

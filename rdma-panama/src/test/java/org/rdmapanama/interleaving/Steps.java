@@ -1,0 +1,72 @@
+package org.rdmapanama.interleaving;
+
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** What {@link SteppedClasses} makes the code under test call instead of the JDK, or before it shares something. */
+public final class Steps {
+    private Steps() {}
+
+    /** Before an atomic operation. */
+    public static void step() {
+        Schedule schedule = Schedule.current();
+        if (schedule != null) {
+            schedule.step();
+        }
+    }
+
+    /** Before a plain field is read or written. With a lock held no other thread gets at what the lock guards. */
+    public static void access() {
+        Schedule schedule = Schedule.current();
+        if (schedule != null && !schedule.holdsLock()) {
+            schedule.step();
+        }
+    }
+
+    /** Instead of {@link Lock#lock}. */
+    public static void lock(Lock lock) {
+        Schedule schedule = Schedule.current();
+        if (schedule == null) {
+            lock.lock();
+        } else {
+            schedule.lock(lock);
+        }
+    }
+
+    /** Instead of {@link Lock#unlock}. */
+    public static void unlock(Lock lock) {
+        Schedule schedule = Schedule.current();
+        if (schedule == null) {
+            lock.unlock();
+        } else if (((ReentrantLock) lock).isHeldByCurrentThread()) {
+            schedule.unlock(lock);
+        }
+    }
+
+    /** Instead of {@link LockSupport#parkNanos(long)}. */
+    public static void park(long nanos) {
+        Schedule schedule = Schedule.current();
+        if (schedule == null) {
+            LockSupport.parkNanos(nanos);
+        } else {
+            schedule.sleep(nanos);
+        }
+    }
+
+    /** Instead of {@link Thread#sleep(long)}. */
+    public static void sleep(long millis) {
+        park(millis * 1_000_000);
+    }
+
+    /** Instead of {@link Thread#onSpinWait}. */
+    public static void spin() {
+        park(1);
+    }
+
+    /** Instead of {@link System#nanoTime}. */
+    public static long nanoTime() {
+        Schedule schedule = Schedule.current();
+        return schedule == null ? System.nanoTime() : schedule.nanoTime();
+    }
+}
