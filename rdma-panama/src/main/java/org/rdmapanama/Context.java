@@ -768,7 +768,8 @@ public final class Context extends VerbsObject {
                         "ibv_resolve_eth_l2_from_gid",
                         -result,
                         describe(way.toString()),
-                        "check the address, the route to it and the GID index of the way");
+                        "check the address, the route to it and the GID index of the way, and whether the process has no"
+                                + " file descriptor left, for which libibverbs reports the same");
             }
             int tag = Short.toUnsignedInt(vlan.get(JAVA_SHORT, 0));
             return new EthernetAddress(MacAddress.of(mac.toArray(JAVA_BYTE)), tag > MAX_VLAN ? -1 : tag);

@@ -24,7 +24,7 @@ import org.rdmapanama.internal.provider.ProviderContext;
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FailingCallsLabTest {
     /** These look at memory that is not there, unless they refuse before, as they do elsewhere. */
-    private static final Set<String> NOT_TO_BE_CALLED = Set.of(
+    static final Set<String> NOT_TO_BE_CALLED = Set.of(
             "CompletionQueue.ofNativeAddress",
             "ExtendedCompletionQueue.ofNativeAddress",
             "CompletionChannel.ofNativeAddress");
@@ -67,7 +67,7 @@ class FailingCallsLabTest {
     }
 
     /** Null when it worked. */
-    private static Throwable thrown(Uses.Prepared call) {
+    static Throwable thrown(Uses.Prepared call) {
         try {
             call.run();
             return null;
@@ -77,7 +77,7 @@ class FailingCallsLabTest {
     }
 
     /** What is the same each time. */
-    private static String kind(Throwable thrown) {
+    static String kind(Throwable thrown) {
         return thrown == null
                 ? "nothing"
                 : thrown.getClass().getSimpleName() + (thrown instanceof VerbsException e ? " " + e.errnoName() : "");
