@@ -6,6 +6,7 @@ import static org.rdmapanama.FailingCallsLabTest.thrown;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -72,6 +73,8 @@ final class Scarcity {
 
     public static void main(String... arguments) throws Exception {
         loadAll();
+        // It lists the devices when it is used first, which takes descriptors.
+        MethodHandles.lookup().ensureInitialized(FailingCallsLabTest.class);
         Scarcity scarcity = new Scarcity(Scarce.valueOf(arguments[0]));
         // The JDK reads files when some of its classes are used first, too.
         ConnectedPair.open(QueuePairType.RC).close();
