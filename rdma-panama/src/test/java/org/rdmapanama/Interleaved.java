@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.rdmapanama.interleaving.Explorer;
+import org.rdmapanama.interleaving.Steps;
 
 /** Threads that meet in extended queues, in closing, and in making things; explored by {@link InterleavingsTest}. */
 enum Interleaved implements Supplier<Explorer.Scenario> {
@@ -65,6 +66,12 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             () -> world.inABatch(world.queue, world::closeQueuePair))),
     POLLING_AGAIN_AND_AGAIN_WHILE_THE_QUEUE_CLOSES(
             world -> List.of(() -> world.pollTimes(3), world::closeQueue), 3),
+    FAILING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
+            world -> world.connected(world::readBatchAfterBatch, () -> world.soon(world::fail)), 1),
+    MAKING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
+            world -> List.of(world::readBatchAfterBatch, () -> world.soon(world::makeQueuePair)), 1),
+    CLOSING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
+            world -> List.of(world::readBatchAfterBatch, () -> world.soon(world::closeQueuePair)), 1),
     RESIZING_A_QUEUE_TWICE(
             world -> List.of(() -> world.resize(8), () -> world.resize(16))),
     CLOSING_A_DOMAIN_AND_A_QUEUE_WHILE_A_QUEUE_PAIR_IS_MADE(
@@ -110,6 +117,8 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
     }
 
     private static final class World {
+        private static final int MANY = 60;
+
         final FakeDriver driver = FakeDriver.create();
         final VerbsArena arena = VerbsArena.ofShared();
         final Context context = driver.open(arena);
@@ -124,6 +133,9 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         final ExtendedQueuePair crossedBack = queuePair(otherQueue, queue);
         final WorkCompletions completions = new WorkCompletions(arena, 4);
         final SendWorkRequest request = SendWorkRequest.allocate(arena, 1).send();
+        /** How many have been read. */
+        private int batches;
+
         final MemorySegment memory = Arena.global().allocate(64);
 
         /** Threads that use queue pairs which are connected. */
@@ -174,6 +186,21 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
 
         void readABatch() {
             inABatch(queue, () -> {});
+        }
+
+        /** Each takes a millisecond, and the next begins at once. */
+        void readBatchAfterBatch() {
+            for (batches = 0; batches < MANY; batches++) {
+                inABatch(queue, () -> Steps.sleep(1_000_000));
+            }
+        }
+
+        /** Not only when nobody reads any longer. */
+        void soon(Runnable call) {
+            call.run();
+            if (batches > MANY / 2) {
+                throw new AssertionError("waited for " + batches + " batches");
+            }
         }
 
         void writeABatch() {
