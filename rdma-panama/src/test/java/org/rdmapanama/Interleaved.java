@@ -191,7 +191,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         /** Each takes a millisecond, and the next begins at once. */
         void readBatchAfterBatch() {
             for (batches = 0; batches < MANY; batches++) {
-                inABatch(queue, () -> Steps.sleep(1_000_000));
+                inABatch(queue, () -> Steps.sleep(1));
             }
         }
 
