@@ -2,15 +2,15 @@ package org.rdmapanama;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Which thread may use an extended queue now. From the start of a batch to its end a driver may hold a lock of its own: a
  * second call into it would wait for ever if the same thread made it, and if it waited in a critical call, no safepoint
  * would come until the first thread was through. So no second call is let in: while a batch is open, it is refused.
  *
- * <p>Waits for other threads give the carrier of a virtual thread back ({@link ShortWait}). No thread waits here while it
- * holds the arena's lock, or another queue that it could give back first.
+ * <p>A thread that needs several queues at once takes all or none, and waits with none taken, nor with the arena's lock. It
+ * marks those that it waits for ({@link #want}): a thread that has no batch open then begins nothing on them, so that the
+ * mark is honoured soon; one that has goes on, since its batch may be what is waited for.
  */
 final class Batch {
     private static final int FREE = 0;
@@ -28,10 +28,13 @@ final class Batch {
      */
     private static final int PAUSED = 4;
 
-    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /**
+     * Added to all: a thread waits for this. A release may lose it, because one that finds nothing unusual just writes; so
+     * the thread that waits sets it anew each time it looks.
+     */
+    private static final int WANTED = 8;
 
-    /** Less than a closing waits, so that a thread that has another batch open can end it for the thread that closes. */
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final int USE = 3;
 
     private static final VarHandle STATE;
 
@@ -43,7 +46,7 @@ final class Batch {
         }
     }
 
-    private final VerbsObject queue;
+    private final ContextObject queue;
     private final Start start;
 
     /** What ends a batch, in the words of a message. */
@@ -70,7 +73,7 @@ final class Batch {
         boolean start();
     }
 
-    Batch(VerbsObject queue, String ending, Start start) {
+    Batch(ContextObject queue, String ending, Start start) {
         this.queue = queue;
         this.ending = ending;
         this.start = start;
@@ -96,7 +99,7 @@ final class Batch {
         } finally {
             if (!started) {
                 if (taken) {
-                    release(FREE);
+                    release(OPEN);
                 }
                 queue.exit();
             }
@@ -121,7 +124,7 @@ final class Batch {
         }
         // It does nothing more: if it had ended its batch, that would be seen by now.
         int seen = (int) STATE.getAcquire(this);
-        return (seen == OPEN || (seen & PAUSED) != 0) && thread == opener;
+        return ((seen & USE) == OPEN || (seen & PAUSED) != 0) && thread == opener;
     }
 
     /** Ends what {@link #open} began. */
@@ -132,20 +135,25 @@ final class Batch {
             // The driver may be clearing the queue at this moment, for another thread.
             STATE.getAndBitwiseAnd(this, ~PAUSED);
         } else {
-            release(FREE);
+            release(OPEN);
         }
         queue.exit();
     }
 
     /** As {@link #end}, and lets no further batch begin. */
     void endForGood() {
-        release(SHUT);
+        thread = null;
+        STATE.setRelease(this, SHUT);
         queue.exit();
     }
 
-    private void release(int next) {
+    private void release(int use) {
         thread = null;
-        STATE.setRelease(this, next);
+        if ((int) STATE.getOpaque(this) == use) {
+            STATE.setRelease(this, FREE);
+        } else {
+            STATE.getAndBitwiseAnd(this, WANTED);
+        }
     }
 
     /** The calling thread, whose batch is open, has let go of the driver's lock: others may have the queue cleared. */
@@ -159,12 +167,12 @@ final class Batch {
     /**
      * The calling thread goes on with its batch, before it calls the driver again.
      *
-     * @throws IllegalStateException when the queue is closed, or about to close
+     * @throws IllegalStateException when the queue is closed
      */
     void resume() {
         if (paused) {
-            try (ShortWait wait = new ShortWait()) {
-                while (!STATE.compareAndSet(this, PAUSED, OPEN)) {
+            try (BatchWait wait = new BatchWait(queue.arena)) {
+                while (!change(PAUSED, OPEN)) {
                     awaitOthers(wait);
                 }
             }
@@ -183,49 +191,62 @@ final class Batch {
 
     /** Ends what {@link #beginCall} began. */
     void endCall() {
-        release(FREE);
+        release(CALL);
     }
 
     /** Begins a call in which the driver may clear the queue, and does not wait: false when it cannot begin now. */
     boolean tryBeginClearing() {
-        return STATE.compareAndSet(this, FREE, CALL) || STATE.compareAndSet(this, PAUSED, PAUSED | CALL);
+        return change(FREE, CALL) || change(PAUSED, PAUSED | CALL);
     }
 
     /** Ends what {@link #tryBeginClearing} began. */
     void endClearing() {
-        STATE.getAndBitwiseAnd(this, PAUSED);
+        STATE.getAndBitwiseAnd(this, PAUSED | WANTED);
     }
 
-    /**
-     * A moment after {@link #tryBeginClearing} failed, for a caller that tries again. Waits at most two seconds for a batch
-     * of another thread to end.
-     *
-     * @param wait from when it failed first
-     * @throws IllegalStateException when it did not end, or the queue is closed
-     */
-    void awaitClearing(ShortWait wait) {
-        if ((int) STATE.getVolatile(this) == OPEN && wait.nanos() > LIMIT_NANOS) {
-            throw new IllegalStateException(
-                    "another thread has a batch open on " + queue + ": it must call " + ending + " first");
-        }
-        awaitOthers(wait);
+    /** The calling thread waits for this, until {@link #unwant}. */
+    void want() {
+        STATE.getAndBitwiseOr(this, WANTED);
     }
 
-    private void take(int wanted) {
+    /** The calling thread waits no longer. Another one that does sets the mark anew. */
+    void unwant() {
+        STATE.getAndBitwiseAnd(this, ~WANTED);
+    }
+
+    /** Whether a thread waits for this. */
+    boolean isWanted() {
+        return ((int) STATE.getVolatile(this) & WANTED) != 0;
+    }
+
+    /** Whether a batch is open, and not paused. */
+    boolean isOpen() {
+        return ((int) STATE.getVolatile(this) & USE) == OPEN;
+    }
+
+    /** From one state to another, with the mark or without it. */
+    private boolean change(int from, int to) {
+        return STATE.compareAndSet(this, from, to) || STATE.compareAndSet(this, from | WANTED, to | WANTED);
+    }
+
+    private void take(int use) {
         if (confined && state == FREE) {
-            state = wanted;
-        } else if (!STATE.compareAndSet(this, FREE, wanted)) {
-            takeLater(wanted);
+            state = use;
+        } else if (!STATE.compareAndSet(this, FREE, use)) {
+            takeLater(use);
         }
     }
 
-    private void takeLater(int wanted) {
-        try (ShortWait wait = new ShortWait()) {
-            while (!STATE.compareAndSet(this, FREE, wanted)) {
+    private void takeLater(int use) {
+        try (BatchWait wait = new BatchWait(queue.arena)) {
+            while (!STATE.compareAndSet(this, FREE, use)) {
                 int seen = (int) STATE.getVolatile(this);
-                if (seen == OPEN || (seen & PAUSED) != 0) {
+                if ((seen & USE) == OPEN || (seen & PAUSED) != 0) {
                     throw new IllegalStateException("a batch is open on " + queue + ": call " + ending
                             + " first, and let one thread at a time use the queue");
+                }
+                if (seen == WANTED && wait.isInABatch() && STATE.compareAndSet(this, seen, use | WANTED)) {
+                    return;
                 }
                 awaitOthers(wait);
             }
@@ -233,24 +254,16 @@ final class Batch {
     }
 
     /** A moment for another thread's call, or for one that closes. */
-    private void awaitOthers(ShortWait wait) {
-        if (((int) STATE.getVolatile(this) & SHUT) == SHUT) {
-            checkGoesOn(wait);
-        }
-        wait.pause();
-    }
-
-    /** While this is shut: waiting makes sense when it is not this that closes, but something that reports here. */
-    private void checkGoesOn(ShortWait wait) {
+    private void awaitOthers(BatchWait wait) {
         if (!queue.isOpen()) {
             throw new IllegalStateException(queue + " is closed");
         }
-        // The thread that closes would wait for itself. While another one waits for batches to end, one of them may be
-        // of this thread, on another queue.
-        if (queue.arena.lock().isHeldByCurrentThread()
-                || (queue.arena.isPreparing() && wait.nanos() > PATIENCE_NANOS)) {
+        // The thread that closes would wait for itself.
+        if (((int) STATE.getVolatile(this) & USE) == SHUT
+                && queue.arena.lock().isHeldByCurrentThread()) {
             throw new IllegalStateException(queue + " is about to close");
         }
+        wait.pause();
     }
 
     /**
@@ -261,10 +274,10 @@ final class Batch {
      */
     boolean tryHold() {
         int seen = (int) STATE.getVolatile(this);
-        int rest = seen & PAUSED;
-        boolean held = seen == (rest | SHUT)
-                || (seen == rest && STATE.compareAndSet(this, rest, rest | SHUT))
-                || (seen == OPEN && isMine());
+        int marks = seen & ~USE;
+        boolean held = (seen & USE) == SHUT
+                || ((seen & USE) == FREE && STATE.compareAndSet(this, seen, marks | SHUT))
+                || ((seen & USE) == OPEN && isMine());
         if (held) {
             holds++;
         }
@@ -279,9 +292,14 @@ final class Batch {
     /** Takes back {@link #tryHold}. With the arena's lock held. */
     void unhold() {
         holds--;
-        if (holds == 0 && ((int) STATE.getVolatile(this) & SHUT) == SHUT) {
-            STATE.getAndBitwiseAnd(this, PAUSED);
+        if (holds == 0 && ((int) STATE.getVolatile(this) & USE) == SHUT) {
+            STATE.getAndBitwiseAnd(this, ~USE);
         }
+    }
+
+    /** What ends a batch, in the words of a message. */
+    String ending() {
+        return ending;
     }
 
     /** The queue, for messages. */

@@ -2,7 +2,10 @@ package org.rdmapanama;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Supplier;
 
@@ -16,6 +19,8 @@ import java.util.function.Supplier;
 final class ClearedQueues {
     /** Of what reports to none. */
     static final ClearedQueues NONE = new ClearedQueues(new CompletionQueue[0]);
+
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final CompletionQueue[] queues;
 
@@ -49,7 +54,7 @@ final class ClearedQueues {
      * @throws IllegalStateException when a batch of another thread did not end in time, or something closes
      */
     <T> T call(ContextObject reporting, Supplier<T> verb) {
-        try (ShortWait wait = new ShortWait()) {
+        try (Turn turn = new Turn(reporting)) {
             while (true) {
                 CompletionQueue busy;
                 reporting.beginCall();
@@ -61,7 +66,7 @@ final class ClearedQueues {
                 } finally {
                     reporting.endCall();
                 }
-                awaitTurn(reporting, busy, wait);
+                turn.await(busy);
             }
         }
     }
@@ -73,7 +78,7 @@ final class ClearedQueues {
      * @throws IllegalStateException when a batch of another thread did not end in time, or something closes
      */
     <T> T create(ContextObject parent, Lock lock, Supplier<T> maker) {
-        try (ShortWait wait = new ShortWait()) {
+        try (Turn turn = new Turn(parent)) {
             while (true) {
                 CompletionQueue busy;
                 lock.lock();
@@ -85,7 +90,7 @@ final class ClearedQueues {
                 } finally {
                     lock.unlock();
                 }
-                awaitTurn(parent, busy, wait);
+                turn.await(busy);
             }
         }
     }
@@ -119,9 +124,39 @@ final class ClearedQueues {
         }
     }
 
-    private static void awaitTurn(ContextObject reporting, CompletionQueue busy, ShortWait wait) {
-        // A closing of it has the queues held, and waits for this call.
-        reporting.checkOpen();
-        busy.awaitClearing(wait);
+    /** The wait for a turn, in which the queues found in use are marked as wanted. */
+    private static final class Turn implements AutoCloseable {
+        private final ContextObject reporting;
+        private final Set<Batch> wanted = new LinkedHashSet<>();
+        private BatchWait wait;
+
+        Turn(ContextObject reporting) {
+            this.reporting = reporting;
+        }
+
+        void await(CompletionQueue busy) {
+            // A closing of it has the queues held, and waits for this call.
+            reporting.checkOpen();
+            busy.checkOpen();
+            if (wait == null) {
+                wait = new BatchWait(reporting.arena);
+            }
+            Batch batch = busy.batch();
+            if (batch.isOpen() && wait.nanos() > LIMIT_NANOS) {
+                throw new IllegalStateException(
+                        "another thread has a batch open on " + busy + ": it must call " + batch.ending() + " first");
+            }
+            wanted.add(batch);
+            wanted.forEach(Batch::want);
+            wait.pause();
+        }
+
+        @Override
+        public void close() {
+            wanted.forEach(Batch::unwant);
+            if (wait != null) {
+                wait.close();
+            }
+        }
     }
 }

@@ -11,9 +11,9 @@ import java.util.function.Consumer;
  * One closing of a tree of objects: first no other thread may be in the middle of anything, and then each object is ended
  * once, and what fails on the way does not stop the rest.
  *
- * <p>All of it with the arena's lock held, which is let go of while this waits: another thread may need it in order to come
- * to the end of what this waits for. So several closings of one arena may be under way, and the tree may change meanwhile;
- * each looks through all of it again after it has waited.
+ * <p>All of it with the arena's lock held, which is let go of while this waits, as are all queues: another thread may need
+ * them in order to come to the end of what this waits for. So several closings of one arena may be under way, and the tree
+ * may change meanwhile; each looks through all of it again after it has waited.
  */
 final class Closing {
     private static final long BATCHES_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -23,13 +23,17 @@ final class Closing {
 
     private final VerbsArena arena;
     private final Set<Batch> held = new LinkedHashSet<>();
+    private final Set<Batch> wanted = new LinkedHashSet<>();
     private final Set<VerbsObject> begun = Collections.newSetFromMap(new IdentityHashMap<>());
 
-    /** What another thread uses, found while looking through the tree. */
-    private Object busy;
+    /** A queue that another thread uses, found while looking through the tree. */
+    private Batch busyQueue;
 
-    /** Whether a call took too long: no other one is waited for. */
-    private boolean expired;
+    /** An object on which a call is under way, found in the same way. */
+    private VerbsObject busyObject;
+
+    /** Whether the tree lets no call in any more. */
+    private boolean shut;
 
     private VerbsException failure;
 
@@ -44,80 +48,103 @@ final class Closing {
     }
 
     /**
-     * Lets no batch begin on what is to be closed, nor on what the driver clears for it, and waits at most two seconds for
-     * those of other threads to end.
+     * Waits until no batch of another thread is open on what is to be closed, nor on what the driver clears for it, at most
+     * two seconds, and until no call on it is under way any more, at most ten. From then to {@link #release} none can begin.
      *
-     * @throws IllegalStateException when one did not end; call {@link #release} then
+     * @param committed called once this cannot be taken back any more, before no further call is let in
+     * @throws IllegalStateException when a batch did not end: nothing is closed then
+     * @throws VerbsException when a call did not end: the tree is shut then, and can be closed again
      */
-    void awaitBatches(Tree tree) {
-        arena.beginPreparing();
-        try (ShortWait wait = new ShortWait()) {
-            while (!isFree(tree, object -> object.holdBatches(this))) {
-                if (wait.nanos() > BATCHES_NANOS) {
-                    throw new IllegalStateException(
-                            busy
-                                    + " cannot be closed: another thread has a batch open on it, which that thread must end first");
-                }
-                pauseUnlocked(wait);
-            }
-        } finally {
-            arena.endPreparing();
-        }
-    }
-
-    /**
-     * Lets no further call in and waits for those under way, which are short. What is in use even after ten seconds is not
-     * ended: see {@link VerbsObject#closeTree}.
-     */
-    void awaitCalls(Tree tree) {
-        try (ShortWait wait = new ShortWait()) {
-            while (!isFree(tree, this::shut)) {
-                if (wait.nanos() > CALLS_NANOS) {
-                    expired = true;
+    void await(Tree tree, Runnable committed) {
+        try (BatchWait batches = new BatchWait(arena);
+                ShortWait calls = new ShortWait()) {
+            while (true) {
+                if (!holdsAll(tree)) {
+                    checkTime(batches);
+                    pauseUnlocked(batches::pause);
+                } else if (!isShut(tree, committed)) {
+                    checkTime(calls);
+                    // What is only cleared stays usable meanwhile.
+                    unhold();
+                    pauseUnlocked(calls::pause);
+                } else {
                     return;
                 }
-                pauseUnlocked(wait);
             }
         }
     }
 
-    /**
-     * Whether no call on an object is under way any more. For one that {@link #awaitCalls} did not know of, such as a memory
-     * window that keeps its region from being deregistered, this waits with the arena's lock held: nobody needs that in
-     * order to end a call on it.
-     */
-    boolean isShut(VerbsObject object) {
-        if (object.shut()) {
-            return true;
+    /** Holds all queues, or marks those that are in use and holds none. */
+    private boolean holdsAll(Tree tree) {
+        busyQueue = null;
+        tree.forEach(object -> object.holdBatches(this));
+        if (busyQueue != null) {
+            unhold();
         }
-        try (ShortWait wait = new ShortWait()) {
-            while (!expired && !object.shut()) {
-                expired = wait.nanos() > CALLS_NANOS;
-                wait.pause();
+        return busyQueue == null;
+    }
+
+    private boolean isShut(Tree tree, Runnable committed) {
+        if (!shut) {
+            shut = true;
+            committed.run();
+        }
+        busyObject = null;
+        tree.forEach(object -> {
+            if (!object.shut()) {
+                busyObject = object;
             }
+        });
+        return busyObject == null;
+    }
+
+    private void checkTime(BatchWait wait) {
+        boolean open = busyQueue.isOpen() || busyQueue.isPaused();
+        if (wait.nanos() > (open ? BATCHES_NANOS : CALLS_NANOS)) {
+            String what = busyQueue + " cannot be closed: another thread has a "
+                    + (open
+                            ? "batch open on it: it must call " + busyQueue.ending() + " first"
+                            : "call under way that takes more than ten seconds");
+            if (!shut) {
+                throw new IllegalStateException(what);
+            }
+            throw new VerbsException("close", Errno.EBUSY.number, what, "close it again");
         }
-        return object.shut();
     }
 
-    private boolean isFree(Tree tree, Consumer<VerbsObject> visitor) {
-        busy = null;
-        tree.forEach(visitor);
-        return busy == null;
-    }
-
-    private void shut(VerbsObject object) {
-        if (!object.shut()) {
-            busy = object;
+    private void checkTime(ShortWait wait) {
+        if (wait.nanos() > CALLS_NANOS) {
+            throw new VerbsException(
+                    busyObject.destroyVerb(),
+                    Errno.EBUSY.number,
+                    busyObject.toString(),
+                    "a call on it is under way in another thread: close it again when that has come back");
         }
     }
 
-    private void pauseUnlocked(ShortWait wait) {
+    private void pauseUnlocked(Runnable pause) {
         arena.lock().unlock();
         try {
-            wait.pause();
+            pause.run();
         } finally {
             arena.lock().lock();
         }
+    }
+
+    /**
+     * Whether no call on an object is under way any more. In the tree none is, or {@link #await} would have
+     * failed; one that is not, such as a memory window that keeps its region from being deregistered, with the arena's lock held: nobody needs that in order to end a
+     * call on it.
+     */
+    boolean isShut(VerbsObject object) {
+        boolean isShut = object.shut();
+        try (ShortWait wait = new ShortWait()) {
+            while (!isShut && wait.nanos() < CALLS_NANOS) {
+                wait.pause();
+                isShut = object.shut();
+            }
+        }
+        return isShut;
     }
 
     /** Keeps a queue from being used until {@link #release}, or notes that another thread uses it. */
@@ -126,7 +153,7 @@ final class Closing {
             if (batch.tryHold()) {
                 held.add(batch);
             } else {
-                busy = batch;
+                want(batch);
             }
         }
     }
@@ -135,14 +162,26 @@ final class Closing {
     void holdForGood(Batch batch) {
         hold(batch);
         if (batch.isPaused()) {
-            busy = batch;
+            want(batch);
         }
     }
 
-    /** Ends what {@link #hold} began. */
-    void release() {
+    private void want(Batch batch) {
+        busyQueue = batch;
+        wanted.add(batch);
+        wanted.forEach(Batch::want);
+    }
+
+    private void unhold() {
         held.forEach(Batch::unhold);
         held.clear();
+    }
+
+    /** Lets other threads use the queues again. With the arena's lock held. */
+    void release() {
+        unhold();
+        wanted.forEach(Batch::unwant);
+        wanted.clear();
     }
 
     /** Whether an object's turn comes now, for the first time. */

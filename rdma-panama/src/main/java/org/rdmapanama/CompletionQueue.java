@@ -306,16 +306,6 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     void endClearing() {}
 
     /**
-     * A moment after {@link #tryBeginClearing} was false, for a caller that tries again.
-     *
-     * @param wait from when it was false first
-     * @throws IllegalStateException when another thread has a batch open for too long, or this closes
-     */
-    void awaitClearing(ShortWait wait) {
-        wait.pause();
-    }
-
-    /**
      * As {@link #tryBeginClearing}, for something that is about to be closed: no batch begins before the end of the
      * closing. With the arena's lock held.
      */

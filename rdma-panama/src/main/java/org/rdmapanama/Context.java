@@ -1206,7 +1206,7 @@ public final class Context extends VerbsObject {
     @Override
     void closeTree(Closing closing) {
         // Nobody else may poll while this drains: completions would be lost.
-        if (!drained && !isUsed()) {
+        if (!drained) {
             drained = true;
             QueuePairDrain.drain(this);
         }
@@ -1214,15 +1214,14 @@ public final class Context extends VerbsObject {
         for (VerbsObject object : inClosingOrder(objects.values())) {
             object.closeTree(closing);
         }
-        // What is left in use is told already, and would lose its device in the middle of a call.
-        if (!isUsed()) {
-            super.closeTree(closing);
-        }
+        super.closeTree(closing);
     }
 
-    /** Whether a call on an object of this is under way. */
-    private boolean isUsed() {
-        return objects.values().stream().anyMatch(VerbsObject::isInUse);
+    /** All objects of this but itself. Takes no lock. */
+    void forEachObject(Consumer<ContextObject> visitor) {
+        for (VerbsObject object : objects.values()) {
+            visitor.accept((ContextObject) object);
+        }
     }
 
     @Override

@@ -49,6 +49,11 @@ abstract class ContextObject extends VerbsObject {
     /** Ends what {@link #beginCall} began. */
     void endCall() {}
 
+    /** For those that have batches; null for others. */
+    Batch batch() {
+        return null;
+    }
+
     @Override
     void holdBatches(Closing closing) {
         clearedQueues.hold(closing);

@@ -653,8 +653,15 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     @Override
-    void awaitClearing(ShortWait wait) {
-        batch.awaitClearing(wait);
+    Batch batch() {
+        return batch;
+    }
+
+    /** As {@link #pauseOwnBatch}, if another thread waits for this. */
+    void pauseIfWanted() {
+        if (batch.isWanted()) {
+            pauseOwnBatch();
+        }
     }
 
     @Override

@@ -121,6 +121,11 @@ public final class ExtendedQueuePair extends QueuePair {
     }
 
     @Override
+    Batch batch() {
+        return batch;
+    }
+
+    @Override
     void holdBatches(Closing closing) {
         super.holdBatches(closing);
         builder.abortIfAbandoned();

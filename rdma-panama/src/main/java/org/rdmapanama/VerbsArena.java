@@ -3,11 +3,11 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -65,10 +65,10 @@ public final class VerbsArena implements Arena {
     private final AtomicLong chainChanges = new AtomicLong();
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Set<Context> contexts = new LinkedHashSet<>();
+    
+    /** Changed with the lock held, and read without it. */
+    private final Set<Context> contexts = new CopyOnWriteArraySet<>();
 
-    /** How many closings wait for batches to end. Written with the lock held. */
-    private volatile int preparing;
 
     private boolean closed;
     private boolean freed;
@@ -150,9 +150,7 @@ public final class VerbsArena implements Arena {
             }
             Closing closing = new Closing(this);
             try {
-                closing.awaitBatches(this::forEachObject);
-                closed = true;
-                closing.awaitCalls(this::forEachObject);
+                closing.await(this::forEachObject, () -> closed = true);
                 for (Context context : List.copyOf(contexts)) {
                     context.closeTree(closing);
                 }
@@ -175,21 +173,9 @@ public final class VerbsArena implements Arena {
         }
     }
 
-    /** Whether a closing in this arena waits for batches to end. */
-    boolean isPreparing() {
-        return preparing > 0;
-    }
-
-    /** With the lock held. */
-    @SuppressWarnings("NonAtomicVolatileUpdate") // the lock
-    void beginPreparing() {
-        preparing++;
-    }
-
-    /** With the lock held. */
-    @SuppressWarnings("NonAtomicVolatileUpdate") // the lock
-    void endPreparing() {
-        preparing--;
+    /** Takes no lock. */
+    void forEachContext(Consumer<Context> visitor) {
+        contexts.forEach(visitor);
     }
 
     private void free(VerbsException failure) {

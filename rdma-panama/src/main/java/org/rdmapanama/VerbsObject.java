@@ -202,8 +202,7 @@ abstract class VerbsObject implements AutoCloseable {
         arena.lock().lock();
         try {
             if (!ended) {
-                closing.awaitBatches(this::forEachInTree);
-                closing.awaitCalls(this::forEachInTree);
+                closing.await(this::forEachInTree, () -> {});
                 closeTree(closing);
             }
         } finally {
@@ -279,12 +278,8 @@ abstract class VerbsObject implements AutoCloseable {
             return true;
         }
         USERS.getAndBitwiseOr(this, CLOSED);
-        return !isInUse();
-    }
-
-    /** Whether a call is under way. Pairs with the addition in {@link #exit}. */
-    final boolean isInUse() {
-        return ((int) USERS.getVolatile(this) & ~CLOSED) != 0;
+        // Pairs with the addition in exit().
+        return (int) USERS.getVolatile(this) == CLOSED;
     }
 
     /** Begins a call that uses the native object; {@link #exit} must follow. */

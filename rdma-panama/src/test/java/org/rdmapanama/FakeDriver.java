@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
@@ -61,6 +62,12 @@ abstract class FakeDriver extends ProviderContext {
 
     /** How many events the channels have. */
     int events;
+
+    /** What modifying a queue pair takes before anything else, such as the time to find a peer's address. */
+    volatile Runnable modifying = () -> {};
+
+    /** What waiting for an event takes before anything else. */
+    volatile Runnable waiting = () -> {};
 
     private final CompletionVerbs completionVerbs = Unimplemented.complete(MethodHandles.lookup(), Completions.class);
     private final SendVerbs sendVerbs = Unimplemented.complete(MethodHandles.lookup(), Sends.class);
@@ -220,6 +227,7 @@ abstract class FakeDriver extends ProviderContext {
     @Override
     public long getCompletionEvent(long channel, int timeoutMillis) {
         begin(channel);
+        waiting.run();
         if (events == 0 && timeoutMillis > 0) {
             Steps.sleep(timeoutMillis);
         }
@@ -234,6 +242,25 @@ abstract class FakeDriver extends ProviderContext {
     @Override
     public long createExtendedCompletionQueue(long attributes) {
         return made();
+    }
+
+    @Override
+    public long createCompletionQueue(int entries, long context, long channel, int completionVector) {
+        return made();
+    }
+
+    @Override
+    public int resizeCompletionQueue(long completionQueue, int entries) {
+        begin(completionQueue);
+        lock(completionQueue);
+        Native.MEMORY.set(JAVA_INT, completionQueue + ibv_cq.cqe$offset(), entries);
+        unlock(completionQueue);
+        end(completionQueue);
+        return 0;
+    }
+
+    int entries(CompletionQueue queue) {
+        return Native.MEMORY.get(JAVA_INT, queue.address + ibv_cq.cqe$offset());
     }
 
     @Override
@@ -294,8 +321,11 @@ abstract class FakeDriver extends ProviderContext {
     public int modifyQueuePair(long queuePair, long attributes, int mask) {
         int state = ibv_qp_attr.qp_state(Native.struct(attributes, ibv_qp_attr.sizeof()));
         begin(queuePair);
+        modifying.run();
         lock(queuePair);
-        clear(reports.get(queuePair));
+        if (state == QueuePairState.ERR.code() || state == QueuePairState.RESET.code()) {
+            clear(reports.get(queuePair));
+        }
         unlock(queuePair);
         Native.MEMORY.set(JAVA_INT, queuePair + ibv_qp.state$offset(), state);
         end(queuePair);

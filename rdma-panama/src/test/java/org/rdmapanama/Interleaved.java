@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.rdmapanama.interleaving.Explorer;
+import org.rdmapanama.interleaving.Steps;
 
 /** Threads that meet in extended queues, in closing, and in making things; explored by {@link InterleavingsTest}. */
 enum Interleaved implements Supplier<Explorer.Scenario> {
@@ -20,7 +21,8 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> List.of(() -> world.inABatch(world.queue, world::register), world::closeQueuePair)),
     CLOSING_ALL_WHILE_A_BATCH_REGISTERS_MEMORY(
             world -> List.of(() -> world.inABatch(world.queue, world::register), world.arena::close)),
-    CLOSING_A_QUEUE_THAT_IS_READ_AND_POLLED(world -> List.of(world::readABatch, world::poll, world::closeQueue)),
+    CLOSING_A_QUEUE_THAT_IS_READ_AND_POLLED(
+            world -> List.of(world::readABatch, world::poll, world::closeQueue)),
     CLOSING_A_QUEUE_PAIR_WHOSE_QUEUE_IS_READ_AND_POLLED(
             world -> List.of(world::readABatch, world::poll, world::closeQueuePair)),
     CLOSING_A_QUEUE_PAIR_TWICE_WHILE_IT_POSTS(
@@ -42,7 +44,45 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> world.connected(world::writeABatch, world::closeQueuePair, world::fail)),
     CLOSING_IN_A_BATCH_OF_WORK_REQUESTS(
             world -> world.connected(world::closeInABatchOfWorkRequests, world::post, world::fail)),
-    CLOSING_A_CHANNEL_THAT_IS_AWAITED(world -> List.of(world::await, world.channel::close), 1);
+    CLOSING_A_CHANNEL_THAT_IS_AWAITED(
+            world -> List.of(world::await, world.channel::close), 1),
+    POSTING_IN_A_BATCH_WHILE_THE_QUEUE_PAIR_CLOSES(
+            world -> world.connected(() -> world.inABatch(world.queue, world::post), world::closeQueuePair)),
+    POLLING_ANOTHER_QUEUE_IN_A_BATCH_WHILE_A_QUEUE_PAIR_OF_BOTH_CLOSES(world ->
+            List.of(() -> world.inABatch(world.queue, () -> world.poll(world.otherQueue)), world.crossed::close)),
+    FAILING_A_QUEUE_PAIR_IN_A_BATCH_WHILE_THE_QUEUE_CLOSES(
+            world -> world.connected(() -> world.inABatch(world.queue, world::fail), world::closeQueue)),
+    FAILING_EACH_OTHERS_QUEUE_PAIRS_OF_ONE_QUEUE_IN_BATCHES(world -> world.connected(
+            () -> world.inABatch(world.queue, () -> world.fail(world.other)),
+            () -> world.inABatch(world.otherQueue, world::fail))),
+    CLOSING_EACH_OTHERS_QUEUE_PAIRS_OF_ONE_QUEUE_IN_BATCHES(world -> List.of(
+            () -> world.inABatch(world.queue, world.other::close),
+            () -> world.inABatch(world.otherQueue, world::closeQueuePair))),
+    MAKING_QUEUE_PAIRS_OF_EACH_OTHERS_QUEUE_IN_BATCHES(world -> List.of(
+            () -> world.inABatch(world.queue, () -> world.makeQueuePair(world.otherQueue)),
+            () -> world.inABatch(world.otherQueue, world::makeQueuePair))),
+    FAILING_ANOTHER_IN_A_BATCH_OF_WORK_REQUESTS_WHILE_A_BATCH_CLOSES_THE_QUEUE_PAIR(world -> world.connected(
+            () -> world.inABatchOfWorkRequests(() -> world.fail(world.crossed)),
+            () -> world.inABatch(world.queue, world::closeQueuePair))),
+    POLLING_AGAIN_AND_AGAIN_WHILE_THE_QUEUE_CLOSES(
+            world -> List.of(() -> world.pollTimes(3), world::closeQueue)),
+    FAILING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
+            world -> world.connected(world::readBatchAfterBatch, () -> world.soon(world::fail)), 1),
+    MAKING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
+            world -> List.of(world::readBatchAfterBatch, () -> world.soon(world::makeQueuePair)), 1),
+    CLOSING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
+            world -> List.of(world::readBatchAfterBatch, () -> world.soon(world::closeQueuePair)), 1),
+    RESIZING_A_QUEUE_TWICE(
+            world -> List.of(() -> world.resize(8), () -> world.resize(16))),
+    CLOSING_A_DOMAIN_AND_A_QUEUE_WHILE_A_QUEUE_PAIR_IS_MADE(
+            world -> List.of(world::makeQueuePair, world.domain::close, world::closeQueue)),
+    CLOSING_A_DOMAIN_AND_ALL_WHILE_A_BATCH_IS_OPEN(
+            world -> List.of(world::readABatch, world.domain::close, world.arena::close)),
+    CLOSING_A_DOMAIN_AND_A_QUEUE_WHILE_IT_POSTS(
+            world -> world.connected(world::post, world.domain::close, world::closeQueue)),
+    CLOSING_A_QUEUE_IN_ITS_BATCH_WHILE_A_QUEUE_PAIR_FAILS_AND_ONE_CLOSES(
+            world -> world.connected(
+                    () -> world.inABatch(world.queue, world::closeQueue), world::fail, world.crossed::close));
 
     private final Function<World, List<Runnable>> threads;
 
@@ -77,6 +117,8 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
     }
 
     private static final class World {
+        private static final int MANY = 60;
+
         final FakeDriver driver = FakeDriver.create();
         final VerbsArena arena = VerbsArena.ofShared();
         final Context context = driver.open(arena);
@@ -85,10 +127,15 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         final ExtendedCompletionQueue queue = queue();
         final ExtendedCompletionQueue otherQueue = queue();
         final ExtendedQueuePair queuePair = queuePair(queue, queue);
+        final ExtendedQueuePair other = queuePair(otherQueue, otherQueue);
+        final CompletionQueue plain = context.createCompletionQueue(4);
         final ExtendedQueuePair crossed = queuePair(queue, otherQueue);
         final ExtendedQueuePair crossedBack = queuePair(otherQueue, queue);
         final WorkCompletions completions = new WorkCompletions(arena, 4);
         final SendWorkRequest request = SendWorkRequest.allocate(arena, 1).send();
+        /** How many have been read. */
+        private int batches;
+
         final MemorySegment memory = Arena.global().allocate(64);
 
         /** Threads that use queue pairs which are connected. */
@@ -98,7 +145,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         }
 
         private void state(QueuePairState state) {
-            for (QueuePair each : List.of(queuePair, crossed, crossedBack)) {
+            for (QueuePair each : List.of(queuePair, other, crossed, crossedBack)) {
                 FakeDriver.state(each, state);
             }
         }
@@ -108,8 +155,8 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         }
 
         private ExtendedQueuePair queuePair(CompletionQueue sends, CompletionQueue receives) {
-            return domain.createExtendedQueuePair(
-                    new QueuePairOptions(QueuePairType.RC, sends, receives).sendOperations(SendOperation.SEND));
+            return domain.createExtendedQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
+                    .sendOperations(SendOperation.SEND));
         }
 
         /** What may be refused because something closes, or a batch is open: never for long, and with one exception. */
@@ -141,6 +188,21 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             inABatch(queue, () -> {});
         }
 
+        /** Each takes a millisecond, and the next begins at once. */
+        void readBatchAfterBatch() {
+            for (batches = 0; batches < MANY; batches++) {
+                inABatch(queue, () -> Steps.sleep(1));
+            }
+        }
+
+        /** Not only when nobody reads any longer. */
+        void soon(Runnable call) {
+            call.run();
+            if (batches > MANY / 2) {
+                throw new AssertionError("waited for " + batches + " batches");
+            }
+        }
+
         void writeABatch() {
             perhaps(() -> {
                 try (WorkRequestBuilder batch = queuePair.startWorkRequests()) {
@@ -160,7 +222,30 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         }
 
         void poll() {
-            perhaps(() -> queue.poll(completions));
+            poll(queue);
+        }
+
+        void poll(CompletionQueue which) {
+            perhaps(() -> which.poll(completions));
+        }
+
+        void pollTimes(int times) {
+            for (int i = 0; i < times; i++) {
+                poll();
+            }
+        }
+
+        void resize(int entries) {
+            plain.resize(entries);
+        }
+
+        void inABatchOfWorkRequests(Runnable call) {
+            perhaps(() -> {
+                try (WorkRequestBuilder batch = queuePair.startWorkRequests()) {
+                    perhaps(call);
+                    perhaps(batch::abort);
+                }
+            });
         }
 
         void post() {
@@ -180,7 +265,11 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         }
 
         void makeQueuePair() {
-            perhaps(() -> queuePair(queue, queue));
+            makeQueuePair(queue);
+        }
+
+        void makeQueuePair(CompletionQueue which) {
+            perhaps(() -> queuePair(which, which));
         }
 
         void closeQueue() {
@@ -205,6 +294,9 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         void end() {
             // Otherwise each closing would take its time, which does not stand still here, to drain them.
             state(QueuePairState.RESET);
+            if (plain.isOpen() && plain.entries() != driver.entries(plain)) {
+                throw new AssertionError("tells " + plain.entries() + " entries, and has " + driver.entries(plain));
+            }
             arena.close();
             driver.checkAllEnded();
         }
