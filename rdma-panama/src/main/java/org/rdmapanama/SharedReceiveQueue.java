@@ -363,10 +363,18 @@ public final class SharedReceiveQueue extends ContextObject {
         }
         resizing.lock();
         try {
-            if ("rxe".equals(context.driverName()) && count < query().maxWorkRequests()) {
-                throw new IllegalArgumentException(
-                        "a shared receive queue of Soft-RoCE only grows: make a smaller one instead of shrinking "
-                                + this + " to " + count);
+            if ("rxe".equals(context.driverName())) {
+                int now = query().maxWorkRequests();
+                if (count < now && count == maxWorkRequests) {
+                    // It has grown to this already, in a call that failed when it asked for the size.
+                    maxWorkRequests = now;
+                    return;
+                }
+                if (count < now) {
+                    throw new IllegalArgumentException(
+                            "a shared receive queue of Soft-RoCE only grows: make a smaller one instead of shrinking "
+                                    + this + " to " + count);
+                }
             }
             try (Arena temporary = Arena.ofConfined()) {
                 MemorySegment attributes = temporary.allocate(ibv_srq_attr.layout());
@@ -376,6 +384,8 @@ public final class SharedReceiveQueue extends ContextObject {
                         rdma_h.IBV_SRQ_MAX_WR(),
                         "DeviceCapability.SRQ_RESIZE in DeviceAttributes.capabilities");
             }
+            // So many at least, should asking fail.
+            maxWorkRequests = count;
             maxWorkRequests = Math.max(count, query().maxWorkRequests());
         } finally {
             resizing.unlock();

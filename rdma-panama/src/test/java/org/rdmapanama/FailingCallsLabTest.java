@@ -29,10 +29,6 @@ class FailingCallsLabTest {
             "ExtendedCompletionQueue.ofNativeAddress",
             "CompletionChannel.ofNativeAddress");
 
-    /** Where the lab is emulated, all of this takes minutes for each. */
-    private static final List<Errno> ERRNOS =
-            LabDevices.areNative() ? List.of(Errno.ENOMEM) : List.of(Errno.ENOMEM, Errno.EMFILE);
-
     /** What gives an address, and has no errno to give. */
     private static final Set<String> NO_CALLS = Set.of("address", "extended");
 
@@ -90,6 +86,11 @@ class FailingCallsLabTest {
                 .map(use -> DynamicTest.dynamicTest(use.name(), () -> failEach(use)));
     }
 
+    /** Where the lab is emulated, all of this takes minutes for each. */
+    private static List<Errno> errnos() {
+        return LabDevices.areNative() ? List.of(Errno.ENOMEM) : List.of(Errno.ENOMEM, Errno.EMFILE);
+    }
+
     private static void failEach(Uses.Use use) {
         String usual;
         int count;
@@ -101,7 +102,7 @@ class FailingCallsLabTest {
             count = device.methods().size();
         }
         List<String> faults = new ArrayList<>();
-        for (Errno errno : ERRNOS) {
+        for (Errno errno : errnos()) {
             for (int n = 1; n <= count; n++) {
                 fail(use, n, errno, usual, faults);
             }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.FutureTask;
@@ -120,8 +121,8 @@ class SeenTogetherLabTest {
             SharedReceiveQueue queue =
                     domain.createSharedReceiveQueue(new SharedReceiveQueueOptions().maxWorkRequests(4));
             int room = queue.maxWorkRequests();
-            ReceiveWorkRequest[] mine = chain(arena, region, room + 2);
-            ReceiveWorkRequest[] others = chain(arena, region, room + 2);
+            ReceiveWorkRequest[] mine = chain(arena, region, 2 * room + 16);
+            ReceiveWorkRequest[] others = chain(arena, region, 2 * room + 16);
             AtomicReference<FutureTask<Void>> other = new AtomicReference<>();
             afterPost.set(() ->
                     other.set(meanwhile(() -> assertEquals(QueuePair.QUEUE_FULL, queue.postReceive(others[0])))));
@@ -129,7 +130,7 @@ class SeenTogetherLabTest {
             other.get().get(SECONDS, TimeUnit.SECONDS);
             ReceiveWorkRequest stopped = queue.firstNotReceiving(mine[0]);
             // Some devices have room for more than they say.
-            assertTrue(stopped == mine[room] || stopped == mine[room + 1], () -> "stopped at " + stopped);
+            assertTrue(Arrays.asList(mine).indexOf(stopped) >= room, () -> "stopped at " + stopped);
             assertSame(others[0], queue.firstNotReceiving(others[0]));
         }
     }
