@@ -259,8 +259,7 @@ final class Batch {
             throw new IllegalStateException(queue + " is closed");
         }
         // The thread that closes would wait for itself.
-        if (((int) STATE.getVolatile(this) & USE) == SHUT
-                && queue.arena.lock().isHeldByCurrentThread()) {
+        if (((int) STATE.getVolatile(this) & USE) == SHUT && queue.arena.lock().isHeldByCurrentThread()) {
             throw new IllegalStateException(queue + " is about to close");
         }
         wait.pause();

@@ -65,10 +65,9 @@ public final class VerbsArena implements Arena {
     private final AtomicLong chainChanges = new AtomicLong();
 
     private final ReentrantLock lock = new ReentrantLock();
-    
+
     /** Changed with the lock held, and read without it. */
     private final Set<Context> contexts = new CopyOnWriteArraySet<>();
-
 
     private boolean closed;
     private boolean freed;

@@ -21,8 +21,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> List.of(() -> world.inABatch(world.queue, world::register), world::closeQueuePair)),
     CLOSING_ALL_WHILE_A_BATCH_REGISTERS_MEMORY(
             world -> List.of(() -> world.inABatch(world.queue, world::register), world.arena::close)),
-    CLOSING_A_QUEUE_THAT_IS_READ_AND_POLLED(
-            world -> List.of(world::readABatch, world::poll, world::closeQueue)),
+    CLOSING_A_QUEUE_THAT_IS_READ_AND_POLLED(world -> List.of(world::readABatch, world::poll, world::closeQueue)),
     CLOSING_A_QUEUE_PAIR_WHOSE_QUEUE_IS_READ_AND_POLLED(
             world -> List.of(world::readABatch, world::poll, world::closeQueuePair)),
     CLOSING_A_QUEUE_PAIR_TWICE_WHILE_IT_POSTS(
@@ -44,8 +43,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> world.connected(world::writeABatch, world::closeQueuePair, world::fail)),
     CLOSING_IN_A_BATCH_OF_WORK_REQUESTS(
             world -> world.connected(world::closeInABatchOfWorkRequests, world::post, world::fail)),
-    CLOSING_A_CHANNEL_THAT_IS_AWAITED(
-            world -> List.of(world::await, world.channel::close), 1),
+    CLOSING_A_CHANNEL_THAT_IS_AWAITED(world -> List.of(world::await, world.channel::close), 1),
     POSTING_IN_A_BATCH_WHILE_THE_QUEUE_PAIR_CLOSES(
             world -> world.connected(() -> world.inABatch(world.queue, world::post), world::closeQueuePair)),
     POLLING_ANOTHER_QUEUE_IN_A_BATCH_WHILE_A_QUEUE_PAIR_OF_BOTH_CLOSES(world ->
@@ -64,25 +62,22 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
     FAILING_ANOTHER_IN_A_BATCH_OF_WORK_REQUESTS_WHILE_A_BATCH_CLOSES_THE_QUEUE_PAIR(world -> world.connected(
             () -> world.inABatchOfWorkRequests(() -> world.fail(world.crossed)),
             () -> world.inABatch(world.queue, world::closeQueuePair))),
-    POLLING_AGAIN_AND_AGAIN_WHILE_THE_QUEUE_CLOSES(
-            world -> List.of(() -> world.pollTimes(3), world::closeQueue)),
+    POLLING_AGAIN_AND_AGAIN_WHILE_THE_QUEUE_CLOSES(world -> List.of(() -> world.pollTimes(3), world::closeQueue)),
     FAILING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
             world -> world.connected(world::readBatchAfterBatch, () -> world.soon(world::fail)), 1),
     MAKING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
             world -> List.of(world::readBatchAfterBatch, () -> world.soon(world::makeQueuePair)), 1),
     CLOSING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
             world -> List.of(world::readBatchAfterBatch, () -> world.soon(world::closeQueuePair)), 1),
-    RESIZING_A_QUEUE_TWICE(
-            world -> List.of(() -> world.resize(8), () -> world.resize(16))),
+    RESIZING_A_QUEUE_TWICE(world -> List.of(() -> world.resize(8), () -> world.resize(16))),
     CLOSING_A_DOMAIN_AND_A_QUEUE_WHILE_A_QUEUE_PAIR_IS_MADE(
             world -> List.of(world::makeQueuePair, world.domain::close, world::closeQueue)),
     CLOSING_A_DOMAIN_AND_ALL_WHILE_A_BATCH_IS_OPEN(
             world -> List.of(world::readABatch, world.domain::close, world.arena::close)),
     CLOSING_A_DOMAIN_AND_A_QUEUE_WHILE_IT_POSTS(
             world -> world.connected(world::post, world.domain::close, world::closeQueue)),
-    CLOSING_A_QUEUE_IN_ITS_BATCH_WHILE_A_QUEUE_PAIR_FAILS_AND_ONE_CLOSES(
-            world -> world.connected(
-                    () -> world.inABatch(world.queue, world::closeQueue), world::fail, world.crossed::close));
+    CLOSING_A_QUEUE_IN_ITS_BATCH_WHILE_A_QUEUE_PAIR_FAILS_AND_ONE_CLOSES(world ->
+            world.connected(() -> world.inABatch(world.queue, world::closeQueue), world::fail, world.crossed::close));
 
     private final Function<World, List<Runnable>> threads;
 
@@ -155,8 +150,8 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         }
 
         private ExtendedQueuePair queuePair(CompletionQueue sends, CompletionQueue receives) {
-            return domain.createExtendedQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
-                    .sendOperations(SendOperation.SEND));
+            return domain.createExtendedQueuePair(
+                    new QueuePairOptions(QueuePairType.RC, sends, receives).sendOperations(SendOperation.SEND));
         }
 
         /** What may be refused because something closes, or a batch is open: never for long, and with one exception. */

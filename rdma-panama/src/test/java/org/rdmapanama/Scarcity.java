@@ -4,9 +4,9 @@ import static org.rdmapanama.FailingCallsLabTest.kind;
 import static org.rdmapanama.FailingCallsLabTest.thrown;
 
 import java.io.IOException;
+import java.lang.invoke.MethodHandles;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
