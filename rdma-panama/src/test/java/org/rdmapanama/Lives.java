@@ -16,6 +16,10 @@ import java.util.function.LongSupplier;
 final class Lives {
     private final Set<Long> alive = new HashSet<>();
     private final List<Long> ended = new ArrayList<>();
+
+    /** The same, to be found fast. */
+    private final Set<Long> gone = new HashSet<>();
+
     private final Map<Long, Integer> users = new HashMap<>();
     private final List<String> faults = new ArrayList<>();
 
@@ -23,7 +27,9 @@ final class Lives {
     synchronized long made(long result) {
         if (result > 0) {
             alive.add(result);
-            ended.remove(result);
+            if (gone.remove(result)) {
+                ended.remove(result);
+            }
         }
         return result;
     }
@@ -38,6 +44,7 @@ final class Lives {
                 faults.add("%s of 0x%x, where a call is under way".formatted(verb, object));
             }
             ended.add(object);
+            gone.add(object);
         }
         int result = destroy.getAsInt();
         if (result < 0) {
@@ -56,7 +63,7 @@ final class Lives {
     }
 
     synchronized void begin(long object) {
-        if (ended.contains(object)) {
+        if (gone.contains(object)) {
             faults.add("a call with 0x%x, which has ended".formatted(object));
         }
         users.merge(object, 1, Integer::sum);

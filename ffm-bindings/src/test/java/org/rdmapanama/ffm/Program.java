@@ -42,6 +42,13 @@ public final class Program implements AutoCloseable {
         return new Program(javaCommand(prefix, main, arguments));
     }
 
+    /** The same, with options of the virtual machine. */
+    public static Program javaWith(List<String> options, Class<?> main, String... arguments) throws IOException {
+        List<String> command = javaCommand(List.of(), main, arguments);
+        command.addAll(1, options);
+        return new Program(command);
+    }
+
     /** What that starts. */
     public static List<String> javaCommand(List<String> prefix, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>(prefix);

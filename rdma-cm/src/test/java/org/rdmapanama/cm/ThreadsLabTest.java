@@ -5,10 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,7 +32,6 @@ import org.rdmapanama.VerbsArena;
 @SuppressWarnings("try") // some are closed earlier
 class ThreadsLabTest {
     private static final int PORT = 7511;
-    private static final Duration LONG = Duration.ofMinutes(5);
 
     private List<String> before;
 
@@ -48,129 +45,8 @@ class ThreadsLabTest {
         Lab.assertNothingLeft(before);
     }
 
-    /** Something that waits for long, and what to close to end it; null where the caller has nothing to close. */
-    private record Wait(Callable<?> body, AutoCloseable closed) {}
-
-    /** Sets up a wait; what it makes goes to the list, to be closed in reverse. */
-    @FunctionalInterface
-    private interface Setup {
-        Wait make(VerbsArena arena, List<AutoCloseable> made) throws Exception;
-    }
-
-    private static <T extends AutoCloseable> T keep(List<AutoCloseable> made, T object) {
-        made.add(object);
-        return object;
-    }
-
-    private static SynchronousId listening(List<AutoCloseable> made) {
-        SynchronousId listener = keep(made, SynchronousId.create(PortSpace.TCP));
-        listener.id().bind(Lab.second(PORT));
-        listener.id().listen(8);
-        return listener;
-    }
-
-    private static RdmaConnectionOptions options() {
-        return new RdmaConnectionOptions()
-                .sendWorkRequests(4)
-                .receiveWorkRequests(4)
-                .localAddress(Lab.first(0));
-    }
-
-    private static RdmaConnection connection(VerbsArena arena, List<AutoCloseable> made) throws Exception {
-        RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(PORT)));
-        FutureTask<RdmaConnection> accepting =
-                new FutureTask<>(() -> server.accept(options(), Lab.SECONDS).orElseThrow());
-        Thread.ofPlatform().start(accepting);
-        RdmaConnection connection = keep(made, new RdmaClient(arena).connect(Lab.second(PORT), options(), Lab.SECONDS));
-        keep(made, accepting.get(30, TimeUnit.SECONDS));
-        return connection;
-    }
-
-    private static Map<String, Setup> waits() {
-        Map<String, Setup> waits = new LinkedHashMap<>();
-        waits.put("EventChannel.await", (arena, made) -> {
-            EventChannel channel = keep(made, EventChannel.create());
-            return new Wait(() -> channel.await(LONG), channel);
-        });
-        waits.put("SynchronousId.await", (arena, made) -> {
-            SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
-            return new Wait(() -> id.await(LONG), id);
-        });
-        // A software device asks nobody.
-        if (Lab.isKernel()) {
-            waits.put("SynchronousId.resolve", (arena, made) -> {
-                SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
-                return new Wait(
-                        () -> {
-                            id.resolve(Lab.first(0), new InetSocketAddress("10.77.0.98", PORT), LONG);
-                            return null;
-                        },
-                        id);
-            });
-        }
-        waits.put("SynchronousId.awaitRequest", (arena, made) -> {
-            SynchronousId listener = listening(made);
-            return new Wait(() -> listener.awaitRequest(LONG), listener);
-        });
-        waits.put("SynchronousId.connect", (arena, made) -> {
-            listening(made);
-            SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
-            id.resolve(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
-            Side side = new Side(arena, id.id());
-            return new Wait(() -> id.connect(side.queuePair, new ConnectionParameters(), LONG), id);
-        });
-        waits.put("SynchronousId.accept", (arena, made) -> {
-            SynchronousId listener = listening(made);
-            TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, PORT));
-            stranger.client.connect(TwoIds.parameters());
-            CmEvent request = listener.awaitRequest(Lab.SECONDS).orElseThrow();
-            SynchronousId id = keep(made, SynchronousId.of(request.id()));
-            Side side = new Side(arena, id.id());
-            return new Wait(
-                    () -> {
-                        id.accept(side.queuePair, new ConnectionParameters(), LONG);
-                        return null;
-                    },
-                    id);
-        });
-        waits.put("RdmaServer.awaitRequest", (arena, made) -> {
-            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(PORT)));
-            return new Wait(() -> server.awaitRequest(LONG), server);
-        });
-        waits.put("RdmaServer.accept", (arena, made) -> {
-            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(PORT)));
-            return new Wait(() -> server.accept(LONG), server);
-        });
-        waits.put("ConnectionRequest.accept", (arena, made) -> {
-            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(PORT)));
-            TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, PORT));
-            stranger.client.connect(TwoIds.parameters());
-            ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
-            return new Wait(() -> request.accept(options(), LONG), null);
-        });
-        waits.put("RdmaClient.connect", (arena, made) -> {
-            listening(made);
-            return new Wait(() -> new RdmaClient(arena).connect(Lab.second(PORT), options(), LONG), null);
-        });
-        waits.put("RdmaConnection.awaitDisconnect", (arena, made) -> {
-            RdmaConnection connection = connection(arena, made);
-            return new Wait(() -> connection.awaitDisconnect(LONG), connection);
-        });
-        waits.put("RdmaConnection.disconnect", (arena, made) -> {
-            // The peer takes no events, so it does not answer.
-            RdmaConnection connection = connection(arena, made);
-            return new Wait(
-                    () -> {
-                        connection.disconnect(LONG);
-                        return null;
-                    },
-                    connection);
-        });
-        return waits;
-    }
-
     /** How a wait ends: with an exception or a result. */
-    private static Object outcome(String name, Wait wait, boolean virtual, Ending ending) throws Exception {
+    private static Object outcome(String name, Waits.Wait wait, boolean virtual, Ending ending) throws Exception {
         FutureTask<Object> task = new FutureTask<>(() -> {
             try {
                 return wait.body().call();
@@ -204,11 +80,11 @@ class ThreadsLabTest {
     }
 
     private void eachWait(boolean virtual, boolean interrupts) throws Exception {
-        for (Map.Entry<String, Setup> each : waits().entrySet()) {
+        for (Map.Entry<String, Waits.Setup> each : Waits.all(PORT).entrySet()) {
             String name = each.getKey();
             List<AutoCloseable> made = new ArrayList<>();
             try (VerbsArena arena = VerbsArena.ofShared()) {
-                Wait wait = each.getValue().make(arena, made);
+                Waits.Wait wait = each.getValue().make(arena, made);
                 if (interrupts) {
                     assertInstanceOf(InterruptedException.class, outcome(name, wait, virtual, Thread::interrupt), name);
                 } else if (wait.closed() != null) {
@@ -283,7 +159,7 @@ class ThreadsLabTest {
         List<AutoCloseable> made = new ArrayList<>();
         try (VerbsArena arena = VerbsArena.ofShared();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
-            connection(arena, made);
+            Waits.connection(arena, PORT, made);
             RdmaConnection client = (RdmaConnection) made.get(1);
             RdmaConnection server = (RdmaConnection) made.get(2);
             List<Future<Boolean>> waiting = new ArrayList<>();
@@ -309,7 +185,7 @@ class ThreadsLabTest {
             List<AutoCloseable> made = new ArrayList<>();
             try (VerbsArena arena = VerbsArena.ofShared();
                     ExecutorService threads = Executors.newCachedThreadPool()) {
-                connection(arena, made);
+                Waits.connection(arena, PORT, made);
                 List<Future<?>> ends = new ArrayList<>();
                 for (AutoCloseable side : made.subList(1, 3)) {
                     ends.add(threads.submit(() -> {

@@ -1,7 +1,6 @@
 package org.rdmapanama.soft;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -13,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -97,13 +95,15 @@ final class SoftAddressInfo {
             return port <= MAX_PORT ? port : -1;
         }
         String protocol = portSpace == rdma_h.RDMA_PS_UDP() ? "/udp" : "/tcp";
-        try (Stream<String> lines = Files.lines(SERVICES)) {
-            return lines.map(line -> line.replaceFirst("#.*", "").trim().split("\\s+"))
+        try {
+            // Not line by line: an interrupt would end that.
+            return Files.readAllLines(SERVICES).stream()
+                    .map(line -> line.replaceFirst("#.*", "").trim().split("\\s+"))
                     .filter(words -> words.length > 1 && words[0].equals(service) && words[1].endsWith(protocol))
                     .mapToInt(words -> Integer.parseInt(words[1].substring(0, words[1].indexOf('/'))))
                     .findFirst()
                     .orElse(-1);
-        } catch (IOException | UncheckedIOException | NumberFormatException e) {
+        } catch (IOException | NumberFormatException e) {
             return -1;
         }
     }

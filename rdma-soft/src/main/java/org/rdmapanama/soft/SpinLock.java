@@ -70,16 +70,23 @@ final class SpinLock {
 
     private void await() {
         WAITING.getAndAdd(this, 1);
+        boolean interrupted = false;
         for (int i = 0; !spin(); i++) {
-            if (i < MAX_YIELDS || Thread.currentThread().isInterrupted()) {
-                // The holder may have lost its processor; and who is interrupted does not sleep.
+            if (i < MAX_YIELDS) {
+                // The holder may have lost its processor.
                 giveWay();
             } else {
-                // It sends many packets, say, and those who are to take them may need this processor.
+                // It sends many packets, say, and those who are to take them may need this processor. It may also be a
+                // virtual thread without a carrier: yielding is no way to leave it this one, and a thread that is
+                // interrupted does not park.
+                interrupted |= Thread.interrupted();
                 LockSupport.parkNanos(this, NAP_NANOS);
             }
         }
         WAITING.getAndAdd(this, -1);
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private boolean spin() {

@@ -2,12 +2,18 @@ package org.rdmapanama.soft;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.ffm.waiting.ChildProcess;
 
 /** Who waits for the lock gets it, though somebody else takes it again and again. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -76,5 +82,12 @@ class SpinLockTest {
         other.join();
         lock.unlock();
         assertTrue(!second[0] && lock.tryLock());
+    }
+
+    /** One that has no carrier may have it. */
+    @TestFactory
+    Stream<DynamicTest> shouldGiveCarriersBack() throws Exception {
+        return ChildProcess.run(
+                WaitingForTheLock.class, 1, List.of(), WaitingForTheLock.cases(), Duration.ofSeconds(50));
     }
 }

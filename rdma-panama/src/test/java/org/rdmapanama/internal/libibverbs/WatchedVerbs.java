@@ -8,7 +8,7 @@ import org.rdmapanama.internal.provider.SendVerbs;
 public final class WatchedVerbs {
     private WatchedVerbs() {}
 
-    /** For simple work requests: the others are left to the driver as if it had no faults. */
+    /** For sends and RDMA writes: other work requests are left to the driver as if it had no faults. */
     public static SendVerbs sends(SendVerbs real, LongConsumer begin, LongConsumer finish) {
         return new NativeSendVerbs() {
             @Override
@@ -28,6 +28,26 @@ public final class WatchedVerbs {
             public void wrAbort(long queuePair) {
                 real.wrAbort(queuePair);
                 finish.accept(queuePair);
+            }
+
+            @Override
+            public void wrSend(long queuePair) {
+                real.wrSend(queuePair);
+            }
+
+            @Override
+            public void wrRdmaWrite(long queuePair, int rkey, long remoteAddress) {
+                real.wrRdmaWrite(queuePair, rkey, remoteAddress);
+            }
+
+            @Override
+            public void wrSetUdAddr(long queuePair, long addressHandle, int queuePairNumber, int qkey) {
+                real.wrSetUdAddr(queuePair, addressHandle, queuePairNumber, qkey);
+            }
+
+            @Override
+            public void wrSetSge(long queuePair, int lkey, long address, int length) {
+                real.wrSetSge(queuePair, lkey, address, length);
             }
         };
     }
@@ -56,6 +76,16 @@ public final class WatchedVerbs {
             public void endPoll(long completionQueue) {
                 real.endPoll(completionQueue);
                 finish.accept(completionQueue);
+            }
+
+            @Override
+            public int readVendorErr(long completionQueue) {
+                return real.readVendorErr(completionQueue);
+            }
+
+            @Override
+            public int readQpNum(long completionQueue) {
+                return real.readQpNum(completionQueue);
             }
         };
     }

@@ -1,0 +1,29 @@
+package org.rdmapanama.cm;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.waiting.ChildProcess;
+
+/**
+ * Virtual threads wait for connections, and on rsockets, without keeping their carriers, and whether or not they are
+ * interrupted, in a process that has one carrier only.
+ */
+@Tag("lab")
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class VirtualThreadsLabTest {
+    private static final Duration LIMIT = Duration.ofSeconds(500);
+
+    @TestFactory
+    Stream<DynamicTest> shouldWaitWithOneCarrier() throws Exception {
+        List<String> before = Lab.resources();
+        List<DynamicTest> tests = ChildProcess.run(WaitingCalls.class, 1, List.of(), WaitingCalls.cases(), LIMIT)
+                .toList();
+        Lab.assertNothingLeft(before);
+        return tests.stream();
+    }
+}
