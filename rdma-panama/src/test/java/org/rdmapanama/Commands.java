@@ -13,6 +13,9 @@ import org.rdmapanama.ffm.Program;
 final class Commands {
     private Commands() {}
 
+    /** A main class may go through much, in an emulated lab. */
+    private static final int MAIN_SECONDS = 280;
+
     /** How a program ended, and all that it wrote. */
     record Result(int status, String output) {}
 
@@ -24,7 +27,7 @@ final class Commands {
     /** Runs a class with the class path of the tests; the prefix is put before the command of the virtual machine. */
     static Result java(List<String> prefix, Class<?> main, String... arguments) throws IOException {
         try (Program program = Program.java(prefix, main, arguments)) {
-            return new Result(program.join(), program.output());
+            return new Result(program.join(MAIN_SECONDS), program.output());
         } catch (InterruptedException e) {
             throw new InterruptedIOException("while " + main + " ran");
         }

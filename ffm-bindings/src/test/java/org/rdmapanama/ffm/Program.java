@@ -85,7 +85,12 @@ public final class Program implements AutoCloseable {
 
     /** Waits until it ends; its status. */
     public int join() throws InterruptedException {
-        assertTrue(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS), () -> "did not end: " + this);
+        return join(LIMIT_SECONDS);
+    }
+
+    /** Waits until it ends, for so many seconds at most; its status. */
+    public int join(int seconds) throws InterruptedException {
+        assertTrue(process.waitFor(seconds, TimeUnit.SECONDS), () -> "did not end: " + this);
         return process.exitValue();
     }
 
