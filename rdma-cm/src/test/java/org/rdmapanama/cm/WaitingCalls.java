@@ -20,7 +20,13 @@ import org.rdmapanama.ffm.waiting.Stage;
 import org.rdmapanama.ffm.waiting.WaitingCall;
 import org.rdmapanama.rsocket.WaitingSockets;
 
-/** Every call of this module that waits, to be made by virtual threads, and some that must not be ended by an interrupt. */
+/**
+ * Every call of this module that waits in Java, to be made by virtual threads, and some that an interrupt must not end.
+ *
+ * <p>Some wait in C, or in the JDK, and keep their carrier: {@link EventChannel#createEndpoint} while it resolves, {@link
+ * AddressInfo#resolve} while it asks a name server, connecting and closing an id of Software iWARP, and a selector of
+ * java.nio.
+ */
 final class WaitingCalls {
     private static final int PORT = 7523;
     private static final Duration LONG = Duration.ofMinutes(5);
