@@ -92,15 +92,21 @@ final class SharedArenaFuzz {
             } while (done() < LEAST_CALLS
                     && failures.isEmpty()
                     && System.nanoTime() - start < LIMIT_OF_CALLS.toNanos());
-            if (closesInTheMiddle) {
-                closeArena();
-                // They go on, with what is closed.
-                heartbeat.await(ended, Duration.ofMillis(20));
+            try {
+                if (closesInTheMiddle) {
+                    closeArena();
+                    // They go on, with what is closed.
+                    heartbeat.await(ended, Duration.ofMillis(20));
+                }
+            } finally {
+                over = true;
             }
-            over = true;
             if (!heartbeat.await(ended, LIMIT_OF_CLOSING)) {
                 throw CaseRunner.hangs("a thread does not end");
             }
+        }
+        for (Throwable failure : failures) {
+            throw new AssertionError(failure.getMessage() + describe(), failure);
         }
         closeArena();
         assertNothingLeft(before);
@@ -151,9 +157,6 @@ final class SharedArenaFuzz {
     }
 
     private void assertNothingLeft(List<String> before) throws Exception {
-        for (Throwable failure : failures) {
-            throw new AssertionError(failure.getMessage() + describe(), failure);
-        }
         assertFalse(arena.scope().isAlive(), "its memory is freed");
         assertTrue(done() >= LEAST_CALLS, () -> "only " + done() + " calls did something");
         for (PretendingProvider provider : watched) {
