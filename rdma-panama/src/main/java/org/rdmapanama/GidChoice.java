@@ -84,7 +84,7 @@ final class GidChoice {
     }
 
     /**
-     * Where the peer's packets come from: its GID tells that, unless it is local to a link that nobody knows. Null when it is
+     * Where the peer's packets come from: its GID tells that, unless it is local to a link that is not known. Null when it is
      * not known; a loopback address only says that the peer is on this machine, which any address reaches.
      */
     private static InetAddress addressOf(InetAddress peer, Endpoint remote) {

@@ -55,7 +55,7 @@ public final class MemoryRegion extends ContextObject {
     }
 
     /**
-     * One registration; a region can change it as a whole, and who needs several of these looks once. The memory is null
+     * One registration; a region can change it as a whole, and a caller that needs several of these reads it once. The memory is null
      * when there is none of this process.
      */
     record Registration(

@@ -96,7 +96,7 @@ public final class CmId implements AutoCloseable {
         queuePairType = QueuePairType.of(rdma_cm_id.qp_type(struct));
     }
 
-    /** Makes the object of a native id, while its channel is kept open. When that fails, nobody knows the id. */
+    /** Makes the object of a native id, while its channel is kept open. When that fails, the id is not registered. */
     static CmId register(EventChannel channel, long address) {
         CmId id = new CmId(channel, address);
         try {

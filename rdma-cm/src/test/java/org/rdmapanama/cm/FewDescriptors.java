@@ -246,7 +246,7 @@ final class FewDescriptors {
         }
     }
 
-    /** Somebody who asks for a connection: what the answer is. He needs no descriptors while he does. */
+    /** A peer that asks for a connection: the answer that it gets. It needs no descriptors while it asks. */
     private static final class Asking implements AutoCloseable {
         private final EventChannel channel = EventChannel.create();
         private final CmId id = channel.createId(PortSpace.TCP);
@@ -320,7 +320,7 @@ final class FewDescriptors {
         }
     }
 
-    /** Who has the request can answer it again. */
+    /** A caller that holds the request can answer it again. */
     private static void acceptLater(RdmaServer server, int port) throws Exception {
         if (!Lab.isKernel()) {
             return; // Channels of soft0 are no files: nothing fails.

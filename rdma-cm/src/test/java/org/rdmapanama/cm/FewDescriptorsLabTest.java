@@ -52,7 +52,7 @@ class FewDescriptorsLabTest {
         }
     }
 
-    /** What a server cannot accept it rejects at once, and who has the request can answer it later. */
+    /** A server rejects at once what it cannot accept; a caller that holds the request can answer it later. */
     @Test
     void shouldAnswerEveryRequest() throws Exception {
         List<String> before = Lab.resources();
