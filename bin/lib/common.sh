@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Small helpers for the scripts in bin/. Source this file; it runs nothing by itself.
-# It stays within bash 3.2, the one that macOS has.
+# It must work with bash 3.2, the version of macOS.
 
-# The words that introduce every message: the name of the script that sourced us.
+# The prefix of every message: the name of the script that sourced this file.
 me=${0##*/}
 
 note() { printf '%s: %s\n' "$me" "$*" >&2; }
@@ -12,14 +12,14 @@ die() {
     exit 1
 }
 
-# Prints the version of the JDK in folder $1 ("25.0.3"), or nothing if that is no JDK. Reads the JDK's own `release`
-# file, because starting a JVM only to ask takes a hundred times longer.
+# Prints the version of the JDK in directory $1 ("25.0.3"), or nothing if there is no JDK. Reads the JDK's `release`
+# file, because starting a JVM just to ask it takes a hundred times longer.
 jdk_version() {
     [ -x "$1/bin/javac" ] && [ -r "$1/release" ] || return 0
     sed -n 's/^JAVA_VERSION="\(.*\)"$/\1/p' "$1/release"
 }
 
-# True if the JDK in folder $1 is version 22 or newer.
+# True if the JDK in directory $1 is version 22 or newer.
 jdk_is_new_enough() {
     local version major
     version=$(jdk_version "$1")
@@ -27,8 +27,8 @@ jdk_is_new_enough() {
     [ -n "$major" ] && [ "$major" -ge 22 ]
 }
 
-# Sets and exports JAVA_HOME to a JDK that is new enough: the one already there, else the one on PATH, else the newest
-# in the usual folders.
+# Sets and exports JAVA_HOME to a JDK that is new enough: the one it already names, else the one on PATH, else the
+# newest in the usual directories.
 find_jdk() {
     local home java newest
 
@@ -57,7 +57,7 @@ find_jdk() {
     export JAVA_HOME=${newest#*$'\t'}
 }
 
-# Runs a command as root, directly or through a sudo that asks no password. Only after may_be_root.
+# Runs a command as root, directly or through sudo without a password. Call may_be_root first.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
@@ -68,7 +68,7 @@ as_root() {
 
 may_be_root() { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
 
-# Runs apt-get as root and keeps its chatter for the case that it fails. Waits while somebody else holds apt's lock.
+# Runs apt-get as root and shows its output only if it fails. Waits while another process holds apt's lock.
 quiet_apt_get() {
     local log
     if ! log=$(as_root env DEBIAN_FRONTEND=noninteractive \
@@ -78,7 +78,7 @@ quiet_apt_get() {
     fi
 }
 
-# Prints those of the Debian packages $@ that are not installed, each followed by a space.
+# Prints the names of those Debian packages in $@ that are not installed, each followed by a space.
 missing_packages() {
     local installed package
     installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null) || true
@@ -90,16 +90,16 @@ missing_packages() {
     done
 }
 
-# Makes sure that the Debian packages $@ are installed: installs the missing ones where it may, otherwise says which
-# command does it and ends the script.
+# Makes sure that the Debian packages $@ are installed: installs the missing ones if it may become root. Otherwise
+# prints the command that does it, and ends the script.
 need_packages() {
     local missing
-    command -v apt-get >/dev/null || die "this system has no apt; please install what Debian calls: $*"
+    command -v apt-get >/dev/null || die "this system has no apt: install the equivalents of these Debian packages: $*"
     missing=$(missing_packages "$@")
     missing=${missing% }
     [ -n "$missing" ] || return 0
 
-    may_be_root || die "packages are missing; please run: sudo apt-get install --no-install-recommends $missing"
+    may_be_root || die "packages are missing: run sudo apt-get install --no-install-recommends $missing"
     note "installing $missing"
     # shellcheck disable=SC2086 # one word each
     quiet_apt_get install --no-install-recommends $missing 2>/dev/null ||
@@ -107,7 +107,7 @@ need_packages() {
         die "could not install: $missing"
 }
 
-# Runs Maven: the one on PATH when it is new enough, else the wrapper, which fetches one. Needs $here.
+# Runs Maven: the one on PATH if it is new enough, else the wrapper, which downloads one. Needs $here.
 maven() {
     local version
     version=$(mvn --version 2>/dev/null | sed -n 's/.*Apache Maven \([0-9.]*\).*/\1/p')
@@ -118,11 +118,15 @@ maven() {
     fi
 }
 
-# Prints the options that every JVM here takes. The serial collector starts fastest, and the data path makes no garbage.
-# In the emulated lab only the first of the two compilers is used: replacing its code by that of the second means
-# overwriting instructions that another processor is about to run, at which qemu's emulation now and then executes half
-# of the old instruction and half of the new one (seen with qemu 7.2: the JVM dies at the entry of a pure Java method).
-# A short program that measures itself, $1 = measuring, takes only the second one, which starts late and replaces little.
+# The Maven modules, each after those that it depends on.
+# shellcheck disable=SC2034 # for the scripts that source this
+maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-cm bench samples)
+
+# Prints the options for every JVM. The serial collector starts fastest, and the data path makes no garbage.
+# The emulated lab uses only C1. Replacing C1 code by C2 code overwrites instructions that another processor is about to
+# run, and qemu then sometimes executes half of the old instruction and half of the new one (seen with qemu 7.2: the JVM
+# dies at the entry of a pure Java method). A short program that measures itself, $1 = measuring, uses only C2, which
+# starts late and replaces little.
 jvm_options() {
     echo -XX:+UseSerialGC -Xshare:auto
     if grep -q 'QEMU TCG' /proc/cpuinfo 2>/dev/null; then
@@ -133,18 +137,18 @@ jvm_options() {
     fi
 }
 
-# Builds the Maven module $1 when it is missing or older than its sources, which lie in the modules $2 and further.
+# Builds the Maven module $1 if it is missing or older than its sources, which are in the modules $2 and following.
 # Needs $here.
 build_if_needed() {
     local module=$1 jar stamp newest sources=("${here:?}/pom.xml") source log
     shift
     jar=$here/$module/target/modules/rdma-$module.jar
-    # Touched by each build, because Maven leaves a jar alone that would not change.
+    # Touched by each build, because Maven does not touch a jar that would not change.
     stamp=$here/$module/target/built
     newest=$stamp
     if [ -d /run/lab ]; then
-        # In the lab what is built now would be lost, and comparing the times of all sources takes seconds.
-        [ -e "$jar" ] || die "nothing is built yet; please run on the host: $here/bin/$me --help"
+        # In the lab the build would be lost, and comparing the times of all sources takes seconds.
+        [ -e "$jar" ] || die "nothing is built yet: run on the host: $here/bin/$me --help"
         return
     fi
     if [ "$jar" -nt "$newest" ]; then
@@ -161,4 +165,22 @@ build_if_needed() {
         fi
         touch "$stamp"
     fi
+}
+
+# Copies what JUnit's console launcher prints, without its sums: these count a test that an assumption ended neither as
+# passed nor as skipped, and a test in a class that an assumption ended as none of all. count_tests tells what became of each.
+without_summary() { sed -u '/^\[ *[0-9]* \(tests\|containers\) /d'; }
+
+# Prints how many tests were found, passed, were skipped, and failed, of the part $1, such as soft0=target/soft-reports.
+# Fails when one failed, or there are none. Needs $here.
+count_tests() {
+    "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "${here:?}/ffm-bindings/target/test-classes" \
+        org.rdmapanama.ffm.TestReport --counts "$1"
+}
+
+# Prints the tests that failed, with the first lines of why, of what JUnit's console launcher wrote into the file $1.
+failed_tests() {
+    awk '/^JUnit .* :: (STARTED|SUCCESSFUL|SKIPPED)/ { lines = 0 }
+        /^JUnit .* :: FAILED/ { lines = 30; print "" }
+        lines > 0 { print substr($0, 1, 400); lines-- }' "$1"
 }

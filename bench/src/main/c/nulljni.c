@@ -1,4 +1,4 @@
-/* What a binding by JNI does for the data path when it encodes beforehand: two functions that take addresses. */
+/* The data path of a JNI binding that encodes work requests beforehand: two functions that take addresses. */
 #include <infiniband/verbs.h>
 #include <jni.h>
 #include <stdint.h>

@@ -1,16 +1,16 @@
 /*
- * A device that does nothing, as fast as a good driver can ask it to: a libibverbs of its own with one device, null0,
+ * A device that does nothing, as fast as a good driver can ask it to: a separate libibverbs with one device, null0,
  * whose functions for the data path do what the driver of a fast network card does in user space. Posting takes the
  * queue's lock, writes the work request into a ring in units of 64 bytes, a barrier, the doorbell record, a barrier and
- * the doorbell; polling takes the lock, looks whether the device is done, and fills in a work completion. What is behind
- * the doorbell is nothing: all that was rung for counts as done.
+ * the doorbell; polling takes the lock, checks whether the device is done, and fills in a work completion. There is
+ * nothing behind the doorbell: every work request that was announced counts as done.
  *
- * So what a benchmark measures here is what a program and its binding add to a driver, and no device, bus or network.
+ * So a benchmark measures what a program and its binding add to a driver, without any device, bus or network.
  *
- * It looks at what it is given: an opcode, a flag or a number of segments that it does not know is refused with EINVAL,
- * a full queue with ENOMEM. A segment that its key does not cover completes with IBV_WC_LOC_PROT_ERR, and a remote range
- * that its key does not cover, or not for this, with IBV_WC_REM_ACCESS_ERR: the peer is this process, so that one table
- * has all keys. NullNicTest shows it.
+ * It checks its input: an unknown opcode or flag, or an unsupported number of segments, is rejected with EINVAL,
+ * a full queue with ENOMEM. A segment that its key does not cover completes with IBV_WC_LOC_PROT_ERR, and a remote
+ * range that its key does not cover, or not for this, with IBV_WC_REM_ACCESS_ERR: the peer is this process, so that one
+ * table has all keys. NullNicTest shows it.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -27,13 +27,13 @@
 
 enum { UNIT = 64, MAX_UNITS = 1 << 14, MAX_SGE = 8, MAX_INLINE = 256, MAX_KEYS = 1024, MAX_ENTRIES = 1 << 14 };
 
-/* The flags that it knows. */
+/* The supported flags. */
 enum { FLAGS = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE };
 
-/* A key that exists, among the access flags of one. */
+/* Marks a key as existing; stored with its access flags. */
 enum { USED = 1 << 30 };
 
-/* What a core with write-combining doorbells needs before it rings, and after. */
+/* The barrier that a core with write-combining doorbells needs before and after it rings one. */
 static inline void barrier(void) {
 #if defined(__x86_64__)
     __asm__ volatile("sfence" ::: "memory");
@@ -63,7 +63,7 @@ struct queue {
     uint8_t *opcodes;          /* of enum ibv_wc_opcode */
     uint8_t *statuses;
     uint8_t *signaled;
-    _Atomic uint32_t doorbell_record; /* how many entries the device was told of */
+    _Atomic uint32_t doorbell_record; /* number of entries announced to the device */
     uint8_t register_[64] __attribute__((aligned(64)));
 };
 
@@ -80,7 +80,7 @@ struct null_qp {
     int building;
     int failed;
     uint32_t first, first_unit;
-    struct ibv_send_wr one;    /* the work request that is being built */
+    struct ibv_send_wr one;    /* the work request being built */
     struct ibv_sge parts[MAX_SGE];
     uint8_t copied[MAX_INLINE];
 };
@@ -136,7 +136,7 @@ static void queue_free(struct queue *q) {
     free(q->signaled);
 }
 
-/* Whether a key, local or remote, is one of memory in which this may be done to all of these bytes. */
+/* Whether a key, local or remote, permits this access to all of these bytes. */
 static inline int covered(uint32_t number, uint64_t address, uint32_t length, uint32_t access) {
     const struct key *key = &keys[number >> 8 & (MAX_KEYS - 1)];
     if (key->mr.lkey != number || (~key->allowed & (USED | access)))
@@ -145,7 +145,7 @@ static inline int covered(uint32_t number, uint64_t address, uint32_t length, ui
     return offset <= key->mr.length && length <= key->mr.length - offset;
 }
 
-/* What the remote key of an operation must allow; 0 when it has none. */
+/* The access that the remote key of an operation must permit; 0 if it has no remote key. */
 static inline uint32_t remote_access(int opcode) {
     switch (opcode) {
     case IBV_WC_RDMA_WRITE:
@@ -183,13 +183,13 @@ static inline uint8_t *at(struct queue *q, uint32_t unit) {
     return q->ring + (size_t)(unit & q->unit_mask) * UNIT;
 }
 
-/* Writes the next 16 bytes of an entry, which may begin a further unit. */
+/* Writes the next 16 bytes of an entry, which may start another unit. */
 static inline uint8_t *segment(struct queue *q, uint32_t *position) {
     uint32_t now = (*position)++;
     return at(q, q->unit + now / 4) + (now % 4) * 16;
 }
 
-/* How work ends that is posted now. */
+/* The status with which work posted now completes. */
 static inline uint8_t status_in(enum ibv_qp_state state) {
     return state == IBV_QPS_ERR ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS;
 }
@@ -207,7 +207,7 @@ static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
     uint8_t status = status_in(qp->base.qp.state);
     uint32_t control[4] = {htobe32(q->head << 8 | wr->opcode), htobe32(qp->base.qp.qp_num << 8), wr->send_flags, wr->imm_data};
     int atomic = opcode == IBV_WC_COMP_SWAP || opcode == IBV_WC_FETCH_ADD;
-    /* Both have the address at the same place. */
+    /* Both have the address at the same offset. */
     uint64_t remote_addr = wr->wr.rdma.remote_addr;
     uint32_t rkey = atomic ? wr->wr.atomic.rkey : wr->wr.rdma.rkey;
     uint64_t remote[2] = {htobe64(remote_addr), htobe32(rkey)};
@@ -236,7 +236,7 @@ static inline int write_send(struct null_qp *qp, const struct ibv_send_wr *wr) {
         for (uint32_t done = 0; done < length; done += 16)
             memcpy(segment(q, &position), copy + done, 16);
     } else {
-        /* What comes back is written. */
+        /* The response is written to memory. */
         uint32_t write = opcode > IBV_WC_RDMA_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0;
         for (int i = 0; i < wr->num_sge; i++) {
             const struct ibv_sge *sge = &wr->sg_list[i];
@@ -333,7 +333,7 @@ static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
         q->head++;
     }
     if (q->head != before) {
-        /* Receives have a record in memory and no register. */
+        /* Receives have a doorbell record in memory, but no register. */
         barrier();
         atomic_store_explicit(&q->doorbell_record, q->head, memory_order_release);
     }
@@ -398,7 +398,7 @@ static void wr_start(struct ibv_qp_ex *qp) {
     null->failed = 0;
 }
 
-/* Writes what has been built: a setter is the last call about a work request, or the next one begins. */
+/* Writes the work request built so far: its last setter was called, or the next request starts. */
 static void wr_flush_one(struct null_qp *qp) {
     if (qp->building && !qp->failed)
         qp->failed = write_send(qp, &qp->one);
@@ -481,7 +481,7 @@ static void wr_abort(struct ibv_qp_ex *qp) {
     pthread_spin_unlock(&null->send.lock);
 }
 
-/* What makes and ends objects. */
+/* Creating and destroying objects. */
 
 static int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
                            struct ibv_device_attr_ex *attr, size_t size) {
@@ -701,7 +701,7 @@ EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp) {
     return null->base.qp_ex.wr_start ? &null->base.qp_ex : NULL;
 }
 
-/* Whatever has not completed fails now, or in a reset is forgotten. */
+/* Fails all work that has not completed, or discards it in a reset. */
 static void flush(struct queue *q, enum ibv_qp_state state) {
     pthread_spin_lock(&q->lock);
     for (uint32_t i = q->tail; i != q->head; i++) {
@@ -759,8 +759,8 @@ EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, u
 }
 
 /*
- * The loops in C that the benchmarks are compared with: what a C program writes, over the inline functions of verbs.h.
- * Each returns the sum of the identifiers that it saw, or a negative number if something failed.
+ * The C loops with which the benchmarks are compared, written like a C program with the inline functions of verbs.h.
+ * Each returns the sum of the identifiers it saw, or a negative number on failure.
  */
 
 static inline int64_t drain(struct ibv_cq *cq, int expected, struct ibv_wc *wc, int capacity) {
@@ -820,11 +820,11 @@ EXPORT int64_t bench_poll_empty(struct ibv_cq *cq, struct ibv_wc *wc, int capaci
     return sum;
 }
 
-/* Reads the completions that are there again and again: status, identifier, length. */
+/* Reads the status, identifier and length of the same completions repeatedly. */
 EXPORT int64_t bench_decode(struct ibv_wc *wc, int count, int rounds) {
     int64_t sum = 0;
     for (int round = 0; round < rounds; round++) {
-        /* What is in memory may have changed, for all that the compiler knows. */
+        /* Makes the compiler assume that memory has changed. */
         __asm__ volatile("" ::"r"(wc) : "memory");
         for (int i = 0; i < count; i++) {
             if (wc[i].status != IBV_WC_SUCCESS)

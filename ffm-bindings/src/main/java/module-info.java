@@ -1,5 +1,6 @@
 /**
- * The C headers of libibverbs and librdmacm as jextract renders them, and the loader of the two libraries.
+ * The bindings that jextract generates from the C headers of libibverbs and librdmacm, and the loader of the two
+ * libraries.
  *
  * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama}.
  */

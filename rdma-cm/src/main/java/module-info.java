@@ -1,5 +1,5 @@
 /**
- * RDMA connections for Java: the connection manager of librdmacm.
+ * RDMA connections for Java: the connection manager librdmacm, and byte streams over RDMA (rsockets).
  *
  * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm}.
  */

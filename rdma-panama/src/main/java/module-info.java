@@ -10,6 +10,8 @@ module org.rdmapanama {
     requires org.rdmapanama.ffm;
 
     exports org.rdmapanama;
+    exports org.rdmapanama.device;
+    exports org.rdmapanama.flow;
     exports org.rdmapanama.internal.provider to
             org.rdmapanama.cm,
             org.rdmapanama.soft;

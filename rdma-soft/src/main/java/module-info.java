@@ -1,6 +1,6 @@
 /**
- * A software RDMA device in Java that speaks RoCEv2: where this module is on the path, {@code DeviceList} has it as
- * {@code soft0}.
+ * A software RDMA device in Java that speaks RoCEv2. If this module is on the module path or class path, {@code
+ * DeviceList} contains it as {@code soft0}.
  */
 // The module that it exports to is compiled later.
 @SuppressWarnings("module")
@@ -10,7 +10,9 @@ module org.rdmapanama.soft {
     requires org.rdmapanama;
     requires org.rdmapanama.ffm;
 
-    // To show what was captured.
+    // For the samples that print captured packets.
+    exports org.rdmapanama.soft.memory to
+            org.rdmapanama.samples;
     exports org.rdmapanama.soft.wire to
             org.rdmapanama.samples;
 

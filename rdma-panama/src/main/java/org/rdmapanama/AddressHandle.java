@@ -7,14 +7,15 @@ import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * An address handle, {@code struct ibv_ah}: where a datagram goes.
+ * An address handle, {@code struct ibv_ah}: the destination of a datagram.
  *
- * <p>Threads: as its {@link VerbsArena} says.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread.
  */
 public final class AddressHandle extends ContextObject {
     static final Ending ENDING = new Ending("ibv_destroy_ah", ProviderContext::destroyAddressHandle);
 
-    /** In front of every received datagram this many bytes are kept for the global routing header. */
+    /** The number of bytes in front of every received datagram that are reserved for the global routing header. */
     public static final int GRH_BYTES = 40;
 
     private final AddressVector path;
@@ -62,7 +63,7 @@ public final class AddressHandle extends ContextObject {
                 ENDING,
                 path.toString(),
                 errno -> errno == Errno.ETIMEDOUT.number
-                        ? "no host answers at " + path.destination() + ": check the address and the route to it"
+                        ? "no host answers at " + path.destination() + "; check the address and the route to it"
                         : null,
                 () -> {
                     protectionDomain.checkOpen();
@@ -72,29 +73,29 @@ public final class AddressHandle extends ContextObject {
     }
 
     /**
-     * What a device put in front of a datagram, where C may read it: the original may be of any memory.
+     * Copies the header that a device put in front of a datagram to native memory, because the original may be on the
+     * heap.
      *
-     * @throws IllegalArgumentException when there is less than a whole one
+     * @throws IllegalArgumentException when it is shorter than a header
      */
     static MemorySegment copyOfHeader(Arena arena, MemorySegment header) {
         if (header.byteSize() < GRH_BYTES) {
-            throw new IllegalArgumentException("a global routing header has " + GRH_BYTES + " bytes, not "
-                    + header.byteSize() + ": it is the beginning of what the datagram's receive was posted with");
+            throw new IllegalArgumentException("routingHeader must have at least " + GRH_BYTES + " bytes: "
+                    + header.byteSize() + "; pass the first bytes of the buffer that received the datagram");
         }
         return arena.allocate(GRH_BYTES, Long.BYTES).copyFrom(header.asSlice(0, GRH_BYTES));
     }
 
     /**
-     * Makes an address handle for one that other code of this process has made.
+     * Wraps an address handle that other code in this process has created.
      *
-     * @param protectionDomain what it was made in
+     * @param protectionDomain the protection domain in which it was created
      * @param nativeAddress address of the {@code struct ibv_ah}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the address handle, without a {@link #path}
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static AddressHandle ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership) {
@@ -105,9 +106,8 @@ public final class AddressHandle extends ContextObject {
     }
 
     /**
-     * The way that datagrams take.
-     *
-     * @return what this was made of, or null when it was made of a native address, which does not tell
+     * {@return the path that datagrams take; null when this was created from a native address, which does not contain
+     * it}
      */
     public AddressVector path() {
         return path;
@@ -123,7 +123,7 @@ public final class AddressHandle extends ContextObject {
         return 2;
     }
 
-    /** The way and the device. */
+    /** The path and the device. */
     @Override
     public String toString() {
         return "address handle of " + context + (path == null ? "" : " to " + path);

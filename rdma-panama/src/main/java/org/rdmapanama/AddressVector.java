@@ -2,24 +2,26 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import org.rdmapanama.device.PortAttributes;
+import org.rdmapanama.device.Rate;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
 
 /**
- * The way to a peer, {@code struct ibv_ah_attr}; see ibv_create_ah(3).
+ * The path to a peer, {@code struct ibv_ah_attr}; see ibv_create_ah(3).
  *
- * @param port local port, from 1; 0 where none is set
- * @param lid local identifier of the peer's port on InfiniBand, else 0
+ * @param port local port, from 1; 0 if none is set
+ * @param lid local identifier of the peer's port on InfiniBand, otherwise 0
  * @param global whether packets carry a global routing header; always on RoCE
  * @param destination the peer's GID, when global
- * @param sourceGidIndex place of this side's address in the port's GID table, when global
+ * @param sourceGidIndex index of this side's address in the port's GID table, when global
  * @param hopLimit how many routers packets may pass, 0 to 255, when global
  * @param trafficClass DSCP and ECN bits, 0 to 255, when global
  * @param flowLabel 20 bits, when global
  * @param serviceLevel InfiniBand service level, or Ethernet priority, 0 to 15
- * @param sourcePathBits which of this port's LIDs packets come from, as low bits of the LID, 0 to 127; see
- *     {@link PortAttributes#lidMaskControl()}
- * @param staticRate upper limit for the rate of this path; {@link Rate#MAX} for none
+ * @param sourcePathBits low bits of the LID, among those of this port, that packets come from, 0 to 127; see {@link
+ *     PortAttributes#lidMaskControl()}
+ * @param staticRate the maximum rate of this path; {@link Rate#MAX} for no limit
  */
 public record AddressVector(
         int port,
@@ -55,13 +57,13 @@ public record AddressVector(
     }
 
     /**
-     * A way without source path bits and without a limit for its rate, which is nearly every one.
+     * Creates a path without source path bits and without a rate limit, which suits nearly every peer.
      *
-     * @param port local port, from 1; 0 where none is set
-     * @param lid local identifier of the peer's port on InfiniBand, else 0
+     * @param port local port, from 1; 0 if none is set
+     * @param lid local identifier of the peer's port on InfiniBand, otherwise 0
      * @param global whether packets carry a global routing header; always on RoCE
      * @param destination the peer's GID, when global
-     * @param sourceGidIndex place of this side's address in the port's GID table, when global
+     * @param sourceGidIndex index of this side's address in the port's GID table, when global
      * @param hopLimit how many routers packets may pass, 0 to 255, when global
      * @param trafficClass DSCP and ECN bits, 0 to 255, when global
      * @param flowLabel 20 bits, when global
@@ -95,17 +97,17 @@ public record AddressVector(
 
     private static void check(String name, int value, int min, int max) {
         if (value < min || value > max) {
-            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ", not " + value);
+            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ": " + value);
         }
     }
 
     /**
-     * A way by GID, as RoCE needs it.
+     * Returns a path by GID, as RoCE needs it.
      *
      * @param port local port, from 1
-     * @param sourceGidIndex place of this side's address in the port's GID table
+     * @param sourceGidIndex index of this side's address in the port's GID table
      * @param destination the peer's GID
-     * @return the way, with a hop limit of 64 and everything else 0
+     * @return the path, with a hop limit of 64 and everything else 0
      * @throws IllegalArgumentException when a number is out of its range
      */
     public static AddressVector toGid(int port, int sourceGidIndex, Gid destination) {
@@ -113,11 +115,11 @@ public record AddressVector(
     }
 
     /**
-     * A way by LID, inside one InfiniBand subnet.
+     * Returns a path by LID, within one InfiniBand subnet.
      *
      * @param port local port, from 1
      * @param lid the peer's LID
-     * @return the way
+     * @return the path
      * @throws IllegalArgumentException when a number is out of its range
      */
     public static AddressVector toLid(int port, int lid) {
@@ -125,10 +127,10 @@ public record AddressVector(
     }
 
     /**
-     * This way with a limit for its rate.
+     * Returns this path with a rate limit.
      *
-     * @param rate upper limit, {@link Rate#MAX} for none
-     * @return another way
+     * @param rate the maximum rate, {@link Rate#MAX} for no limit
+     * @return a new path
      * @throws NullPointerException when the rate is null
      */
     public AddressVector withStaticRate(Rate rate) {
@@ -136,10 +138,10 @@ public record AddressVector(
     }
 
     /**
-     * This way from another LID of the local port.
+     * Returns this path from another LID of the local port.
      *
      * @param bits low bits of the LID, 0 to 127
-     * @return another way
+     * @return a new path
      * @throws IllegalArgumentException when the number is out of its range
      */
     public AddressVector withSourcePathBits(int bits) {
@@ -162,8 +164,8 @@ public record AddressVector(
     }
 
     /**
-     * The UDP port that RoCE version 2 packets of this way come from when the device takes it from the flow label; see
-     * {@code ibv_flow_label_to_udp_sport}. Switches spread packets over links by it.
+     * Returns the UDP source port of RoCE version 2 packets on this path, for devices that derive it from the flow
+     * label; see {@code ibv_flow_label_to_udp_sport}. Switches use it to spread packets over links.
      *
      * @return 0xc000 to 0xffff
      *
@@ -191,10 +193,10 @@ public record AddressVector(
     }
 
     /**
-     * A way that other native code has written, such as the one of an event of librdmacm.
+     * Returns a path that other native code has written, such as the one in an event of librdmacm.
      *
      * @param struct a {@code struct ibv_ah_attr}
-     * @return the way
+     * @return the path
      * @throws IllegalArgumentException when the memory does not have the alignment of the structure, or a field is out
      *     of its range
      * @throws IndexOutOfBoundsException when the memory is smaller than the structure

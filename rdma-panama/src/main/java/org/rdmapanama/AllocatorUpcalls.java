@@ -10,13 +10,14 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * The two functions through which a driver calls a {@link ResourceAllocator}. They live as long as the arena, and so
- * longer than what was made with them. Nothing may escape from them: that would end the virtual machine.
+ * outlive the objects that were created with them. No exception may escape from them, because that would terminate the
+ * virtual machine.
  */
 final class AllocatorUpcalls {
     private final VerbsArena arena;
     private final ResourceAllocator allocator;
 
-    /** What the driver has, by its address. */
+    /** The memory that the driver has, by address. */
     private final NavigableMap<Long, MemorySegment> inUse = new ConcurrentSkipListMap<>();
 
     AllocatorUpcalls(VerbsArena arena, ResourceAllocator allocator) {
@@ -35,10 +36,11 @@ final class AllocatorUpcalls {
 
     private MemorySegment allocate(long size, long alignment, long type) {
         try {
-            // Unsigned in C. An alignment of nothing in particular is 0 in some drivers, which is no power of two.
+            // Both are unsigned in C. Some drivers pass 0 for no particular alignment, which is not a power of two.
             if (size < 0 || alignment < 0) {
-                throw new IllegalArgumentException(Long.toUnsignedString(size) + " bytes, aligned to "
-                        + Long.toUnsignedString(alignment) + ", are more than there are addresses");
+                throw new IllegalArgumentException(
+                        "the driver asked for " + Long.toUnsignedString(size) + " bytes aligned to "
+                                + Long.toUnsignedString(alignment) + ", which no allocation can satisfy");
             }
             MemorySegment memory = allocator.allocate(size, Math.max(1, alignment), type);
             if (memory == null) {
@@ -48,12 +50,12 @@ final class AllocatorUpcalls {
                 return memory;
             }
             check(memory, size, alignment);
-            // Before a byte of it is written: it may be a queue that is in use.
+            // This comes before a byte is written, because the memory may be a queue in use.
             claim(memory);
             memory.fill((byte) 0);
             return MemorySegment.ofAddress(memory.address());
         } catch (Throwable e) {
-            Log.LOGGER.error("a resource allocator gave no memory of {} bytes", size, e);
+            Log.LOGGER.error("resource allocator failed to allocate {} bytes", size, e);
             return MemorySegment.NULL;
         }
     }
@@ -62,7 +64,7 @@ final class AllocatorUpcalls {
         long end = memory.address() + memory.byteSize();
         Map.Entry<Long, MemorySegment> before = inUse.lowerEntry(end);
         if (before != null && before.getKey() + before.getValue().byteSize() > memory.address()) {
-            throw new IllegalArgumentException("this memory, or a part of it, was given to the driver already");
+            throw new IllegalArgumentException("allocated memory must not overlap memory that the driver already has");
         }
         inUse.put(memory.address(), memory);
     }
@@ -70,11 +72,12 @@ final class AllocatorUpcalls {
     private void check(MemorySegment memory, long size, long alignment) {
         RegistrableMemory.check(memory, Set.of(AccessFlag.LOCAL_WRITE), arena);
         if (memory.byteSize() < size) {
-            throw new IllegalArgumentException(memory.byteSize() + " bytes were allocated instead of " + size);
+            throw new IllegalArgumentException(
+                    "allocated memory must have at least " + size + " bytes: " + memory.byteSize());
         }
         if (alignment > 1 && memory.address() % alignment != 0) {
-            throw new IllegalArgumentException(
-                    "memory at 0x" + Long.toHexString(memory.address()) + " is not aligned to " + alignment + " bytes");
+            throw new IllegalArgumentException("allocated memory must be aligned to " + alignment + " bytes: 0x"
+                    + Long.toHexString(memory.address()));
         }
     }
 
@@ -82,20 +85,21 @@ final class AllocatorUpcalls {
         try {
             MemorySegment memory = inUse.remove(address.address());
             if (memory == null) {
-                throw new IllegalArgumentException("the driver gave back what it does not have: " + address);
+                throw new IllegalArgumentException(
+                        "the driver freed memory that it was never given: 0x" + Long.toHexString(address.address()));
             }
             allocator.free(memory, type);
         } catch (Throwable e) {
-            Log.LOGGER.error("a resource allocator did not take back memory", e);
+            Log.LOGGER.error("resource allocator failed to free memory", e);
         }
     }
 
-    /** After the parent domain is gone: what the driver has not given back, it may still use. */
+    /** Called after the parent domain is gone: the driver may still use what it has not freed. */
     void leakWhatIsInUse(String domain) {
         for (MemorySegment memory : inUse.values()) {
             arena.leak(memory);
             Log.LOGGER.error(
-                    "{} bytes at 0x{} of {} were not given back; they will never be freed",
+                    "the driver did not free {} bytes at 0x{} of {}; they are never freed",
                     memory.byteSize(),
                     Long.toHexString(memory.address()),
                     domain);

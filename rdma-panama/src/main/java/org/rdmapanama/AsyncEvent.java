@@ -3,14 +3,14 @@ package org.rdmapanama;
 import java.util.Objects;
 
 /**
- * Something that happened to a device, a port or an object; see ibv_get_async_event(3). It is acknowledged already.
+ * An asynchronous event of a device, a port or an object; see ibv_get_async_event(3). It is already acknowledged.
  *
  * @param type what happened
- * @param port the port it happened to, from 1, or 0 when it is not about a port
- * @param queuePair the queue pair it happened to, or null
- * @param completionQueue the completion queue it happened to, or null
- * @param sharedReceiveQueue the shared receive queue it happened to, or null
- * @param workQueue the work queue it happened to, or null
+ * @param port the port of the event, from 1, or 0 if it does not concern a port
+ * @param queuePair the queue pair of the event, or null
+ * @param completionQueue the completion queue of the event, or null
+ * @param sharedReceiveQueue the shared receive queue of the event, or null
+ * @param workQueue the work queue of the event, or null
  */
 public record AsyncEvent(
         AsyncEventType type,
@@ -20,7 +20,7 @@ public record AsyncEvent(
         SharedReceiveQueue sharedReceiveQueue,
         WorkQueue workQueue) {
     /**
-     * What happened.
+     * Creates an event.
      *
      * @throws NullPointerException when the type is null
      */

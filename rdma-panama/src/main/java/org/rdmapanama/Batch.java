@@ -4,13 +4,14 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Which thread may use an extended queue now. From the start of a batch to its end a driver may hold a lock of its own: a
- * second call into it would wait for ever if the same thread made it, and if it waited in a critical call, no safepoint
- * would come until the first thread was through. So no second call is let in: while a batch is open, it is refused.
+ * Tracks which thread may use an extended queue now. From the start of a batch to its end a driver may hold its own
+ * lock. A second call into the driver would wait forever if the same thread made it; if it waited in a critical call,
+ * it would hold off safepoints until the first thread was done. So a second call is refused while a batch is open.
  *
- * <p>A thread that needs several queues at once takes all or none, and waits with none taken, nor with the arena's lock. It
- * marks those that it waits for ({@link #want}): a thread that has no batch open then begins nothing on them, so that the
- * mark is honoured soon; one that has goes on, since its batch may be what is waited for.
+ * <p>A thread that needs several queues at once takes all or none, and while it waits it holds none of them and not the
+ * arena's lock. It marks the queues that it waits for ({@link #want}). A thread without an open batch then starts
+ * nothing on them, so that the wait is short. A thread with an open batch gives way only for a few milliseconds,
+ * because the wait may be for its batch.
  */
 final class Batch {
     private static final int FREE = 0;
@@ -19,18 +20,18 @@ final class Batch {
 
     private static final int OPEN = 2;
 
-    /** This queue, or one that makes the driver clear it, is closing: not for long. */
+    /** This queue, or an object whose end makes the driver clear it, is closing. This state is short. */
     private static final int SHUT = 3;
 
     /**
-     * Added to {@link #FREE}, {@link #CALL} and {@link #SHUT}: a batch is open, but its thread has let go of the driver's
-     * lock, so that the driver may clear the queue.
+     * A flag added to {@link #FREE}, {@link #CALL} and {@link #SHUT}: a batch is open, but its thread has released the
+     * driver's lock, so that the driver may clear the queue.
      */
     private static final int PAUSED = 4;
 
     /**
-     * Added to all: a thread waits for this. A release may lose it, because one that finds nothing unusual just writes; so
-     * the thread that waits sets it anew each time it looks.
+     * A flag added to every state: a thread waits for this queue. A release may lose the flag, because in the usual
+     * case it just writes the state; so the waiting thread sets the flag again each time it looks.
      */
     private static final int WANTED = 8;
 
@@ -38,9 +39,13 @@ final class Batch {
 
     private static final VarHandle STATE;
 
+    /** Only for what two threads may do at the same time. */
+    private static final VarHandle THREAD;
+
     static {
         try {
             STATE = MethodHandles.lookup().findVarHandle(Batch.class, "state", int.class);
+            THREAD = MethodHandles.lookup().findVarHandle(Batch.class, "thread", Thread.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -48,43 +53,54 @@ final class Batch {
 
     private final ContextObject queue;
     private final Start start;
+    private final Runnable finish;
 
-    /** What ends a batch, in the words of a message. */
+    /** The call that ends a batch, for messages. */
     private final String ending;
 
-    /** No other thread gets as far as this. */
+    /** Whether the arena is confined, so that other threads never get here. */
     private final boolean confined;
 
-    /** Mostly through STATE. */
+    /** Accessed mostly through STATE. */
     private int state;
 
-    /** The thread that has a batch open. */
+    /** The thread that has a batch open; null from when another one ends a batch that this one has left open. */
     private Thread thread;
 
-    /** Whether the batch is paused. For the thread of the batch. */
+    /** Whether the batch is paused. Used only by the thread of the batch. */
     private boolean paused;
 
-    /** How many closings keep this shut. Guarded by the arena's lock. */
+    /** The thread in whose call the driver may clear the queue now. */
+    private Thread clearing;
+
+    /** The number of closings that keep this shut. Guarded by the arena's lock. */
     private int holds;
 
-    /** The native call that starts a batch: false, or an exception, when none is open after it. */
+    /** The native call that starts a batch. It returns false or throws if no batch is open afterwards. */
     @FunctionalInterface
     interface Start {
         boolean start();
     }
 
-    Batch(ContextObject queue, String ending, Start start) {
+    /**
+     * Creates the state of the batches of a queue.
+     *
+     * @param ending the call that ends a batch, for messages
+     * @param finish ends the batch of another thread that has terminated
+     */
+    Batch(ContextObject queue, String ending, Start start, Runnable finish) {
         this.queue = queue;
         this.ending = ending;
         this.start = start;
+        this.finish = finish;
         confined = queue.arena.owner() != null;
     }
 
     /**
-     * Opens a batch, for which the queue is entered until {@link #end}: nothing may close underneath.
+     * Opens a batch. The queue stays entered until {@link #end}, so that it cannot be closed meanwhile.
      *
-     * @return whether one is open now
-     * @throws IllegalStateException when one is open already, or the queue is closed
+     * @return whether a batch is open now
+     * @throws IllegalStateException when a live thread has a batch open, or the queue is closed
      */
     boolean open() {
         queue.enter();
@@ -107,32 +123,52 @@ final class Batch {
     }
 
     /**
-     * Whether the calling thread has a batch open. No other thread writes this one's name here, and none at all writes
-     * between its start and its end: it needs no order to see that right.
+     * Whether the calling thread has a batch open. Only a thread itself writes its identity here, and nothing writes it
+     * between start and end of the batch; so this read needs no memory ordering.
      */
     @SuppressWarnings("ReferenceEquality") // threads are compared by identity
     boolean isMine() {
         return thread == Thread.currentThread();
     }
 
-    /** Whether a thread that has ended left a batch open. */
-    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
-    boolean isAbandoned() {
+    /**
+     * Ends a batch that a terminated thread has left open. Takes no lock, because a closing that holds the arena's lock may
+     * be waiting for the calling thread.
+     *
+     * @return whether this call has ended one; another thread may be about to end it
+     */
+    boolean finishIfAbandoned() {
         Thread opener = thread;
-        if (opener == null || opener.isAlive()) {
+        // An ended thread does nothing more: if it had ended its batch, that would be seen by now. Of two threads that
+        // find
+        // the batch at the same time, one ends it.
+        if (opener == null || opener.isAlive() || !THREAD.compareAndSet(this, opener, null)) {
             return false;
         }
-        // It does nothing more: if it had ended its batch, that would be seen by now.
-        int seen = (int) STATE.getAcquire(this);
-        return ((seen & USE) == OPEN || (seen & PAUSED) != 0) && thread == opener;
+        Log.LOGGER.warn("{} left a batch open on {} when it ended: call {} in a finally block", opener, queue, ending);
+        boolean finished = false;
+        try {
+            finish.run();
+            finished = true;
+        } finally {
+            if (!finished) {
+                THREAD.setRelease(this, opener);
+            }
+        }
+        return true;
     }
 
-    /** Ends what {@link #open} began. */
+    /**
+     * Ends what {@link #open} began.
+     *
+     * @throws IllegalStateException when the calling thread is in a call that clears the queue
+     */
     void end() {
         if (paused) {
+            checkNotClearing();
             paused = false;
             thread = null;
-            // The driver may be clearing the queue at this moment, for another thread.
+            // The driver may be clearing the queue at this moment, for another thread: that goes on.
             STATE.getAndBitwiseAnd(this, ~PAUSED);
         } else {
             release(OPEN);
@@ -140,7 +176,7 @@ final class Batch {
         queue.exit();
     }
 
-    /** As {@link #end}, and lets no further batch begin. */
+    /** Like {@link #end}, and prevents further batches. */
     void endForGood() {
         thread = null;
         STATE.setRelease(this, SHUT);
@@ -156,7 +192,10 @@ final class Batch {
         }
     }
 
-    /** The calling thread, whose batch is open, has let go of the driver's lock: others may have the queue cleared. */
+    /**
+     * Records that the calling thread, whose batch is open, has released the driver's lock, so that the queue may be
+     * cleared.
+     */
     void pause() {
         if (!paused) {
             paused = true;
@@ -165,9 +204,9 @@ final class Batch {
     }
 
     /**
-     * The calling thread goes on with its batch, before it calls the driver again.
+     * Resumes the batch of the calling thread before it calls the driver again.
      *
-     * @throws IllegalStateException when the queue is closed
+     * @throws IllegalStateException when the queue is closed, or the calling thread is in a call that clears it
      */
     void resume() {
         if (paused) {
@@ -181,7 +220,7 @@ final class Batch {
     }
 
     /**
-     * Begins a call that must not fall into a batch.
+     * Begins a call that must not overlap a batch.
      *
      * @throws IllegalStateException when a batch is open, or the queue is closed
      */
@@ -194,22 +233,45 @@ final class Batch {
         release(CALL);
     }
 
-    /** Begins a call in which the driver may clear the queue, and does not wait: false when it cannot begin now. */
+    /**
+     * Begins a call in which the driver may clear the queue. Does not wait: returns false if it cannot begin now. A paused
+     * batch may belong to the calling thread; it can neither go on nor end during the call.
+     */
     boolean tryBeginClearing() {
-        return change(FREE, CALL) || change(PAUSED, PAUSED | CALL);
+        boolean begun = change(FREE, CALL) || change(PAUSED, PAUSED | CALL);
+        if (begun) {
+            clearing = Thread.currentThread();
+        }
+        return begun;
+    }
+
+    /**
+     * A call that clears the queue may call back into the program, for example to allocate memory. A use of the queue
+     * there would wait forever for the outer call.
+     *
+     * @throws IllegalStateException when the calling thread is in such a call
+     */
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
+    void checkNotClearing() {
+        if (clearing == Thread.currentThread()) {
+            throw new IllegalStateException(
+                    queue + " is in use by a call of this thread that has not returned; an allocator must not"
+                            + " use the queues of the object that it allocates memory for");
+        }
     }
 
     /** Ends what {@link #tryBeginClearing} began. */
     void endClearing() {
+        clearing = null;
         STATE.getAndBitwiseAnd(this, PAUSED | WANTED);
     }
 
-    /** The calling thread waits for this, until {@link #unwant}. */
+    /** Marks that the calling thread waits for this queue, until {@link #unwant}. */
     void want() {
         STATE.getAndBitwiseOr(this, WANTED);
     }
 
-    /** The calling thread waits no longer. Another one that does sets the mark anew. */
+    /** Removes the mark of the calling thread. Another thread that still waits sets it again. */
     void unwant() {
         STATE.getAndBitwiseAnd(this, ~WANTED);
     }
@@ -219,12 +281,17 @@ final class Batch {
         return ((int) STATE.getVolatile(this) & WANTED) != 0;
     }
 
+    /** Whether a call or an unpaused batch is in progress, or this is shut. */
+    boolean isInUse() {
+        return ((int) STATE.getVolatile(this) & USE) != FREE;
+    }
+
     /** Whether a batch is open, and not paused. */
     boolean isOpen() {
         return ((int) STATE.getVolatile(this) & USE) == OPEN;
     }
 
-    /** From one state to another, with the mark or without it. */
+    /** Moves from one state to another, with the mark or without it. */
     private boolean change(int from, int to) {
         return STATE.compareAndSet(this, from, to) || STATE.compareAndSet(this, from | WANTED, to | WANTED);
     }
@@ -240,12 +307,12 @@ final class Batch {
     private void takeLater(int use) {
         try (BatchWait wait = new BatchWait(queue.arena)) {
             while (!STATE.compareAndSet(this, FREE, use)) {
-                int seen = (int) STATE.getVolatile(this);
-                if ((seen & USE) == OPEN || (seen & PAUSED) != 0) {
-                    throw new IllegalStateException("a batch is open on " + queue + ": call " + ending
-                            + " first, and let one thread at a time use the queue");
+                if (!finishIfAbandoned() && isInABatch()) {
+                    throw new IllegalStateException("a batch is open on " + queue + "; call " + ending
+                            + " first, and use the queue in one thread at a time");
                 }
-                if (seen == WANTED && wait.isInABatch() && STATE.compareAndSet(this, seen, use | WANTED)) {
+                int seen = (int) STATE.getVolatile(this);
+                if (seen == WANTED && wait.hasGivenWay() && STATE.compareAndSet(this, seen, use | WANTED)) {
                     return;
                 }
                 awaitOthers(wait);
@@ -253,21 +320,28 @@ final class Batch {
         }
     }
 
+    /** Whether a thread has a batch open, and neither begins nor ends it at this moment. */
+    private boolean isInABatch() {
+        int seen = (int) STATE.getVolatile(this);
+        return ((seen & USE) == OPEN || (seen & PAUSED) != 0) && thread != null;
+    }
+
     /** A moment for another thread's call, or for one that closes. */
     private void awaitOthers(BatchWait wait) {
         if (!queue.isOpen()) {
             throw new IllegalStateException(queue + " is closed");
         }
-        // The thread that closes would wait for itself.
+        // The closing thread would wait for itself.
         if (((int) STATE.getVolatile(this) & USE) == SHUT && queue.arena.lock().isHeldByCurrentThread()) {
-            throw new IllegalStateException(queue + " is about to close");
+            throw new IllegalStateException(queue + " is being closed");
         }
+        checkNotClearing();
         wait.pause();
     }
 
     /**
-     * For a closing: lets no further batch begin until {@link #unhold}, and does not wait. A batch of the calling thread
-     * that is not paused is left open: its queue ends it before it goes. With the arena's lock held.
+     * Prevents further batches until {@link #unhold}, for a closing. Does not wait. An unpaused batch of the calling
+     * thread stays open; its queue ends it before it is destroyed. The caller must hold the arena's lock.
      *
      * @return false while another thread uses the queue
      */
@@ -288,7 +362,7 @@ final class Batch {
         return ((int) STATE.getVolatile(this) & PAUSED) != 0;
     }
 
-    /** Takes back {@link #tryHold}. With the arena's lock held. */
+    /** Undoes {@link #tryHold}. The caller must hold the arena's lock. */
     void unhold() {
         holds--;
         if (holds == 0 && ((int) STATE.getVolatile(this) & USE) == SHUT) {
@@ -296,7 +370,7 @@ final class Batch {
         }
     }
 
-    /** What ends a batch, in the words of a message. */
+    /** The call that ends a batch, for messages. */
     String ending() {
         return ending;
     }

@@ -1,14 +1,14 @@
 package org.rdmapanama;
 
 /**
- * Divides a range of bytes into blocks, without touching the bytes. Two-level segregated fit: the free blocks hang in
- * lists by size, sixteen sizes to each power of two, and bits say which lists hold something; a block that is freed
- * merges with its neighbours. Taking and giving back are a few steps each, however many blocks there are.
+ * Divides a range of bytes into blocks, without touching the bytes. It uses a two-level segregated fit: free blocks are
+ * kept in lists by size, sixteen for each power of two, and bits say which lists are not empty. A freed block merges
+ * with its neighbours. Allocating and freeing take a few steps each, regardless of the number of blocks.
  *
  * <p>Threads: one at a time.
  */
 final class BlockAllocator {
-    /** Blocks begin at multiples of this, and have such sizes: a cache line. */
+    /** Blocks begin at multiples of this size, a cache line, and their sizes are multiples of it. */
     static final int GRAIN = 64;
 
     private static final int SUBCLASS_BITS = 4;
@@ -31,7 +31,7 @@ final class BlockAllocator {
         }
     }
 
-    /** Where the first grain lies, counted from the beginning of the range. */
+    /** The index of the first grain in the range. */
     private final long origin;
 
     private final long base;
@@ -42,7 +42,7 @@ final class BlockAllocator {
     private long freeGrains;
 
     /**
-     * Begins with one free block.
+     * Creates an allocator with one free block.
      *
      * @param base address of the range, to which alignments refer
      * @param byteSize of the range
@@ -58,14 +58,14 @@ final class BlockAllocator {
     }
 
     /**
-     * Takes a block.
+     * Allocates a block.
      *
      * @param byteSize at least 1
      * @param alignment a power of two
      * @return the block, or null when none is large enough
      */
     Block allocate(long byteSize, long alignment) {
-        // Beyond all of it, and before anything overflows.
+        // This is larger than the whole range; checking it first avoids overflow.
         if (byteSize > grains * GRAIN || alignment > Long.MAX_VALUE / 2) {
             return null;
         }
@@ -88,7 +88,7 @@ final class BlockAllocator {
         return block;
     }
 
-    /** Gives a block back that was taken and not given back since. */
+    /** Frees an allocated block. */
     void free(Block block) {
         freeGrains += block.grains;
         Block whole = block;
@@ -105,17 +105,17 @@ final class BlockAllocator {
         link(whole);
     }
 
-    /** Where a block begins in the range, in bytes. */
+    /** The offset of a block in the range, in bytes. */
     long offsetOf(Block block) {
         return origin + block.start * GRAIN;
     }
 
-    /** All that is free, in bytes. */
+    /** The total size of all free blocks, in bytes. */
     long freeBytes() {
         return freeGrains * GRAIN;
     }
 
-    /** The largest block that is free, in bytes. */
+    /** The size of the largest free block, in bytes. */
     long largestFree() {
         if (classesInUse == 0) {
             return 0;
@@ -129,7 +129,7 @@ final class BlockAllocator {
         return largest * GRAIN;
     }
 
-    /** How many grains to leave out, so that what follows is aligned. */
+    /** The number of grains to skip for the alignment. */
     private long gap(Block block, long alignment) {
         return (-(base + offsetOf(block)) & (alignment - 1)) / GRAIN;
     }
@@ -141,7 +141,7 @@ final class BlockAllocator {
     private Block find(long wanted, long alignment) {
         long gap = alignment / GRAIN;
         if (gap <= grains - wanted) {
-            // The first of a list whose smallest block is large enough, wherever it begins.
+            // Every block of this list is large enough, wherever it begins.
             Block block = firstFrom(roundedUp(gap > 1 ? wanted + gap - 1 : wanted));
             if (block != null) {
                 return block;
@@ -150,7 +150,7 @@ final class BlockAllocator {
         return search(wanted, alignment);
     }
 
-    /** Nothing is surely large enough: looks at all that may be, before giving up. */
+    /** No list has only blocks that are large enough: looks at all blocks that may be, before giving up. */
     private Block search(long wanted, long alignment) {
         for (int list = indexOf(wanted); list < heads.length; list++) {
             for (Block block = heads[list]; block != null; block = block.nextFree) {
@@ -179,12 +179,15 @@ final class BlockAllocator {
         return heads[upper * SUBCLASSES + Integer.numberOfTrailingZeros(subclasses)];
     }
 
-    /** The first list in which every block has so many grains at least. */
+    /** The first list in which every block has at least this number of grains. */
     private static int roundedUp(long wanted) {
         return wanted < SUBCLASSES ? indexOf(wanted) : indexOf(wanted + (1L << (log2(wanted) - SUBCLASS_BITS)) - 1);
     }
 
-    /** The list that a block of so many grains belongs to: below sixteen one each, then sixteen to a power of two. */
+    /**
+     * The list of blocks with this number of grains: one for each number below sixteen, then sixteen for each power of
+     * two.
+     */
     private static int indexOf(long size) {
         if (size < SUBCLASSES) {
             return (int) size;
@@ -234,7 +237,7 @@ final class BlockAllocator {
         }
     }
 
-    /** Shortens a block that is in no list, and returns the rest. */
+    /** Shortens a block that is in none of the lists, and returns the rest. */
     private static Block split(Block block, long keep) {
         Block rest = new Block(block.start + keep, block.grains - keep);
         block.grains = keep;

@@ -2,25 +2,20 @@ package org.rdmapanama;
 
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Supplier;
 
 /**
- * The completion queues that something reports to. When it comes, goes, or starts anew, a driver may lock them, to note
- * it there or to clear them of its completions: no batch may be open on them then.
+ * The completion queues that an object reports to. When the object is created, destroyed or reset, a driver may lock
+ * them to register the object or to remove its completions. No batch may be open on them then.
  *
- * <p>A call takes all queues that it needs or none, and waits with nothing taken: the thread whose batch it waits for may
- * need any of them.
+ * <p>A call takes all queues that it needs or none, and holds none while it waits, because the thread whose batch it
+ * waits for may need any of them.
  */
 final class ClearedQueues {
-    /** Of what reports to none. */
+    /** The queues of an object that reports to none. */
     static final ClearedQueues NONE = new ClearedQueues(new CompletionQueue[0]);
-
-    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final CompletionQueue[] queues;
 
@@ -28,7 +23,7 @@ final class ClearedQueues {
         this.queues = queues;
     }
 
-    /** Of queues that may be the same, or null. */
+    /** Combines queues that may be equal or null. */
     static ClearedQueues of(CompletionQueue... queues) {
         List<CompletionQueue> different = new ArrayList<>(queues.length);
         for (CompletionQueue queue : queues) {
@@ -48,9 +43,9 @@ final class ClearedQueues {
     }
 
     /**
-     * Makes a call in which the queues may be locked, and into which no batch of the reporting object itself may fall.
+     * Makes a call in which the queues may be locked, and which no batch of the reporting object may overlap.
      *
-     * @param reporting what the call is about, which has been entered
+     * @param reporting the object of the call, which has been entered
      * @throws IllegalStateException when a batch of another thread did not end in time, or something closes
      */
     <T> T call(ContextObject reporting, Supplier<T> verb) {
@@ -72,9 +67,9 @@ final class ClearedQueues {
     }
 
     /**
-     * Makes something that will report to the queues, with a lock held that is not held while this waits.
+     * Creates an object that will report to the queues, holding a lock that is released while this waits.
      *
-     * @param parent what it will belong to
+     * @param parent the object that the new one will belong to
      * @throws IllegalStateException when a batch of another thread did not end in time, or something closes
      */
     <T> T create(ContextObject parent, Lock lock, Supplier<T> maker) {
@@ -95,9 +90,9 @@ final class ClearedQueues {
         }
     }
 
-    /** Takes all queues, or none and says which one is in use. */
+    /** Takes all queues and returns null, or takes none and returns one that is in use. */
     private CompletionQueue begin() {
-        // All of them first: a thread that this one waits for may wait for this one.
+        // Release all of them first, because a thread that this one waits for may wait for this one.
         for (CompletionQueue queue : queues) {
             queue.pauseOwnBatch();
         }
@@ -124,36 +119,49 @@ final class ClearedQueues {
         }
     }
 
-    /** The wait for a turn, in which the queues found in use are marked as wanted. */
-    private static final class Turn implements AutoCloseable {
+    /** The wait for a turn. */
+    private final class Turn implements AutoCloseable {
         private final ContextObject reporting;
-        private final Set<Batch> wanted = new LinkedHashSet<>();
+        private final WantedQueues wanted;
         private BatchWait wait;
 
         Turn(ContextObject reporting) {
             this.reporting = reporting;
+            wanted = new WantedQueues(reporting.arena.waitLimits());
         }
 
         void await(CompletionQueue busy) {
-            // A closing of it has the queues held, and waits for this call.
+            // A closing of the object holds the queues and waits for this call.
             reporting.checkOpen();
-            busy.checkOpen();
             if (wait == null) {
                 wait = new BatchWait(reporting.arena);
             }
-            Batch batch = busy.batch();
-            if (batch.isOpen() && wait.nanos() > LIMIT_NANOS) {
-                throw new IllegalStateException(
-                        "another thread has a batch open on " + busy + ": it must call " + batch.ending() + " first");
+            wanted.look(System.nanoTime());
+            for (CompletionQueue queue : queues) {
+                queue.checkOpen();
+                Batch batch = queue.batch();
+                if (batch != null) {
+                    batch.checkNotClearing();
+                }
+                if (batch != null && !batch.finishIfAbandoned()) {
+                    // The queue that was in use is still needed, even if it is free by now.
+                    if (queue == busy || batch.isInUse()) {
+                        wanted.found(batch, batch.isOpen());
+                    }
+                }
             }
-            wanted.add(batch);
-            wanted.forEach(Batch::want);
+            Batch endless = wanted.withEndlessBatch();
+            if (endless != null) {
+                throw new IllegalStateException("another thread has a batch open on " + endless + "; it must call "
+                        + endless.ending() + " first");
+            }
+            wanted.mark();
             wait.pause();
         }
 
         @Override
         public void close() {
-            wanted.forEach(Batch::unwant);
+            wanted.close();
             if (wait != null) {
                 wait.close();
             }

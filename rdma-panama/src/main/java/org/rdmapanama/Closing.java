@@ -4,69 +4,67 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One closing of a tree of objects: first no other thread may be in the middle of anything, and then each object is ended
- * once, and what fails on the way does not stop the rest.
+ * One closing of a tree of objects. It first waits until no other thread uses the objects and then destroys each object
+ * once. A failure on the way does not stop the rest.
  *
- * <p>All of it with the arena's lock held, which is let go of while this waits, as are all queues: another thread may need
- * them in order to come to the end of what this waits for. So several closings of one arena may be under way, and the tree
- * may change meanwhile; each looks through all of it again after it has waited.
+ * <p>It holds the arena's lock, but releases the lock and all queues while it waits, because the awaited thread may
+ * need them in order to finish. So several closings of one arena may be in progress, and the tree may change meanwhile;
+ * each closing examines the whole tree again after a wait.
  */
 final class Closing {
-    private static final long BATCHES_NANOS = TimeUnit.SECONDS.toNanos(2);
-
-    /** The longest call of a driver looks for the address of a peer, for about three seconds. */
-    private static final long CALLS_NANOS = TimeUnit.SECONDS.toNanos(10);
-
     private final VerbsArena arena;
     private final Set<Batch> held = new LinkedHashSet<>();
-    private final Set<Batch> wanted = new LinkedHashSet<>();
+    private final WantedQueues wanted;
     private final Set<VerbsObject> begun = Collections.newSetFromMap(new IdentityHashMap<>());
 
-    /** A queue that another thread uses, found while looking through the tree. */
-    private Batch busyQueue;
-
-    /** An object on which a call is under way, found in the same way. */
+    /** An object on which a call is in progress, found while examining the tree. */
     private VerbsObject busyObject;
 
-    /** Whether the tree lets no call in any more. */
+    /** Whether the tree accepts no further calls. */
     private boolean shut;
+
+    private long shutSince;
 
     private VerbsException failure;
 
     Closing(VerbsArena arena) {
         this.arena = arena;
+        wanted = new WantedQueues(arena.waitLimits());
     }
 
-    /** All objects of the tree at this moment; some may come more than once. */
+    /** All objects of the tree at this moment; some may occur more than once. */
     @FunctionalInterface
     interface Tree {
         void forEach(Consumer<VerbsObject> visitor);
     }
 
     /**
-     * Waits until no batch of another thread is open on what is to be closed, nor on what the driver clears for it, at most
-     * two seconds, and until no call on it is under way any more, at most ten. From then to {@link #release} none can begin.
+     * Waits until no other thread has a batch open on the objects to close, or on the queues that the driver clears for
+     * them, for at most two seconds each, and until no call on them is in progress, for at most ten seconds. From then
+     * until {@link #release} none can begin.
      *
-     * @param committed called once this cannot be taken back any more, before no further call is let in
-     * @throws IllegalStateException when a batch did not end: nothing is closed then
-     * @throws VerbsException when a call did not end: the tree is shut then, and can be closed again
+     * @param committed called once the closing is irrevocable, before further calls are refused
+     * @throws IllegalStateException when a batch did not end; nothing is closed then
+     * @throws VerbsException when a call did not end; the tree is shut then, and can be closed again
      */
     void await(Tree tree, Runnable committed) {
         try (BatchWait batches = new BatchWait(arena);
                 ShortWait calls = new ShortWait()) {
             while (true) {
-                if (!holdsAll(tree)) {
-                    checkTime(batches);
-                    pauseUnlocked(batches::pause);
-                } else if (!isShut(tree, committed)) {
-                    checkTime(calls);
-                    // What is only cleared stays usable meanwhile.
+                boolean holdsAll = holdsAll(tree);
+                if ((holdsAll || shut) && !isShut(tree, committed)) {
+                    checkCall();
+                    // Queues that are only cleared stay usable meanwhile.
                     unhold();
+                    wanted.unmark();
                     pauseUnlocked(calls::pause);
+                } else if (!holdsAll) {
+                    checkBatches();
+                    wanted.mark();
+                    pauseUnlocked(batches::pause);
                 } else {
                     return;
                 }
@@ -74,19 +72,20 @@ final class Closing {
         }
     }
 
-    /** Holds all queues, or marks those that are in use and holds none. */
+    /** Holds all queues, or none. */
     private boolean holdsAll(Tree tree) {
-        busyQueue = null;
+        wanted.look(System.nanoTime());
         tree.forEach(object -> object.holdBatches(this));
-        if (busyQueue != null) {
+        if (wanted.isInUse()) {
             unhold();
         }
-        return busyQueue == null;
+        return !wanted.isInUse();
     }
 
     private boolean isShut(Tree tree, Runnable committed) {
         if (!shut) {
             shut = true;
+            shutSince = System.nanoTime();
             committed.run();
         }
         busyObject = null;
@@ -98,27 +97,35 @@ final class Closing {
         return busyObject == null;
     }
 
-    private void checkTime(BatchWait wait) {
-        boolean open = busyQueue.isOpen() || busyQueue.isPaused();
-        if (wait.nanos() > (open ? BATCHES_NANOS : CALLS_NANOS)) {
-            String what = busyQueue + " cannot be closed: another thread has a "
-                    + (open
-                            ? "batch open on it: it must call " + busyQueue.ending() + " first"
-                            : "call under way that takes more than ten seconds");
-            if (!shut) {
-                throw new IllegalStateException(what);
-            }
-            throw new VerbsException("close", Errno.EBUSY.number, what, "close it again");
+    private void checkBatches() {
+        Batch queue = wanted.withEndlessBatch();
+        if (queue != null) {
+            fail(queue, "batch open on it; it must call " + queue.ending() + " first");
+        }
+        queue = wanted.withEndlessCall();
+        if (queue != null) {
+            fail(
+                    queue,
+                    "call in progress that takes more than "
+                            + arena.waitLimits().call().toSeconds() + " seconds");
         }
     }
 
-    private void checkTime(ShortWait wait) {
-        if (wait.nanos() > CALLS_NANOS) {
+    private void fail(Batch queue, String with) {
+        String what = queue + " cannot be closed because another thread has a " + with;
+        if (!shut) {
+            throw new IllegalStateException(what);
+        }
+        throw new VerbsException("close", Errno.EBUSY.number, what, "close it again");
+    }
+
+    private void checkCall() {
+        if (System.nanoTime() - shutSince > arena.waitLimits().call().toNanos()) {
             throw new VerbsException(
                     busyObject.destroyVerb(),
                     Errno.EBUSY.number,
                     busyObject.toString(),
-                    "a call on it is under way in another thread: close it again when that has come back");
+                    "a call on it is in progress in another thread; close it again when that call has returned");
         }
     }
 
@@ -132,14 +139,14 @@ final class Closing {
     }
 
     /**
-     * Whether no call on an object is under way any more. In the tree none is, or {@link #await} would have
-     * failed; one that is not, such as a memory window that keeps its region from being deregistered, with the arena's lock held: nobody needs that in order to end a
-     * call on it.
+     * Whether no call on an object is in progress. Within the tree none is, or {@link #await} would have failed. For an
+     * object outside of it, such as a memory window that keeps its region from being deregistered, this waits with the
+     * arena's lock held, because a call on it can finish without that lock.
      */
     boolean isShut(VerbsObject object) {
         boolean isShut = object.shut();
         try (ShortWait wait = new ShortWait()) {
-            while (!isShut && wait.nanos() < CALLS_NANOS) {
+            while (!isShut && wait.nanos() < arena.waitLimits().call().toNanos()) {
                 wait.pause();
                 isShut = object.shut();
             }
@@ -147,29 +154,23 @@ final class Closing {
         return isShut;
     }
 
-    /** Keeps a queue from being used until {@link #release}, or notes that another thread uses it. */
+    /** Holds a queue until {@link #release}, or records that another thread uses it. */
     void hold(Batch batch) {
         if (!held.contains(batch)) {
             if (batch.tryHold()) {
                 held.add(batch);
             } else {
-                want(batch);
+                wanted.found(batch, batch.isOpen());
             }
         }
     }
 
-    /** As {@link #hold}, of a queue that will be destroyed. */
+    /** Like {@link #hold}, for a queue that will be destroyed. */
     void holdForGood(Batch batch) {
         hold(batch);
         if (batch.isPaused()) {
-            want(batch);
+            wanted.found(batch, true);
         }
-    }
-
-    private void want(Batch batch) {
-        busyQueue = batch;
-        wanted.add(batch);
-        wanted.forEach(Batch::want);
     }
 
     private void unhold() {
@@ -177,14 +178,13 @@ final class Closing {
         held.clear();
     }
 
-    /** Lets other threads use the queues again. With the arena's lock held. */
+    /** Releases the queues for other threads. The caller must hold the arena's lock. */
     void release() {
         unhold();
-        wanted.forEach(Batch::unwant);
-        wanted.clear();
+        wanted.close();
     }
 
-    /** Whether an object's turn comes now, for the first time. */
+    /** Whether this is the first attempt to destroy an object in this closing. */
     boolean begins(VerbsObject object) {
         return begun.add(object);
     }
@@ -197,7 +197,7 @@ final class Closing {
         }
     }
 
-    /** What failed first, with the rest as suppressed exceptions, or null. */
+    /** The first failure, with the others as suppressed exceptions, or null. */
     VerbsException failure() {
         return failure;
     }

@@ -7,13 +7,15 @@ import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A completion channel, {@code struct ibv_comp_channel}: where completion queues tell that something completed, for
- * programs that would rather sleep than poll.
+ * A completion channel, {@code struct ibv_comp_channel}: completion queues send their events to it, for programs that
+ * sleep instead of polling.
  *
- * <p>The usual round: {@link CompletionQueue#requestNotification ask} to be told, {@link CompletionQueue#poll poll}
- * until the queue is empty, because what completed before asking is not told, and then {@link #await wait}.
+ * <p>The usual loop is to {@link CompletionQueue#requestNotification request} a notification, to {@link
+ * CompletionQueue#poll poll} until the queue is empty, because completions that came before the request cause no event,
+ * and then to {@link #await wait}.
  *
- * <p>Threads: as its {@link VerbsArena} says.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread.
  */
 public final class CompletionChannel extends ContextObject {
     static final Ending ENDING = new Ending("ibv_destroy_comp_channel", ProviderContext::destroyCompletionChannel);
@@ -26,21 +28,20 @@ public final class CompletionChannel extends ContextObject {
     }
 
     /**
-     * Makes a completion channel for one that other code of this process has made. Its file descriptor does not block
-     * from now on. Make this object before those of its queues.
+     * Wraps a completion channel that other code in this process has created. Its file descriptor becomes non-blocking.
+     * Create this object before those of its queues.
      *
-     * <p>Events go to whoever reads them first, and {@link #await} passes over those of queues that have no object
-     * here: only one of this object and the other code should wait for events.
+     * <p>Only one of this object and the other code should wait for events: an event goes to the first reader, and
+     * {@link #await} discards those of queues that have no Java object.
      *
-     * @param context the open device that it was made on
+     * @param context the open device on which it was created
      * @param nativeAddress address of the {@code struct ibv_comp_channel}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the completion channel
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
-     * @throws VerbsException when its file descriptor cannot be made not to block
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws VerbsException when its file descriptor cannot be made non-blocking
      */
     public static CompletionChannel ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, channel -> {
@@ -50,16 +51,15 @@ public final class CompletionChannel extends ContextObject {
     }
 
     /**
-     * Waits for a completion queue to tell that something completed; see ibv_get_cq_event(3). The event is
-     * acknowledged already, with ibv_ack_cq_events. A virtual thread sleeps meanwhile.
+     * Waits for the event of a completion queue and acknowledges it with ibv_ack_cq_events; see ibv_get_cq_event(3). A
+     * virtual thread does not block its carrier.
      *
-     * @param timeout how long to wait at most; zero looks once
-     * @return the queue, which may be closed by now, or null when none told in time
+     * @param timeout the maximum time to wait; zero checks once
+     * @return the queue, which may be closed by now, or null if there was no event in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws VerbsException when the verb fails
-     * @throws IllegalStateException when this is closed, also while waiting
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, also during the wait
      * @verb ibv_get_cq_event
      * @verb ibv_ack_cq_events
      */
@@ -68,27 +68,34 @@ public final class CompletionChannel extends ContextObject {
     }
 
     private CompletionQueue awaitSlice(int millis) {
-        long queue;
         enter();
         try {
-            queue = provider.getCompletionEvent(address, millis);
+            long queue = provider.getCompletionEvent(address, millis);
+            if (queue == 0) {
+                return null;
+            }
+            if (queue < 0) {
+                throw new VerbsException("ibv_get_cq_event", (int) -queue, toString(), null);
+            }
+            try {
+                // Find the queue before acknowledging: afterwards it may be destroyed and another one created at its
+                // address.
+                return context.find(queue) instanceof CompletionQueue known ? known : null;
+            } finally {
+                provider.ackCompletionEvent(address, queue);
+            }
         } finally {
             exit();
         }
-        if (queue < 0) {
-            throw new VerbsException("ibv_get_cq_event", (int) -queue, toString(), null);
-        }
-        return context.find(queue) instanceof CompletionQueue known ? known : null;
     }
 
     /**
-     * The file descriptor that becomes readable when a queue tells, for an event loop of the caller's own.
+     * Returns the file descriptor that becomes readable when there is an event, for the caller's own event loop.
      *
-     * @return the descriptor, which this channel owns; it never blocks
-     * @throws UnsupportedOperationException when the device has none, because it is in this process only, as {@code
-     *     soft0}
+     * @return the non-blocking descriptor, which this channel owns
+     * @throws UnsupportedOperationException when the device exists in this process only, like {@code soft0}, and has
+     *     none
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public int fileDescriptor() {
         checkOpen();
@@ -105,7 +112,7 @@ public final class CompletionChannel extends ContextObject {
         return 5;
     }
 
-    /** Which device it is on. */
+    /** The device. */
     @Override
     public String toString() {
         return "completion channel of " + context;

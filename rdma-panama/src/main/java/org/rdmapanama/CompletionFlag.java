@@ -4,21 +4,21 @@ import java.util.EnumSet;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
-/** What is said of a completion, {@code enum ibv_wc_flags}; see ibv_poll_cq(3). */
+/** A flag of a completion, {@code enum ibv_wc_flags}; see ibv_poll_cq(3). */
 public enum CompletionFlag {
     /** A global routing header lies in the first 40 bytes of a received datagram. */
     GRH(rdma_h.IBV_WC_GRH()),
-    /** Immediate data came. */
+    /** Immediate data arrived. */
     WITH_IMM(rdma_h.IBV_WC_WITH_IMM()),
-    /** The device found the checksums of a received IPv4 packet right: that of its header, and of TCP or UDP. */
+    /** The device verified the checksums of a received IPv4 packet, in its header and in TCP or UDP. */
     IP_CSUM_OK(rdma_h.IBV_WC_IP_CSUM_OK()),
-    /** A send with invalidation came, and a key of this side is invalid now. */
+    /** A send with invalidation arrived, and a key of this side is now invalid. */
     WITH_INV(rdma_h.IBV_WC_WITH_INV()),
-    /** Tag matching: the list of tags is to be synchronised with the device. */
+    /** Tag matching: the list of tags must be synchronized with the device. */
     TM_SYNC_REQ(rdma_h.IBV_WC_TM_SYNC_REQ()),
     /** Tag matching: a tag of the list matched. */
     TM_MATCH(rdma_h.IBV_WC_TM_MATCH()),
-    /** Tag matching: all data of the message is there. */
+    /** Tag matching: all data of the message has arrived. */
     TM_DATA_VALID(rdma_h.IBV_WC_TM_DATA_VALID());
 
     private static final CompletionFlag[] VALUES = values();
@@ -29,16 +29,12 @@ public enum CompletionFlag {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
-    /** The flags of a set as C gives it. */
+    /** Returns the flags in a C bit mask. */
     static Set<CompletionFlag> of(int mask) {
         Set<CompletionFlag> flags = EnumSet.noneOf(CompletionFlag.class);
         for (CompletionFlag flag : VALUES) {

@@ -2,7 +2,7 @@ package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
 
-/** What kind of work request completed, {@code enum ibv_wc_opcode}; see ibv_poll_cq(3). */
+/** The kind of a completed work request, {@code enum ibv_wc_opcode}; see ibv_poll_cq(3). */
 public enum CompletionOpcode {
     /** A send, with or without immediate data. */
     SEND(rdma_h.IBV_WC_SEND()),
@@ -24,15 +24,15 @@ public enum CompletionOpcode {
     FLUSH(rdma_h.IBV_WC_FLUSH()),
     /** An atomic write. */
     ATOMIC_WRITE(rdma_h.IBV_WC_ATOMIC_WRITE()),
-    /** A receive that took a send. */
+    /** A receive that a send consumed. */
     RECV(rdma_h.IBV_WC_RECV()),
-    /** A receive that an RDMA write with immediate data used up. */
+    /** A receive that an RDMA write with immediate data consumed. */
     RECV_RDMA_WITH_IMM(rdma_h.IBV_WC_RECV_RDMA_WITH_IMM()),
-    /** A tag added. */
+    /** A tag was added. */
     TM_ADD(rdma_h.IBV_WC_TM_ADD()),
-    /** A tag removed. */
+    /** A tag was removed. */
     TM_DEL(rdma_h.IBV_WC_TM_DEL()),
-    /** Tags synchronised. */
+    /** Tags were synchronized. */
     TM_SYNC(rdma_h.IBV_WC_TM_SYNC()),
     /** A tagged receive. */
     TM_RECV(rdma_h.IBV_WC_TM_RECV()),
@@ -44,7 +44,7 @@ public enum CompletionOpcode {
     DRIVER2(rdma_h.IBV_WC_DRIVER2()),
     /** Defined by the driver. */
     DRIVER3(rdma_h.IBV_WC_DRIVER3()),
-    /** One that this version does not know. */
+    /** A value that this version does not know. */
     UNKNOWN(-1);
 
     private static final CompletionOpcode[] VALUES = values();
@@ -55,20 +55,16 @@ public enum CompletionOpcode {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}, -1 for UNKNOWN
-     */
+    /** {@return the value of this constant in {@code verbs.h}, -1 for UNKNOWN} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
-     * @return the constant, UNKNOWN when there is none
+     * @param code the value in {@code verbs.h}
+     * @return the constant, or UNKNOWN if there is none
      */
     public static CompletionOpcode of(int code) {
         for (CompletionOpcode value : VALUES) {

@@ -14,7 +14,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A completion queue, {@code struct ibv_cq}: where work requests report how they ended.
+ * A completion queue, {@code struct ibv_cq}, to which work requests report their results.
  *
  * <p>{@snippet :
  * WorkCompletions completions = new WorkCompletions(arena, 16);
@@ -26,29 +26,30 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * }
  * }
  *
- * <p>An {@link ExtendedCompletionQueue} can do all this too, and more.
+ * <p>An {@link ExtendedCompletionQueue} supports all of this and more.
  *
- * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may poll one queue, each into
- * {@link WorkCompletions} of its own; each completion goes to one of them.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. In a shared arena several threads may poll one queue, each into its own
+ * {@link WorkCompletions}; each completion goes to one of them.
  */
 public sealed class CompletionQueue extends ContextObject permits ExtendedCompletionQueue {
     static final Ending ENDING = new Ending("ibv_destroy_cq", ProviderContext::destroyCompletionQueue);
 
-    /** Of the two numbers that moderation takes. */
+    /** The maximum of both parameters of moderation. */
     private static final int MAX_16_BITS = 0xffff;
 
     private volatile int entries;
 
-    /** So that the size told last is the one that the driver changed last. */
+    /** Ensures that the recorded size is the one that the driver set last. */
     private final ReentrantLock resizing = new ReentrantLock();
 
-    /** To be called with the arena's lock held. */
+    /** The caller must hold the arena's lock. */
     CompletionQueue(Context context, long address, VerbsObject... parents) {
         super(context, address, parents);
         entries = entriesInDevice();
     }
 
-    /** To be called with the arena's lock held. */
+    /** The caller must hold the arena's lock. */
     private static CompletionQueue of(Context context, long address) {
         return new CompletionQueue(context, address, channelOrContext(context, address));
     }
@@ -75,23 +76,22 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     }
 
     /**
-     * Makes a completion queue for one that other code of this process has made. It tells through the object of its
-     * channel, if the channel has one by now: see {@link CompletionChannel#ofNativeAddress}.
+     * Wraps a completion queue that other code in this process has created. Its events go to the object of its channel,
+     * if the channel already has one; see {@link CompletionChannel#ofNativeAddress}.
      *
-     * @param context the open device that it was made on
+     * @param context the open device on which it was created
      * @param nativeAddress address of the {@code struct ibv_cq}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the completion queue
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static CompletionQueue ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, cq -> of(context, cq));
     }
 
-    /** What a queue stands below: the object of its channel, or where there is none, the open device. */
+    /** The parent of a queue: the object of its channel or, if there is none, the open device. */
     static VerbsObject channelOrContext(Context context, long address) {
         long channel = ibv_cq.channel(Native.struct(address, ibv_cq.layout())).address();
         return context.find(channel) instanceof CompletionChannel known ? known : context;
@@ -105,22 +105,22 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
 
     static int checkedEntries(int entries) {
         if (entries < 1) {
-            throw new IllegalArgumentException("a completion queue has at least one entry, not " + entries);
+            throw new IllegalArgumentException("entries must be positive: " + entries);
         }
         return entries;
     }
 
     static int checkedVector(int completionVector) {
         if (completionVector < 0) {
-            throw new IllegalArgumentException("completion vectors count from 0: " + completionVector);
+            throw new IllegalArgumentException("completionVector must not be negative: " + completionVector);
         }
         return completionVector;
     }
 
     static String cureOfCreate(Context context, int errno) {
         if (errno == Errno.EINVAL.number) {
-            return "the device allows " + context.queryDevice().maxCompletionQueueEntries()
-                    + " entries at most, and may have fewer completion vectors";
+            return "the device allows at most " + context.queryDevice().maxCompletionQueueEntries()
+                    + " entries, and may have fewer completion vectors";
         }
         return errno == Errno.ENOMEM.number ? RegistrableMemory.cureOfTooMany("completion queues") : null;
     }
@@ -130,23 +130,21 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     }
 
     /**
-     * How many completions fit.
-     *
-     * @return at least what was asked for, when this was made or last {@link #resize resized}
+     * {@return the number of completions that fit, at least the number last asked for in the constructor or by {@link
+     * #resize}}
      */
     public final int entries() {
         return entries;
     }
 
     /**
-     * Takes completions off the queue, without waiting; see ibv_poll_cq(3). Allocates nothing.
+     * Removes completions from the queue, without waiting; see ibv_poll_cq(3). Allocates nothing.
      *
-     * @param completions where they go; what was in there is overwritten, and nothing is in there after a failure
-     * @return how many there were, 0 when the queue is empty
+     * @param completions receives the completions and is overwritten; it is empty after a failure
+     * @return the number of completions, 0 if the queue is empty
      * @throws IllegalArgumentException when {@code completions} belongs to another arena
      * @throws IllegalStateException when this is closed or about to close, or a batch is open on it
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws VerbsException when the queue is broken, for example overrun
+     * @throws VerbsException when the queue has failed, for example because it overran
      * @verb ibv_poll_cq
      */
     public final int poll(WorkCompletions completions) {
@@ -171,16 +169,15 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     }
 
     final VerbsException broken(String verb, int errno) {
-        return new VerbsException(verb, errno, toString(), "the queue may have overrun: make it larger");
+        return new VerbsException(verb, errno, toString(), "the queue may have overrun; create it with more entries");
     }
 
     /**
-     * Asks to be told, once, through the channel, of the next completion that comes; see ibv_req_notify_cq(3). What
-     * is in the queue already is not told: poll after asking, and then wait.
+     * Requests one event on the channel for the next completion; see ibv_req_notify_cq(3). Completions that are already
+     * in the queue cause no event, so poll after the request, and then wait.
      *
-     * @param solicitedOnly whether only completions count whose sender asked for it, or that failed
+     * @param solicitedOnly true to count only failures and completions for which the sender set the solicited flag
      * @throws IllegalStateException when this is closed or about to close, or a batch is open on it
-     * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the verb fails
      * @verb ibv_req_notify_cq
      */
@@ -203,15 +200,14 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     }
 
     /**
-     * Makes room for more completions, or for fewer; see ibv_resize_cq(3). What is in the queue stays in it, and other
-     * threads may go on polling. {@link #entries} tells the new size.
+     * Changes the size of the queue; see ibv_resize_cq(3). Completions in the queue stay there, and other threads may
+     * continue to poll. {@link #entries} returns the new size.
      *
-     * @param newEntries how many completions it must hold at least; the device may round up
+     * @param newEntries the minimum number of completions; the device may round up
      * @throws IllegalArgumentException when the number is not positive
      * @throws IllegalStateException when this is closed or about to close, or a batch is open on it
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the driver cannot do this
-     * @throws VerbsException when the verb fails, for example because more completions than that are in the queue; it
+     * @throws UnsupportedVerbException when the driver does not support this
+     * @throws VerbsException when the verb fails, for example because the queue holds more completions than that; it
      *     keeps its size then
      * @verb ibv_resize_cq
      */
@@ -233,32 +229,32 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
                     -result,
                     "from " + entries + " to " + newEntries + " entries",
                     errno -> errno == Errno.EINVAL.number
-                            ? "the queue may hold more completions than that: poll them first; the device allows "
-                                    + context.queryDevice().maxCompletionQueueEntries() + " entries at most"
+                            ? "the queue may hold more completions than that; poll them first; the device allows"
+                                    + " at most " + context.queryDevice().maxCompletionQueueEntries() + " entries"
                             : null,
-                    "a driver with ibv_resize_cq, which no attribute of the device tells");
+                    "a driver with ibv_resize_cq, which no attribute of the device shows");
         }
     }
 
     /**
-     * Lets the device gather completions before it tells the channel: so many, or for so long, whichever comes first;
-     * see ibv_modify_cq(3). Both zero tells of each at once.
+     * Delays the event on the channel until a number of completions have come or a period has passed, whichever is
+     * first; see ibv_modify_cq(3). With zero for both, each completion causes an event at once.
      *
      * @param completions 0 to 65535
      * @param period 0 to 65535 microseconds; a fraction is rounded up
-     * @throws IllegalArgumentException when one is out of range
+     * @throws IllegalArgumentException when a parameter is out of range
      * @throws IllegalStateException when this is closed or about to close, or a batch is open on it
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device cannot do this
+     * @throws UnsupportedVerbException when the device does not support this
      * @throws VerbsException when the verb fails, for example because the device allows less
      * @verb ibv_modify_cq
      */
     public final void moderate(int completions, Duration period) {
         if (completions < 0 || completions > MAX_16_BITS) {
-            throw new IllegalArgumentException("a device gathers 0 to " + MAX_16_BITS + " completions: " + completions);
+            throw new IllegalArgumentException("completions must be between 0 and " + MAX_16_BITS + ": " + completions);
         }
         if (period.isNegative() || period.compareTo(Duration.of(MAX_16_BITS, ChronoUnit.MICROS)) > 0) {
-            throw new IllegalArgumentException("a device gathers for 0 to " + MAX_16_BITS + " microseconds: " + period);
+            throw new IllegalArgumentException(
+                    "period must be between 0 and " + MAX_16_BITS + " microseconds: " + period);
         }
         int micros = (int) Math.ceilDiv(period.toNanos(), 1_000);
         int result;
@@ -291,12 +287,12 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
         }
     }
 
-    /** Lets go of the driver's lock, where a batch of the calling thread holds it. The batch stays open. */
+    /** Releases the driver's lock if a batch of the calling thread holds it. The batch stays open. */
     void pauseOwnBatch() {}
 
     /**
-     * Begins a call about something that reports here, in which the driver may lock this queue to clear it:
-     * {@link #endClearing} must follow, unless this is false because another thread uses the queue.
+     * Begins a call for an object that reports here, in which the driver may lock this queue to clear it. Returns false
+     * if another thread uses the queue; otherwise {@link #endClearing} must follow.
      */
     boolean tryBeginClearing() {
         return true;
@@ -306,8 +302,8 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     void endClearing() {}
 
     /**
-     * As {@link #tryBeginClearing}, for something that is about to be closed: no batch begins before the end of the
-     * closing. With the arena's lock held.
+     * Like {@link #tryBeginClearing}, for an object that is about to be closed: no batch begins before the end of the
+     * closing. The caller must hold the arena's lock.
      */
     void holdForClearing(@SuppressWarnings("unused") Closing closing) {}
 

@@ -7,20 +7,20 @@ import java.util.EnumSet;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /**
- * What an extended completion queue is to be, {@code struct ibv_cq_init_attr_ex}; see ibv_create_cq_ex(3).
+ * The options of an extended completion queue, {@code struct ibv_cq_init_attr_ex}; see ibv_create_cq_ex(3).
  *
  * <p>{@snippet :
  * ExtendedCompletionQueue queue = context.createCompletionQueue(
  *         new CompletionQueueOptions(128).fields(CompletionField.BYTE_LEN, CompletionField.IMM));
  * }
  *
- * <p>Without further words: no channel, completion vector 0, none of the fields, and neither flag. Threads: one at a
- * time.
+ * <p>Defaults: no channel, completion vector 0, none of the fields, and neither flag. Threads: one at a time.
  */
 public final class CompletionQueueOptions {
-    private static final String NO_ATTRIBUTE = "a driver that has it, which no attribute of the device tells";
+    private static final String NO_ATTRIBUTE = "a driver that supports it, which no attribute of the device shows";
 
     private final int entries;
     private final Set<CompletionField> fields = EnumSet.noneOf(CompletionField.class);
@@ -31,9 +31,9 @@ public final class CompletionQueueOptions {
     private ProtectionDomain parentDomain;
 
     /**
-     * A completion queue of a size.
+     * Creates options for a queue of the given size.
      *
-     * @param entries how many completions it must hold at least; the device may round up
+     * @param entries the minimum number of completions; the device may round up
      * @throws IllegalArgumentException when the number is not positive
      */
     public CompletionQueueOptions(int entries) {
@@ -41,7 +41,7 @@ public final class CompletionQueueOptions {
     }
 
     /**
-     * Lets it tell through a channel that something completed.
+     * Sets the channel for the events of the queue.
      *
      * @param value the channel, or null for none
      * @return this
@@ -52,7 +52,7 @@ public final class CompletionQueueOptions {
     }
 
     /**
-     * Sets which of the device's completion vectors, its interrupts, to use.
+     * Sets the completion vector (interrupt) of the device.
      *
      * @param value from 0
      * @return this
@@ -64,8 +64,8 @@ public final class CompletionQueueOptions {
     }
 
     /**
-     * Sets what of a completion can be read, in place of what was set before. Identifier, status, opcode, flags and
-     * vendor error always can.
+     * Sets which fields of a completion can be read, replacing earlier ones. Identifier, status, opcode, flags and
+     * vendor error can always be read.
      *
      * @param values the fields
      * @return this
@@ -80,8 +80,8 @@ public final class CompletionQueueOptions {
     }
 
     /**
-     * Lets the driver do without locks. What this library calls on the queue still takes turns; other code that uses
-     * it must not run at the same time.
+     * Sets whether the driver omits its locks. Calls of this library on the queue still exclude each other; other code
+     * must not use the queue at the same time.
      *
      * @param value true for no locks
      * @return this
@@ -92,10 +92,10 @@ public final class CompletionQueueOptions {
     }
 
     /**
-     * Lets new completions overwrite those not yet polled when there are too many, instead of the queue breaking. For
-     * queues that cannot overrun because the program counts, which saves the device the check.
+     * Sets whether new completions overwrite unpolled ones when the queue is full, instead of failing it. This saves
+     * the device a check, for programs that count their work requests so that the queue cannot overrun.
      *
-     * @param value true to go on
+     * @param value true to ignore overruns
      * @return this
      */
     public CompletionQueueOptions ignoreOverrun(boolean value) {
@@ -104,7 +104,7 @@ public final class CompletionQueueOptions {
     }
 
     /**
-     * Makes it belong to a parent domain, which brings the driver's locks and memory with it.
+     * Sets the parent domain, which determines the driver's locks and memory.
      *
      * @param value a parent domain, or null for none
      * @return this
@@ -129,7 +129,7 @@ public final class CompletionQueueOptions {
     void write(MemorySegment struct) {
         ibv_cq_init_attr_ex.cqe(struct, entries);
         ibv_cq_init_attr_ex.comp_vector(struct, completionVector);
-        ibv_cq_init_attr_ex.wc_flags(struct, CompletionField.mask(fields));
+        ibv_cq_init_attr_ex.wc_flags(struct, Codes.mask(fields, CompletionField::code));
         if (channel != null) {
             ibv_cq_init_attr_ex.channel(struct, MemorySegment.ofAddress(channel.address));
         }
@@ -147,7 +147,7 @@ public final class CompletionQueueOptions {
         ibv_cq_init_attr_ex.comp_mask(struct, present);
     }
 
-    /** Where to see whether a device can do this. */
+    /** Where to look for support by a device. */
     String capability() {
         if (fields.contains(CompletionField.COMPLETION_TIMESTAMP)
                 || fields.contains(CompletionField.COMPLETION_TIMESTAMP_WALLCLOCK)) {
@@ -162,7 +162,7 @@ public final class CompletionQueueOptions {
         return NO_ATTRIBUTE;
     }
 
-    /** What is asked for. */
+    /** All options. */
     @Override
     public String toString() {
         return entries + " entries, completion vector " + completionVector + ", fields " + fields

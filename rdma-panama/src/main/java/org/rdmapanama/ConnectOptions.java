@@ -6,8 +6,8 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * How a queue pair is to be connected by {@link QueuePair#connect}: what is not set has a value that suits most.
- * Threads: one at a time.
+ * The options with which {@link QueuePair#connect} connects a queue pair. The defaults suit most programs. Threads: one
+ * at a time.
  */
 public final class ConnectOptions {
     private int port = 1;
@@ -28,10 +28,10 @@ public final class ConnectOptions {
     private Set<AccessFlag> remoteAccess =
             EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
 
-    /** Port 1, a GID that is chosen, the port's MTU, and all remote access. */
+    /** Creates options for port 1, a chosen GID, the port's MTU and all remote access. */
     public ConnectOptions() {}
 
-    /** These as they are now, for an object that keeps them. */
+    /** Returns a copy, for an object that keeps the options. */
     ConnectOptions copy() {
         ConnectOptions copy = new ConnectOptions();
         copy.port = port;
@@ -55,15 +55,15 @@ public final class ConnectOptions {
 
     private static int checked(String name, int value, int min, int max) {
         if (value < min || value > max) {
-            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ", not " + value);
+            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ": " + value);
         }
         return value;
     }
 
     /**
-     * Sets: Local port, from 1.
+     * Sets the local port, from 1.
      *
-     * @param value what to use, 1 to 255; 1 when never set
+     * @param value the value, 1 to 255; 1 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -77,10 +77,10 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: Place of this side's address in the port's GID table; -1 lets {@link Context#preferredGid(int)} choose, with
-     * what {@link #peer} and {@link #remote} say.
+     * Sets the index of this side's address in the port's GID table. With -1, {@link Context#preferredGid(int)} chooses
+     * it from what {@link #peer} and {@link #remote} say.
      *
-     * @param value what to use, -1 to 255; -1 when never set
+     * @param value the value, -1 to 255; -1 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -94,9 +94,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: Place of the partition key in the port's table.
+     * Sets the index of the partition key in the port's table.
      *
-     * @param value what to use, 0 to 65535; 0 when never set
+     * @param value the value, 0 to 65535; 0 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -110,9 +110,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: InfiniBand service level, or Ethernet priority.
+     * Sets the InfiniBand service level, or Ethernet priority.
      *
-     * @param value what to use, 0 to 15; 0 when never set
+     * @param value the value, 0 to 15; 0 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -126,9 +126,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: DSCP and ECN bits of the packets.
+     * Sets the DSCP and ECN bits of the packets.
      *
-     * @param value what to use, 0 to 255; 0 when never set
+     * @param value the value, 0 to 255; 0 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -142,9 +142,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: How many routers packets may pass.
+     * Sets how many routers packets may pass.
      *
-     * @param value what to use, 0 to 255; 64 when never set
+     * @param value the value, 0 to 255; 64 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -158,9 +158,10 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: How long to wait for an acknowledgement: 4.096 microseconds times two to this power; 0 is for ever.
+     * Sets how long to wait for an acknowledgement, as the exponent n in 4.096 microseconds * 2<sup>n</sup>; 0 waits
+     * forever.
      *
-     * @param value what to use, 0 to 31; 16 when never set
+     * @param value the value, 0 to 31; 16 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -174,9 +175,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: How often to send again what is not acknowledged; some devices take 7 for without end.
+     * Sets how often an unacknowledged request is retransmitted; some devices take 7 for no limit.
      *
-     * @param value what to use, 0 to 7; 6 when never set
+     * @param value the value, 0 to 7; 6 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -190,9 +191,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: How often to send again when the peer has no receive posted; 7 is without end.
+     * Sets how often a request is retransmitted while the peer has no receive posted; 7 means no limit.
      *
-     * @param value what to use, 0 to 7; 7 when never set
+     * @param value the value, 0 to 7; 7 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -206,9 +207,10 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: How long the peer is to wait when no receive is posted, coded as in the specification: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms.
+     * Sets how long the peer waits before it retransmits when this side has no receive posted, coded as in the
+     * specification: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms.
      *
-     * @param value what to use, 0 to 31; 12 when never set
+     * @param value the value, 0 to 31; 12 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -222,10 +224,11 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: RDMA reads and atomics outstanding in each direction at most; lowered to what the device can, and to what the
-     * peer told in its {@link Endpoint}: this side asks for no more at once than the peer answers.
+     * Sets the maximum number of outstanding RDMA reads and atomics in each direction. It is lowered to the limits of
+     * the device and of the peer's {@link Endpoint}, since this side must not have more outstanding than the peer
+     * answers.
      *
-     * @param value what to use, 0 to 255; 16 when never set
+     * @param value the value, 0 to 255; 16 by default
      * @return this
      * @throws IllegalArgumentException when it is out of range
      */
@@ -239,9 +242,10 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets: Q_Key of a datagram queue pair, 32 bits.
+     * Sets the Q_Key of a datagram queue pair, 32 bits. The {@link Endpoint} does not contain it. Both sides must set
+     * the same one, because a datagram with another is dropped silently.
      *
-     * @param value what to use; 0x1111_1111 when never set
+     * @param value the value; 0x1111_1111 by default
      * @return this
      */
     public ConnectOptions qkey(int value) {
@@ -254,10 +258,11 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets the largest path MTU that this side takes. The {@link Endpoint} tells it, and a connection has the smaller one of
-     * what both sides told. A peer that tells none, such as a program of rdma-core, must use this one.
+     * Sets the largest path MTU of this side; it is lowered to the port's {@linkplain org.rdmapanama.device.PortAttributes#activeMtu() active
+     * MTU}. The {@link Endpoint} contains it, and a connection uses the smaller one of both sides. A peer whose
+     * endpoint has none, such as a program of rdma-core, must use this one.
      *
-     * @param value the MTU, or null for the one that the port uses
+     * @param value the MTU; null, the default, for that of the port
      * @return this
      */
     public ConnectOptions pathMtu(Mtu value) {
@@ -270,10 +275,10 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets an address of the peer, by which {@link Context#preferredGid(int, InetAddress)} chooses the GID when no
-     * {@link #gidIndex} is set. It suits when both sides have met over TCP: then it is the other end of that connection.
+     * Sets an address of the peer, from which {@link Context#preferredGid(int, InetAddress)} chooses the GID when no
+     * {@link #gidIndex} is set. If both sides already have a TCP connection, pass the address of its other end.
      *
-     * @param value the address; null, as when never set, when it is not known
+     * @param value the address; null, the default, if it is not known
      * @return this
      */
     public ConnectOptions peer(InetAddress value) {
@@ -286,11 +291,11 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets what the peer has told already, for the side that tells its own endpoint second: when no {@link #gidIndex} is
-     * set, a GID is chosen that can reach the peer's, of the same type and the same version of IP, and in its subnet where
-     * there is one. It goes before {@link #peer}, unless the peer's GID is a link-local one.
+     * Sets the endpoint of the peer, on the side that creates its own endpoint second. When no {@link #gidIndex} is
+     * set, a GID is chosen that can reach the peer's: of the same type and IP version and, if there is one, in its
+     * subnet. It takes precedence over {@link #peer}, unless the peer's GID is link-local.
      *
-     * @param value the peer's endpoint; null, as when never set, when it is not known
+     * @param value the peer's endpoint; null, the default, if it is not known
      * @return this
      */
     public ConnectOptions remote(Endpoint value) {
@@ -303,9 +308,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sets what the peer may do through this queue pair, as far as the memory's own flags allow it.
+     * Sets the operations that the peer may use through this queue pair, as far as the flags of the memory allow them.
      *
-     * @param flags any of REMOTE_READ, REMOTE_WRITE and REMOTE_ATOMIC; all three when never set
+     * @param flags any of REMOTE_READ, REMOTE_WRITE and REMOTE_ATOMIC; all three by default
      * @return this
      * @throws NullPointerException when one is null
      */
@@ -317,5 +322,19 @@ public final class ConnectOptions {
 
     Set<AccessFlag> remoteAccessFlags() {
         return remoteAccess;
+    }
+
+    /** All options. */
+    @Override
+    public String toString() {
+        return "port " + port + ", GID index " + (gidIndex < 0 ? "chosen" : gidIndex) + ", P_Key index " + pkeyIndex
+                + ", service level " + serviceLevel + ", traffic class " + trafficClass + ", hop limit " + hopLimit
+                + ", timeout " + timeout + ", retry count " + retryCount + ", RNR retry " + rnrRetry
+                + ", minimal RNR timer " + minRnrTimer + ", reads and atomics " + maxReadAtomic
+                + ", Q_Key 0x" + Integer.toHexString(qkey)
+                + ", path MTU " + (pathMtu == null ? "of the port" : pathMtu)
+                + ", peer " + (peer == null ? "not known" : peer)
+                + ", remote endpoint " + (remote == null ? "not known" : remote)
+                + ", remote access " + remoteAccess;
     }
 }

@@ -4,18 +4,23 @@ import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReference;
+import org.rdmapanama.device.AtomicCapability;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.device.LinkLayer;
+import org.rdmapanama.device.NodeType;
+import org.rdmapanama.device.PortAttributes;
+import org.rdmapanama.device.PortState;
+import org.rdmapanama.internal.provider.ReadLimits;
 
-/**
- * How a queue pair comes from RESET to RTS: what it tells its peer, and what it makes of that and of what the peer told.
- */
+/** Takes a queue pair from RESET to RTS: creates its endpoint, and combines it with the endpoint of the peer. */
 final class Connecting {
     private static final int PSN_BOUND = 1 << 24;
 
     /**
-     * What was told to the peer, and by which options and which address. One value, so that no thread puts parts of two
-     * together.
+     * The endpoint that was created for the peer, with its options and address. It is one value, so that no thread
+     * combines parts of two.
      *
-     * @param gid of the port, or null where LIDs do
+     * @param gid of the port, or null if LIDs are used
      */
     private record LocalEnd(ConnectOptions options, GidEntry gid, Endpoint endpoint) {}
 
@@ -24,13 +29,19 @@ final class Connecting {
     private final QueuePairType type;
     private final AtomicReference<LocalEnd> local = new AtomicReference<>();
 
+    /**
+     * The endpoint for which the queue pair is in RTR; null if it is in another state, or was moved to RTR by other
+     * means.
+     */
+    private volatile Endpoint receivingFrom;
+
     Connecting(QueuePair queuePair) {
         this.queuePair = queuePair;
         context = queuePair.context();
         type = queuePair.type();
     }
 
-    /** The one that was told last; the first of several threads makes it. */
+    /** Returns the endpoint that was created last; the first of several threads creates it. */
     Endpoint localEndpoint() {
         return localEnd().endpoint;
     }
@@ -50,9 +61,9 @@ final class Connecting {
         queuePair.checkOpen();
         if (hasPeer() && queuePair.state() != QueuePairState.RESET) {
             throw new IllegalStateException(queuePair + " is in state " + queuePair.state()
-                    + ", by the endpoint that it told before: it tells another one in state RESET only");
+                    + " and uses the endpoint it created before; modify it to RESET to create another one");
         }
-        // Who was told a former one learns nothing of it: that is for the caller to see to.
+        // A peer that has an earlier endpoint is not told: that is the caller's responsibility.
         LocalEnd made = make(options.copy());
         local.set(made);
         return made.endpoint;
@@ -68,7 +79,7 @@ final class Connecting {
                 ThreadLocalRandom.current().nextInt(PSN_BOUND),
                 gid == null ? Gid.ZERO : gid.gid(),
                 gid == null ? GidType.UNKNOWN : gid.type(),
-                options.pathMtu() == null ? activeMtu(port) : options.pathMtu(),
+                pathMtu(port, options.pathMtu()),
                 initiates() ? Math.min(options.maxReadAtomic(), device.maxReadAtomicAsInitiator()) : 0,
                 answers() ? Math.min(options.maxReadAtomic(), device.maxReadAtomicAsTarget()) : 0);
         return new LocalEnd(options, gid, endpoint);
@@ -82,21 +93,24 @@ final class Connecting {
                     Errno.ENETDOWN.number,
                     context + ", port " + portNumber,
                     port.state() == PortState.DOWN
-                            ? "the port is down: check the cable, or bring its network device up with"
+                            ? "the port is down; check the cable, or bring its network device up with"
                                     + " 'ip link set DEVICE up'"
-                            : "the port is in state " + port.state() + ": an InfiniBand port waits there for a subnet"
-                                    + " manager");
+                            : "the port is in state " + port.state() + ", in which an InfiniBand port waits for a"
+                                    + " subnet manager; start one");
         }
         return port;
     }
 
-    /** The GID to use, or null where LIDs do. Chosen once: the table may change before the peer has answered. */
+    /**
+     * Returns the GID to use, or null if LIDs are used. It is chosen once, because the table may change before the peer
+     * answers.
+     */
     private GidEntry chooseGid(ConnectOptions options, PortAttributes port) {
         if (options.gidIndex() >= 0) {
             return context.gid(options.port(), options.gidIndex());
         }
-        // Raw packets bring addresses of their own.
-        if (type == QueuePairType.RAW_PACKET || !port.needsGid(context.nodeType())) {
+        // Raw packets contain their own addresses.
+        if (type == QueuePairType.RAW_PACKET || !needsGid(port)) {
             return null;
         }
         return context.chooseGid(options.port(), options.peer(), options.remote())
@@ -104,12 +118,26 @@ final class Connecting {
                         "ibv_query_gid_table",
                         Errno.ENODATA.number,
                         context + ", port " + options.port(),
-                        "the port has no GID: give its network device an IP address"));
+                        "the port has no GID; give its network device an IP address"));
     }
 
-    /** A port that does not tell its MTU gets the one that every path has. */
-    private static Mtu activeMtu(PortAttributes port) {
-        return port.activeMtu() == null ? Mtu.BYTES_256 : port.activeMtu();
+    /** Whether paths from the port go by GID; the others go by LID. */
+    private boolean needsGid(PortAttributes port) {
+        return port.linkLayer() == LinkLayer.ETHERNET
+                || port.grhRequired()
+                || context.nodeType() == NodeType.UNSPECIFIED;
+    }
+
+    /**
+     * Returns the MTU of the port, or the one that was asked for if that is smaller. A device may accept a larger one,
+     * and its packets would then be lost. A port that does not report its MTU gets the one that every path supports.
+     */
+    private static Mtu pathMtu(PortAttributes port, Mtu most) {
+        Mtu active = port.activeMtu();
+        if (active == null) {
+            return most == null ? Mtu.BYTES_256 : most;
+        }
+        return smaller(active, most);
     }
 
     private boolean initiates() {
@@ -149,7 +177,7 @@ final class Connecting {
         }
     }
 
-    /** Some devices refuse the flag for what they cannot do. */
+    /** Some devices refuse the flag of an operation that they do not support. */
     private static Set<AccessFlag> remoteAccess(ConnectOptions options, DeviceAttributes device) {
         Set<AccessFlag> access = EnumSet.noneOf(AccessFlag.class);
         access.addAll(options.remoteAccessFlags());
@@ -161,7 +189,7 @@ final class Connecting {
 
     void connect(Endpoint remote) {
         if (!hasPeer()) {
-            throw new IllegalArgumentException("a " + type + " queue pair has no single peer: activate it instead");
+            throw new IllegalArgumentException(queuePair + " has no single peer; call activate instead of connect");
         }
         LocalEnd end = localEnd();
         ConnectOptions options = end.options;
@@ -181,8 +209,11 @@ final class Connecting {
                             smaller(end.endpoint.maxReadAtomicAsTarget(), remote.maxReadAtomicAsInitiator()))
                     .minRnrTimer(options.minRnrTimer());
         }
-        if (!isReadyToReceive(remote, path)) {
+        if (queuePair.state() == QueuePairState.RTR) {
+            requireReceivingFrom(remote);
+        } else {
             queuePair.modify(receiving);
+            receivingFrom = remote;
         }
 
         QueuePairAttributes sending =
@@ -199,20 +230,27 @@ final class Connecting {
         queuePair.modify(sending);
     }
 
-    /** What a failed call did cannot be done again. */
-    private boolean isReadyToReceive(Endpoint remote, AddressVector path) {
-        if (queuePair.state() != QueuePairState.RTR) {
-            return false;
+    /**
+     * The steps of a failed call cannot be repeated, and they were made for one endpoint. With another endpoint of the
+     * same peer the two sides would differ in PSNs, path MTU and the number of reads.
+     */
+    private void requireReceivingFrom(Endpoint remote) {
+        Endpoint known = receivingFrom;
+        if (!remote.equals(known)) {
+            throw new IllegalStateException(queuePair + " is in state RTR "
+                    + (known == null ? "with attributes that modify set" : "for " + known)
+                    + " and cannot be connected to " + remote + "; modify it to RESET first");
         }
-        QueuePairAttributes now = queuePair.query(QueuePairAttribute.DEST_QPN, QueuePairAttribute.AV);
-        return now.destinationQueuePair() == remote.queuePairNumber()
-                && (path.global()
-                        ? now.addressVector().destination().equals(path.destination())
-                        : now.addressVector().lid() == path.lid());
     }
 
-    private static Mtu smaller(Mtu own, Mtu ofPeer) {
-        return ofPeer == null || own.compareTo(ofPeer) < 0 ? own : ofPeer;
+    /** Called after any change of state: the endpoint that led to it is no longer known. */
+    void stateChanged() {
+        receivingFrom = null;
+    }
+
+    /** Returns the smaller MTU; the second may be null if it is not known. */
+    private static Mtu smaller(Mtu one, Mtu other) {
+        return other == null || one.compareTo(other) < 0 ? one : other;
     }
 
     private static int smaller(int own, int ofPeer) {
@@ -220,15 +258,12 @@ final class Connecting {
     }
 
     /**
-     * How many reads to have outstanding with a peer that answers so many. Drivers such as rxe and mlx5 make it a power of
-     * two, the next larger one, which would be more than the peer answers. With none a read would wait for ever on rxe; so
-     * one goes out, and the peer's refusal completes it.
+     * Returns the number of reads to have outstanding with a peer that answers the given number. Drivers such as rxe
+     * and mlx5 round it up to a power of two, which would exceed the number that the peer answers; so it is rounded
+     * down here. With zero, a read would wait forever on rxe; so one is allowed, and the peer's refusal completes it.
      */
     private static int readsToAskFor(int own, int ofPeer) {
-        if (ofPeer == Endpoint.UNKNOWN || own <= ofPeer) {
-            return own;
-        }
-        return Math.max(1, Integer.highestOneBit(ofPeer));
+        return ofPeer == Endpoint.UNKNOWN ? own : ReadLimits.toAskFor(own, ofPeer);
     }
 
     AddressVector pathTo(Endpoint remote) {
@@ -254,7 +289,7 @@ final class Connecting {
 
     void activate() {
         if (type != QueuePairType.UD && type != QueuePairType.RAW_PACKET) {
-            throw new IllegalArgumentException("a " + type + " queue pair needs a peer: connect it instead");
+            throw new IllegalArgumentException(queuePair + " needs a peer; call connect instead of activate");
         }
         LocalEnd end = localEnd();
         initializeIfReset(end.options);

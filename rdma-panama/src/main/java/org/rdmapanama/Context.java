@@ -25,6 +25,11 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.device.NodeType;
+import org.rdmapanama.device.PortAttributes;
+import org.rdmapanama.device.RawClock;
+import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.Waiting;
@@ -38,23 +43,28 @@ import org.rdmapanama.ffm.verbs.ibv_port_attr;
 import org.rdmapanama.ffm.verbs.ibv_values_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.ffm.verbs.timespec;
+import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderException;
 
 /**
- * An open device, {@code struct ibv_context}: its ports and tables, and the root of all objects made on it.
+ * An open device, {@code struct ibv_context}: its ports and tables, and the root of all objects created on it.
  *
- * <p>Threads: as its {@link VerbsArena} says. Closing it closes everything made on it, after draining the queue pairs;
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. Closing it drains the queue pairs and closes everything created on it;
  * see {@link VerbsArena#close()}.
  */
 public final class Context extends VerbsObject {
-    /** Where to see whether a device can share objects with other processes: nowhere but by trying. */
-    static final String IMPORT_CAPABILITY =
-            "a driver that imports objects, such as mlx5; there is no capability for it";
+    /** Where to look for support of sharing objects with other processes. */
+    static final String IMPORT_CAPABILITY = "a driver that imports objects, such as mlx5; no capability shows it";
 
-    /** Drivers that take the memory of a queue away before they ask the kernel to end it: twice, it is somebody else's. */
+    /**
+     * Drivers that unmap the memory of a queue before they ask the kernel to destroy it. A second attempt would unmap
+     * memory that has another owner by then.
+     */
     private static final Set<String> UNMAP_FIRST = Set.of("siw", "ocrdma");
 
     private static final int MAX_VLAN = 0xfff;
@@ -62,7 +72,7 @@ public final class Context extends VerbsObject {
     private final ProviderContext provider;
     private final String name;
 
-    /** Changed with the arena's lock held, and read without it by who looks for the source of an event. */
+    /** Changed with the arena's lock held, and read without it to find the source of an event. */
     private final Map<Long, VerbsObject> objects = new ConcurrentHashMap<>();
 
     private final NodeType nodeType;
@@ -88,12 +98,11 @@ public final class Context extends VerbsObject {
     /**
      * Opens a device; see ibv_open_device(3).
      *
-     * @param arena who owns the open device and everything made on it
+     * @param arena the owner of the open device and everything created on it
      * @param device one of {@link DeviceList#query()}
      * @return the open device
      * @throws VerbsException when it cannot be opened; the message says which file or permission is missing
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_open_device
      */
     public static Context open(VerbsArena arena, Device device) {
@@ -104,25 +113,24 @@ public final class Context extends VerbsObject {
     /**
      * Opens the device that {@link DeviceList#preferred()} chooses.
      *
-     * @param arena who owns the open device and everything made on it
+     * @param arena the owner of the open device and everything created on it
      * @return the open device
      * @throws VerbsException when there is no device or it cannot be opened
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static Context open(VerbsArena arena) {
         return open(arena, DeviceList.findPreferred());
     }
 
     /**
-     * Opens the device of a name.
+     * Opens the device with the given name.
      *
-     * @param arena who owns the open device and everything made on it
+     * @param arena the owner of the open device and everything created on it
      * @param deviceName kernel name, such as {@code mlx5_0}
      * @return the open device
-     * @throws VerbsException when there is none of that name, listing those there are, or it cannot be opened
+     * @throws VerbsException when there is no such device, in which case the message lists those present, or when it
+     *     cannot be opened
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static Context open(VerbsArena arena, String deviceName) {
         Objects.requireNonNull(arena, "arena");
@@ -130,22 +138,21 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a context for a device that other code of this process has opened. Its descriptor for asynchronous events
-     * does not block from now on, and events go to whoever reads them first: only one of {@link #awaitAsyncEvent} and
-     * the other code should wait for them.
+     * Wraps a device that other code in this process has opened. Its descriptor for asynchronous events becomes
+     * non-blocking. Only one of {@link #awaitAsyncEvent} and the other code should wait for events, because an event
+     * goes to the first reader.
      *
-     * @param arena who owns everything made on it through this object
+     * @param arena the owner of everything created on it through this object
      * @param nativeAddress address of the {@code struct ibv_context}
      * @param ownership whether closing this object, or the arena, closes the device
-     * @return the open device. When there is an exception instead, the device stays open, and the caller's
-     * @throws IllegalArgumentException when the address is 0 or has an object in this arena already
+     * @return the open device. If an exception is thrown, the device stays open and remains the caller's
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object in this arena
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static Context ofNativeAddress(VerbsArena arena, long nativeAddress, Ownership ownership) {
         if (nativeAddress == 0) {
-            throw new IllegalArgumentException("address 0 is no object");
+            throw new IllegalArgumentException("nativeAddress must not be 0");
         }
         Objects.requireNonNull(arena, "arena");
         Objects.requireNonNull(ownership, "ownership");
@@ -163,20 +170,19 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a context of one that another process has open, through the descriptor of its command channel; see
-     * ibv_import_device(3). Both then have the same objects, which {@link #importProtectionDomain},
-     * {@link ProtectionDomain#importMemoryRegion} and {@link #importDeviceMemory} find by their handles.
+     * Imports a context that another process has open, through the descriptor of its command channel; see
+     * ibv_import_device(3). Both processes then share its objects, which {@link #importProtectionDomain}, {@link
+     * ProtectionDomain#importMemoryRegion} and {@link #importDeviceMemory} import by their handles.
      *
-     * @param arena who owns everything made on it through this object
-     * @param fileDescriptor a duplicate, such as one that came through a Unix domain socket, of what
-     *     {@link #commandFileDescriptor} says there. It belongs to the context from then on, which closes it
+     * @param arena the owner of everything created on it through this object
+     * @param fileDescriptor a duplicate of the other process's {@link #commandFileDescriptor}, received for example
+     *     over a Unix domain socket. From then on the context owns it and closes it
      * @return the open device
-     * @throws IllegalArgumentException when it is no descriptor of a device's command channel; it stays open then
+     * @throws IllegalArgumentException when it is not the descriptor of a device's command channel; it stays open then
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the driver cannot do it; the descriptor stays open where the driver has no
-     *     such function, and is closed where the kernel lacks it
-     * @throws VerbsException when the verb fails; the descriptor is mostly closed then
+     * @throws UnsupportedVerbException when importing is not supported; the descriptor stays open if the driver lacks
+     *     the function, and is closed if the kernel lacks it
+     * @throws VerbsException when the verb fails; the descriptor is usually closed then
      * @verb ibv_import_device
      */
     public static Context importFrom(VerbsArena arena, int fileDescriptor) {
@@ -193,7 +199,7 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** The device whose command channel a descriptor is. */
+    /** Returns the device whose command channel the descriptor is. */
     private static Device deviceOf(int fileDescriptor) {
         String file;
         try {
@@ -201,24 +207,24 @@ public final class Context extends VerbsObject {
                     .getFileName()
                     .toString();
         } catch (IOException notOpen) {
-            throw new IllegalArgumentException(fileDescriptor + " is no open descriptor", notOpen);
+            throw new IllegalArgumentException("fileDescriptor must be open: " + fileDescriptor, notOpen);
         }
         return DeviceList.query().stream()
                 .filter(device -> file.equals(device.providerDevice().deviceFile()))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("descriptor " + fileDescriptor + " is " + file
-                        + ", which is the command channel of no RDMA device"));
+                .orElseThrow(() ->
+                        new IllegalArgumentException("fileDescriptor must be the command channel of an RDMA device: "
+                                + fileDescriptor + " is " + file));
     }
 
     /**
-     * The descriptor of the command channel, {@code cmd_fd}: a duplicate of it, handed to another process, lets that one
-     * {@link #importFrom import} this context. It stays this one's own.
+     * Returns the descriptor of the command channel, {@code cmd_fd}. Another process that receives a duplicate of it
+     * can {@link #importFrom import} this context. This context keeps owning it.
      *
      * @return a file descriptor
-     * @throws UnsupportedOperationException when the device has none, because it is in this process only, as {@code
-     *     soft0}
+     * @throws UnsupportedOperationException when the device exists in this process only, like {@code soft0}, and has
+     *     none
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public int commandFileDescriptor() {
         long descriptor = call(() -> ibv_context.cmd_fd(Native.struct(address, ibv_context.layout())));
@@ -226,25 +232,24 @@ public final class Context extends VerbsObject {
                 (int) descriptor, "of a command channel", "other processes cannot import what is made on it");
     }
 
-    /** Programs would take -1 for a descriptor. */
+    /** Throws rather than returning -1, which programs would take for a descriptor. */
     int requireDescriptor(int descriptor, String what, String cure) {
         if (descriptor < 0) {
             throw new UnsupportedOperationException(
-                    name + " has no file descriptor " + what + ", because it is in this process only: " + cure);
+                    name + " exists in this process only and has no file descriptor " + what + "; " + cure);
         }
         return descriptor;
     }
 
     /**
-     * Makes a protection domain of one that another process made on the same {@link #importFrom imported} device; see
-     * ibv_import_pd(3). Closing it gives it up here and leaves it to the other process, which is to keep it until
-     * everybody has given it up.
+     * Imports a protection domain that another process created on the same {@link #importFrom imported} device; see
+     * ibv_import_pd(3). Closing it releases it in this process only. The other process must keep it until all importers
+     * have released it.
      *
-     * @param handle what {@link ProtectionDomain#handle()} says there
+     * @param handle the {@link ProtectionDomain#handle()} in the other process
      * @return the protection domain
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have it
+     * @throws UnsupportedVerbException when the device does not support it
      * @throws VerbsException when the verb fails
      * @verb ibv_import_pd
      * @verb ibv_unimport_pd
@@ -254,17 +259,16 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a device memory of one that another process made on the same {@link #importFrom imported} device; see
-     * ibv_import_dm(3). Closing it gives it up here and leaves it to the other process, which is to keep it until
-     * everybody has given it up.
+     * Imports device memory that another process created on the same {@link #importFrom imported} device; see
+     * ibv_import_dm(3). Closing it releases it in this process only. The other process must keep it until all importers
+     * have released it.
      *
-     * @param handle what {@link DeviceMemory#handle()} says there
-     * @param byteSize what {@link DeviceMemory#byteSize()} says there
+     * @param handle the {@link DeviceMemory#handle()} in the other process
+     * @param byteSize the {@link DeviceMemory#byteSize()} in the other process
      * @return the device memory
      * @throws IllegalArgumentException when the size is not positive
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have it
+     * @throws UnsupportedVerbException when the device does not support it
      * @throws VerbsException when the verb fails
      * @verb ibv_import_dm
      * @verb ibv_unimport_dm
@@ -274,17 +278,16 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Takes memory of the device; see ibv_alloc_dm(3).
+     * Allocates memory of the device; see ibv_alloc_dm(3).
      *
-     * @param byteSize how much, in bytes
-     * @param logAlignment logarithm to base 2 of the alignment that its address is to have in the device: 3 when atomics
-     *     will work on it, 0 when it does not matter
+     * @param byteSize the size in bytes
+     * @param logAlignment base 2 logarithm of the alignment of its address in the device: 3 for atomics, 0 for no
+     *     requirement
      * @return the device memory
-     * @throws IllegalArgumentException when the size is not positive, or the logarithm is not 0 to 63
+     * @throws IllegalArgumentException when the size is not positive, or the logarithm is not between 0 and 63
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @throws UnsupportedVerbException when the device has none
-     * @throws VerbsException when the verb fails, mostly because there is not so much left
+     * @throws VerbsException when the verb fails, usually because there is not enough left
      * @verb ibv_alloc_dm
      * @verb ibv_free_dm
      */
@@ -312,7 +315,7 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** What was opened here and has no object would never be closed. */
+    /** A device that was opened here and got no Java object would never be closed. */
     private static Context adopted(VerbsArena arena, ProviderContext provider, Device device) {
         try {
             return add(arena, provider, device, Ownership.OWNED);
@@ -338,49 +341,35 @@ public final class Context extends VerbsObject {
         return provider;
     }
 
-    /**
-     * Name of the device.
-     *
-     * @return its kernel name, such as {@code mlx5_0}
-     */
+    /** {@return the kernel name of the device, such as {@code mlx5_0}} */
     public String deviceName() {
         return name;
     }
 
     /**
-     * Name of the driver in libibverbs that runs the device.
-     *
-     * @return such as {@code mlx5}, {@code efa}, {@code rxe} or {@code siw}; {@code unknown} when it cannot be told
+     * {@return the name of the libibverbs driver of the device, such as {@code mlx5}, {@code efa}, {@code rxe} or
+     * {@code siw}; {@code unknown} if it cannot be determined}
      */
     public String driverName() {
         return provider.driver();
     }
 
-    /**
-     * What kind of node the device is.
-     *
-     * @return the kind
-     */
+    /** {@return the kind of node that the device is} */
     public NodeType nodeType() {
         return nodeType;
     }
 
-    /**
-     * Which family of transports the device has.
-     *
-     * @return the family
-     */
+    /** {@return the family of transports that the device has} */
     public TransportType transportType() {
         return transportType;
     }
 
     /**
-     * Asks what the device can do; see ibv_query_device_ex(3).
+     * Queries what the device can do; see ibv_query_device_ex(3).
      *
      * @return a snapshot
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_device_ex
      * @verb ibv_query_device
      */
@@ -388,19 +377,18 @@ public final class Context extends VerbsObject {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_device_attr_ex.layout());
             check("ibv_query_device_ex", call(() -> provider.queryDevice(attributes.address())), "");
-            return new DeviceAttributes(attributes);
+            return DeviceAttributes.ofNative(attributes);
         }
     }
 
     /**
-     * Asks for the state of a port; see ibv_query_port(3).
+     * Queries the state of a port; see ibv_query_port(3).
      *
      * @param port its number, from 1
      * @return a snapshot
      * @throws IllegalArgumentException when there is no such port
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_port
      */
     public PortAttributes queryPort(int port) {
@@ -408,11 +396,11 @@ public final class Context extends VerbsObject {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_port_attr.layout());
             check("ibv_query_port", call(() -> provider.queryPort(port, attributes.address())), "port " + port);
-            return new PortAttributes(port, attributes);
+            return PortAttributes.ofNative(port, attributes);
         }
     }
 
-    /** Asked once: a device has the same ports as long as it is open. */
+    /** Queried once, because the ports of an open device do not change. */
     private int physicalPorts() {
         checkOpen();
         if (physicalPorts == 0) {
@@ -424,18 +412,16 @@ public final class Context extends VerbsObject {
     void checkPort(int port) {
         int ports = physicalPorts();
         if (port < 1 || port > ports) {
-            throw new IllegalArgumentException(
-                    this + " has no port " + port + ": it has " + ports + ", counted from 1");
+            throw new IllegalArgumentException("port of " + this + " must be between 1 and " + ports + ": " + port);
         }
     }
 
     /**
-     * The filled places of the GID tables of all ports; see ibv_query_gid_table(3).
+     * Returns the entries of the GID tables of all ports; see ibv_query_gid_table(3).
      *
      * @return the entries, by port and index
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_gid_table
      */
     public List<GidEntry> gidTable() {
@@ -470,16 +456,15 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * The address in one place of a port's GID table; see ibv_query_gid(3).
+     * Returns the address at an index of a port's GID table; see ibv_query_gid(3).
      *
      * @param port its number, from 1
-     * @param index place in the table, from 0
-     * @return the address, {@link Gid#ZERO} when that place is empty
+     * @param index the index in the table, from 0
+     * @return the address, or {@link Gid#ZERO} if there is none at that index
      * @throws IllegalArgumentException when there is no such port
-     * @throws IndexOutOfBoundsException when the table has no such place
+     * @throws IndexOutOfBoundsException when the table has no such index
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_gid
      */
     public Gid queryGid(int port, int index) {
@@ -495,16 +480,15 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * One place of a port's GID table, without reading the others; see ibv_query_gid_ex(3).
+     * Returns one entry of a port's GID table, without reading the others; see ibv_query_gid_ex(3).
      *
      * @param port its number, from 1
-     * @param index place in the table, from 0
-     * @return the entry, or empty when that place is
+     * @param index the index in the table, from 0
+     * @return the entry, or empty if there is none at that index
      * @throws IllegalArgumentException when there is no such port
-     * @throws IndexOutOfBoundsException when the table has no such place
+     * @throws IndexOutOfBoundsException when the table has no such index
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_gid_ex
      */
     public Optional<GidEntry> queryGidEntry(int port, int index) {
@@ -523,22 +507,21 @@ public final class Context extends VerbsObject {
     private void checkGidIndex(int port, int index) {
         int length = queryPort(port).gidTableLength();
         if (index < 0 || index >= length) {
-            throw new IndexOutOfBoundsException("the GID table of port " + port + " of " + this + " has " + length
-                    + " places, and no place " + index);
+            throw new IndexOutOfBoundsException("index in the GID table of port " + port + " of " + this
+                    + " must be at least 0 and below " + length + ": " + index);
         }
     }
 
     /**
-     * One place of a port's GID table.
+     * Returns one entry of a port's GID table.
      *
      * @param port its number, from 1
-     * @param index place in the table, from 0
+     * @param index the index in the table, from 0
      * @return the entry
-     * @throws IllegalArgumentException when there is no such port, or that place is empty; the message lists the places
-     *     that are not
+     * @throws IllegalArgumentException when there is no such port, or no GID at that index; the message lists the
+     *     indexes that have one
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public GidEntry gid(int port, int index) {
         checkPort(port);
@@ -548,92 +531,89 @@ public final class Context extends VerbsObject {
                     .map(e -> e.index() + " " + e.gid() + " " + e.type())
                     .collect(Collectors.joining(", "));
             return new IllegalArgumentException("GID index " + index + " of port " + port + " of " + this
-                    + " is empty; the filled ones are " + (filled.isEmpty() ? "none" : filled));
+                    + " has no GID; the indexes with one are " + (filled.isEmpty() ? "none" : filled));
         });
     }
 
     /**
-     * The GID that suits most connections through a port: RoCE version 2 before version 1, and within a version IPv4
-     * before routable IPv6 before link-local. Addresses of network interfaces that this process's network namespace does
-     * not have, such as those of containers, come behind all others. On InfiniBand it is the first of the table.
+     * Returns the GID that suits most connections through a port: RoCE version 2 before version 1, and within a version
+     * IPv4 before routable IPv6 before link-local. Addresses of network interfaces outside this process's network
+     * namespace, such as those of containers, come last. On InfiniBand it is the first one in the table.
      *
      * @param port its number, from 1
-     * @return the entry, or empty when the table of the port is empty or there is no such port
-     * @throws VerbsException when the verb fails
+     * @return the entry, or empty if the table of the port is empty or there is no such port
+     * @throws VerbsException when the verb fails, or too many files are open to look at the network interfaces (EMFILE)
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public Optional<GidEntry> preferredGid(int port) {
         return chooseGid(port, null, null);
     }
 
     /**
-     * The GID that suits connections to a peer through a port: an address in whose subnet the peer is, the one with the
-     * longest prefix first; else the address that the system would send packets to the peer from, and then those of the
-     * same network interface. So of several VLANs the right one is used. Where this leaves a choice, or says nothing, and on
-     * InfiniBand, it is as in {@link #preferredGid(int)}; so it is for a loopback address, which only tells that the peer
-     * is on this machine. Sends nothing.
+     * Returns the GID that suits connections to a peer through a port. An address in the subnet of the peer comes
+     * first, the one with the longest prefix before others; then the address from which the system would send packets
+     * to the peer, and then those of the same network interface. So the right one of several VLANs is used. If this is
+     * not decisive, on InfiniBand, and for a loopback address, which only means that the peer is on this machine, the
+     * choice is that of {@link #preferredGid(int)}. Sends nothing.
      *
      * @param port its number, from 1
      * @param peer an address of the peer, such as the other end of a TCP connection with it
-     * @return the entry, or empty when the table of the port is empty or there is no such port
+     * @return the entry, or empty if the table of the port is empty or there is no such port
      * @throws NullPointerException when the peer is null
-     * @throws VerbsException when the verb fails
+     * @throws VerbsException when the verb fails, or too many files are open to look at the network interfaces (EMFILE)
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public Optional<GidEntry> preferredGid(int port, InetAddress peer) {
         return chooseGid(port, Objects.requireNonNull(peer, "peer"), null);
     }
 
-    /** With the peer's address and what it has told, each of which may be null. */
+    /** Chooses with the peer's address and endpoint, each of which may be null. */
     Optional<GidEntry> chooseGid(int port, InetAddress peer, Endpoint remote) {
         List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
         return GidChoice.best(table, peer, remote, SystemNetwork.INSTANCE);
     }
 
     /**
-     * One place of a port's P_Key table; see ibv_query_pkey(3).
+     * Returns the entry at an index of a port's P_Key table; see ibv_query_pkey(3).
      *
      * @param port its number, from 1
-     * @param index place in the table, from 0
-     * @return the partition key, 16 bits; 0xffff is the default partition, 0 an empty place
+     * @param index the index in the table, from 0
+     * @return the partition key, 16 bits; 0xffff is the default partition, 0 means that there is none
      * @throws IllegalArgumentException when there is no such port
-     * @throws IndexOutOfBoundsException when the table has no such place
+     * @throws IndexOutOfBoundsException when the table has no such index
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_pkey
      */
     public int pkey(int port, int index) {
         int length = queryPort(port).pkeyTableLength();
         if (index < 0 || index >= length) {
-            throw new IndexOutOfBoundsException("the P_Key table of port " + port + " of " + this + " has " + length
-                    + " places, and no place " + index);
+            throw new IndexOutOfBoundsException("index in the P_Key table of port " + port + " of " + this
+                    + " must be at least 0 and below " + length + ": " + index);
         }
         return (int) check(
                 "ibv_query_pkey", call(() -> provider.queryPkey(port, index)), "port " + port + ", index " + index);
     }
 
     /**
-     * The place of a partition key in a port's P_Key table; see ibv_get_pkey_index(3).
+     * Returns the index of a partition key in a port's P_Key table; see ibv_get_pkey_index(3).
      *
      * @param port its number, from 1
-     * @param pkey the partition key, 0 to 0xffff; its highest bit says full member and counts in the comparison
-     * @return the place, from 0, or empty when the table has no such key
+     * @param pkey the partition key, 0 to 0xffff; its highest bit means full membership and takes part in the
+     *     comparison
+     * @return the index, from 0, or empty if the table has no such key
      * @throws IllegalArgumentException when there is no such port, or the key has more than 16 bits
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_get_pkey_index
      */
     public OptionalInt pkeyIndex(int port, int pkey) {
         checkPort(port);
         if (pkey < 0 || pkey > 0xffff) {
-            throw new IllegalArgumentException("a partition key has 16 bits, unlike 0x" + Integer.toHexString(pkey));
+            throw new IllegalArgumentException("pkey must be between 0 and 0xffff: 0x" + Integer.toHexString(pkey));
         }
         int result = (int) call(() -> provider.pkeyIndex(port, pkey));
-        // The library reads on until it is past the end of the table, where no such file is.
+        // The library reads beyond the end of the table, where there is no such file.
         if (result == -Errno.ENOENT.number) {
             return OptionalInt.empty();
         }
@@ -642,13 +622,12 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Reads the clock that the device stamps completions with; see ibv_query_rt_values_ex(3).
+     * Reads the clock that the device uses for the timestamps of completions; see ibv_query_rt_values_ex(3).
      *
      * @return the reading
-     * @throws UnsupportedVerbException when the device has no such clock, or its driver does not read it
+     * @throws UnsupportedVerbException when the device has no such clock, or its driver cannot read it
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_rt_values_ex
      */
     public RawClock realTimeClock() {
@@ -666,26 +645,24 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * The way back to who sent a datagram; see ibv_init_ah_from_wc(3).
+     * Returns the path to the sender of a datagram; see ibv_init_ah_from_wc(3).
      *
-     * <p>Only completions of datagram queue pairs tell who sent, which their other fields do not show: this is for the
-     * caller to know. In front of a datagram the device writes 40 bytes, {@link AddressHandle#GRH_BYTES}, to the memory
-     * that the receive was posted with. Over RoCE on IPv4 the first 20 of them mean nothing, and the IPv4 header is in
-     * the last 20.
+     * <p>Only completions of datagram queue pairs name the sender, and the caller must know that this is one. In front
+     * of a datagram the device writes 40 bytes, {@link AddressHandle#GRH_BYTES}, to the memory that the receive was
+     * posted with. Over RoCE on IPv4 the first 20 of them are undefined, and the last 20 are the IPv4 header.
      *
-     * @param completions in which the datagram's completion is
-     * @param index which completion
-     * @param routingHeader what the device put in front of the datagram; 40 bytes of it count
-     * @param port where the datagram came in, from 1
-     * @return the way, for {@link ProtectionDomain#createAddressHandle(AddressVector)}
+     * @param completions the completions that contain that of the datagram
+     * @param index the index of the completion
+     * @param routingHeader the memory that the device wrote in front of the datagram; its first 40 bytes are used
+     * @param port the port that received the datagram, from 1
+     * @return the path, for {@link ProtectionDomain#createAddressHandle(AddressVector)}
      * @throws IndexOutOfBoundsException when the index is not below {@link WorkCompletions#count()}
      * @throws NullPointerException when the completions or the routing header are null
-     * @throws IllegalArgumentException when the completion is of no datagram that arrived well, there are less than 40
-     *     bytes, there is no such port, or the completions belong to another arena
+     * @throws IllegalArgumentException when the completion is not that of a datagram received without error, the header
+     *     has fewer than 40 bytes, there is no such port, or the completions belong to another arena
      * @throws VerbsException when the verb fails, for example with EINVAL when the datagram was sent to a multicast
      *     group
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_init_ah_from_wc
      */
@@ -704,19 +681,18 @@ public final class Context extends VerbsObject {
                         "ibv_init_ah_from_wc",
                         -result,
                         describe("port " + port + ", " + completions.describe(index)),
-                        "the datagram must have been sent to an address of this port, not to a group, and the first "
-                                + AddressHandle.GRH_BYTES + " bytes of its buffer must be as they arrived");
+                        "the datagram must have been sent to an address of this port, not to a multicast group, and the"
+                                + " first " + AddressHandle.GRH_BYTES + " bytes of its buffer must be unchanged");
             }
             return AddressVector.read(attributes);
         }
     }
 
     /**
-     * How many completion vectors (interrupts) completion queues can be spread over.
+     * Returns the number of completion vectors (interrupts) over which completion queues can be spread.
      *
      * @return the number, at least 1; {@link #createCompletionQueue(int, CompletionChannel, int)} counts them from 0
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public int completionVectors() {
         checkOpen();
@@ -724,14 +700,13 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * The file descriptor that becomes readable when there is something for {@link #awaitAsyncEvent}, for an event loop
-     * of the caller's own. Call {@code awaitAsyncEvent(Duration.ZERO)} then until it gives nothing.
+     * Returns the file descriptor that becomes readable when there is an event for {@link #awaitAsyncEvent}, for the
+     * caller's own event loop. Then call {@code awaitAsyncEvent(Duration.ZERO)} until it returns nothing.
      *
-     * @return the descriptor, which this context owns; it never blocks
-     * @throws UnsupportedOperationException when the device has none, because it is in this process only, as {@code
-     *     soft0}
+     * @return the non-blocking descriptor, which this context owns
+     * @throws UnsupportedOperationException when the device exists in this process only, like {@code soft0}, and has
+     *     none
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public int asyncFileDescriptor() {
         checkOpen();
@@ -739,21 +714,21 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Finds out to which Ethernet address frames of a way go, asking the network when it must; see
-     * {@code ibv_resolve_eth_l2_from_gid}. Takes up to three seconds when nobody answers.
+     * Resolves the Ethernet address to which frames on a path go, asking the network if necessary; see {@code
+     * ibv_resolve_eth_l2_from_gid}. This takes up to three seconds if no host answers.
      *
-     * @param way to a peer, by GID
-     * @return the address of the peer, or of the router on the way to it
-     * @throws IllegalArgumentException when the way has no GID, or there is no such port
-     * @throws VerbsException when the verb fails; EHOSTUNREACH means that nobody answers
+     * @param way the path to a peer, by GID
+     * @return the address of the peer, or of the router on the path to it
+     * @throws IllegalArgumentException when the path has no GID, or there is no such port
+     * @throws VerbsException when the verb fails; EHOSTUNREACH means that no host answers
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_resolve_eth_l2_from_gid
      */
     public EthernetAddress resolveEthernetAddress(AddressVector way) {
         if (!way.global()) {
-            throw new IllegalArgumentException("only a way by GID has an Ethernet address, not " + way);
+            throw new IllegalArgumentException(
+                    "way must be a path by GID: " + way + "; a path by LID has no Ethernet address");
         }
         checkPort(way.port());
         try (Arena temporary = Arena.ofConfined()) {
@@ -768,8 +743,8 @@ public final class Context extends VerbsObject {
                         "ibv_resolve_eth_l2_from_gid",
                         -result,
                         describe(way.toString()),
-                        "check the address, the route to it and the GID index of the way, and whether the process has no"
-                                + " file descriptor left, for which libibverbs reports the same");
+                        "check the address, the route to it and the GID index of the path; libibverbs reports the same"
+                                + " when the process has no file descriptor left");
             }
             int tag = Short.toUnsignedInt(vlan.get(JAVA_SHORT, 0));
             return new EthernetAddress(MacAddress.of(mac.toArray(JAVA_BYTE)), tag > MAX_VLAN ? -1 : tag);
@@ -777,16 +752,15 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Waits for something to happen to the device, a port or an object; see ibv_get_async_event(3). A virtual
-     * thread sleeps meanwhile.
+     * Waits for an event of the device, a port or an object; see ibv_get_async_event(3). A virtual thread does not
+     * block its carrier.
      *
-     * @param timeout how long to wait at most; zero looks once
-     * @return the event, or empty when none came in time
+     * @param timeout the maximum time to wait; zero checks once
+     * @return the event, or empty if there was none in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws VerbsException when the verb fails
-     * @throws IllegalStateException when this is closed, also while waiting
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, also during the wait
      * @verb ibv_get_async_event
      * @verb ibv_ack_async_event
      */
@@ -801,7 +775,7 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** Reads an event and acknowledges it, so that what it is about can be destroyed. */
+    /** Reads an event and acknowledges it, so that its object can be destroyed. */
     private AsyncEvent received(MemorySegment event) {
         AsyncEventType type = AsyncEventType.of(ibv_async_event.event_type(event));
         MemorySegment element = ibv_async_event.element(event);
@@ -824,20 +798,19 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Takes no lock: who closes an object holds the arena's, and waits until its events are acknowledged, which comes
-     * after this.
+     * Takes no lock: a thread that closes an object holds the arena's lock and waits until the object's events are
+     * acknowledged, which comes after this.
      */
     VerbsObject find(long nativeAddress) {
         return objects.get(nativeAddress);
     }
 
     /**
-     * Makes a protection domain; see ibv_alloc_pd(3).
+     * Creates a protection domain; see ibv_alloc_pd(3).
      *
-     * @return a new one
+     * @return the new object
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_alloc_pd
      * @verb ibv_dealloc_pd
      */
@@ -854,11 +827,10 @@ public final class Context extends VerbsObject {
     /**
      * Makes a thread domain; see ibv_alloc_td(3).
      *
-     * @return a new one, for {@link ParentDomainOptions#threadDomain}
-     * @throws UnsupportedVerbException when the driver has none
+     * @return the new thread domain, for {@link ParentDomainOptions#threadDomain}
+     * @throws UnsupportedVerbException when the driver does not support it
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_alloc_td
      */
@@ -867,13 +839,12 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes counters of packets and bytes; see ibv_create_counters(3).
+     * Creates counters of packets and bytes; see ibv_create_counters(3).
      *
-     * @return new ones, to which nothing is attached
+     * @return the new counters, to which nothing is attached
      * @throws UnsupportedVerbException when the device has none
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_create_counters
      */
@@ -882,15 +853,14 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes an action that encrypts or decrypts packets of IPsec; the verb is {@code ibv_create_flow_action_esp}.
+     * Creates an action that encrypts or decrypts IPsec packets; the verb is {@code ibv_create_flow_action_esp}.
      *
-     * @param options what it does
-     * @return a new one, for {@link FlowSpecification.Apply}
+     * @param options the options of the action
+     * @return the new action, for {@link FlowSpecification.Apply}
      * @throws NullPointerException when the options are null
      * @throws UnsupportedVerbException when the device has none
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_create_flow_action_esp
      */
@@ -899,13 +869,11 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion channel, through which completion queues tell that something completed; see
-     * ibv_create_comp_channel(3).
+     * Creates a completion channel, to which completion queues send their events; see ibv_create_comp_channel(3).
      *
-     * @return a new one
+     * @return the new object
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_create_comp_channel
      * @verb ibv_destroy_comp_channel
      */
@@ -920,14 +888,13 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion queue that is polled; see ibv_create_cq(3).
+     * Creates a completion queue for polling; see ibv_create_cq(3).
      *
-     * @param entries how many completions it must hold at least; the device may round up
-     * @return a new one
+     * @param entries the minimum number of completions; the device may round up
+     * @return the new object
      * @throws IllegalArgumentException when the number is not positive
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_create_cq
      * @verb ibv_destroy_cq
      */
@@ -936,17 +903,16 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion queue that can tell through a channel that something completed; see ibv_create_cq(3).
+     * Creates a completion queue that can send events to a channel; see ibv_create_cq(3).
      *
-     * @param entries how many completions it must hold at least; the device may round up
-     * @param channel where it tells, or null
-     * @param completionVector which of the device's completion vectors (interrupts) to use, from 0
-     * @return a new one
+     * @param entries the minimum number of completions; the device may round up
+     * @param channel the channel of its events, or null
+     * @param completionVector the completion vector (interrupt) of the device, from 0
+     * @return the new object
      * @throws IllegalArgumentException when the number of entries is not positive, the vector is negative, or the
      *     channel belongs to another context
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this or the channel is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_create_cq
      * @verb ibv_destroy_cq
      */
@@ -955,16 +921,14 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion queue whose completions are read in place, and of which more can be read; see
-     * ibv_create_cq_ex(3).
+     * Creates a completion queue whose completions are read in place and can have more fields; see ibv_create_cq_ex(3).
      *
      * @param options size, fields and channel
-     * @return a new one
+     * @return the new object
      * @throws IllegalArgumentException when the channel or the parent domain belongs to another context
-     * @throws UnsupportedVerbException when the device has no such queues, or not with these fields
+     * @throws UnsupportedVerbException when the device does not support such queues, or not with these fields
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this, the channel or the parent domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_create_cq_ex
      */
     public ExtendedCompletionQueue createCompletionQueue(CompletionQueueOptions options) {
@@ -972,13 +936,12 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Opens an XRC domain that no file stands for, so that only this process can use it; see ibv_open_xrcd(3).
+     * Opens an XRC domain without a file, which only this process can use; see ibv_open_xrcd(3).
      *
-     * @return a new one
-     * @throws UnsupportedVerbException when the device has no extended reliable connections
+     * @return the new object
+     * @throws UnsupportedVerbException when the device does not support extended reliable connections
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_open_xrcd
      */
     public XrcDomain openXrcDomain() {
@@ -986,23 +949,21 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Opens the XRC domain that a file stands for, which processes share that open it for the same file; see
-     * ibv_open_xrcd(3).
+     * Opens the XRC domain of a file. Processes that open it for the same file share it; see ibv_open_xrcd(3).
      *
-     * @param fileDescriptor of any file, as open(2) gave it; it may be closed afterwards
-     * @param flags {@link OpenFlag#CREAT} to make the domain when there is none yet
+     * @param fileDescriptor the descriptor of any open file; it may be closed afterwards
+     * @param flags {@link OpenFlag#CREAT} creates the domain if there is none yet
      * @return the domain
      * @throws IllegalArgumentException when the file descriptor is negative
-     * @throws UnsupportedVerbException when the device has no extended reliable connections
-     * @throws VerbsException when the verb fails: with ENOENT when there is no such domain, with EEXIST when there is
-     *     one that EXCL refuses
+     * @throws UnsupportedVerbException when the device does not support extended reliable connections
+     * @throws VerbsException when the verb fails: with ENOENT if there is no such domain, with EEXIST if EXCL is given
+     *     and there is one
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_open_xrcd
      */
     public XrcDomain openXrcDomain(int fileDescriptor, OpenFlag... flags) {
         if (fileDescriptor < 0) {
-            throw new IllegalArgumentException("no file descriptor is negative: " + fileDescriptor);
+            throw new IllegalArgumentException("fileDescriptor must not be negative: " + fileDescriptor);
         }
         Set<OpenFlag> set = EnumSet.noneOf(OpenFlag.class);
         set.addAll(Arrays.asList(flags));
@@ -1010,24 +971,27 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a table of work queues, among which a queue pair spreads what it receives; see ibv_create_rwq_ind_table(3).
+     * Creates a table of work queues over which a queue pair spreads the packets it receives; see
+     * ibv_create_rwq_ind_table(3).
      *
-     * @param workQueues 1, 2, 4 or another power of two; one may be named several times
-     * @return a new one
-     * @throws IllegalArgumentException when the number of work queues is no power of two, or one belongs to another
-     *     context
+     * @param workQueues the queues, whose number must be a power of two; the same one may be named several times
+     * @return the new object
+     * @throws IllegalArgumentException when the number of work queues is not a power of two, or one of them belongs to
+     *     another context
      * @throws NullPointerException when one is null
-     * @throws UnsupportedVerbException when the device has no such tables
+     * @throws UnsupportedVerbException when the device does not support such tables
      * @throws VerbsException when the verb fails, for example because the table is too large
      * @throws IllegalStateException when this or a work queue is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_create_rwq_ind_table
      */
     public ReceiveIndirectionTable createReceiveIndirectionTable(List<WorkQueue> workQueues) {
         return ReceiveIndirectionTable.create(this, workQueues);
     }
 
-    /** Makes an object of this context: a failed verb throws, and the object is found in events by its address. */
+    /**
+     * Creates an object of this context. Throws if the verb fails, and registers the object by its address so that
+     * events find it.
+     */
     <T extends ContextObject> T create(
             String verb,
             Ending ending,
@@ -1039,11 +1003,11 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes an object of this context.
+     * Creates an object of this context.
      *
-     * @param ending how the native object ends when there will be no object for it
-     * @param capability where to see whether a device has this verb, or null when every device has it
-     * @throws UnsupportedVerbException when the device does not have it
+     * @param ending how to destroy the native object if no Java object is created for it
+     * @param capability where to look for support of this verb, or null when every device supports it
+     * @throws UnsupportedVerbException when the device does not support it
      */
     <T extends ContextObject> T create(
             String verb,
@@ -1057,9 +1021,9 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes an object of this context.
+     * Creates an object of this context.
      *
-     * @param lost called when there is neither an object nor an end for the native one, with the arena's lock held
+     * @param lost called with the arena's lock held when the native object has no Java object and cannot be destroyed
      */
     <T extends ContextObject> T create(
             String verb,
@@ -1083,10 +1047,10 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** Makes a Java object for a native one that exists already. */
+    /** Creates a Java object for a native one that exists already. */
     <T extends VerbsObject> T wrap(long nativeAddress, Ownership ownership, LongMapper<T> wrapper) {
         if (nativeAddress == 0) {
-            throw new IllegalArgumentException("address 0 is no object");
+            throw new IllegalArgumentException("nativeAddress must not be 0");
         }
         Objects.requireNonNull(ownership, "ownership");
         arena.lock().lock();
@@ -1094,7 +1058,8 @@ public final class Context extends VerbsObject {
             checkOpen();
             VerbsObject known = objects.get(nativeAddress);
             if (known != null) {
-                throw new IllegalArgumentException("there is an object for this address already: " + known);
+                throw new IllegalArgumentException(
+                        "nativeAddress has a Java object already: " + known + "; use that one");
             }
             T object = wrapper.apply(nativeAddress);
             if (ownership == Ownership.BORROWED) {
@@ -1107,7 +1072,7 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** What is native and has no object would never end. */
+    /** A native object without a Java object would never be destroyed. */
     private <T extends ContextObject> T adopted(Ending ending, long address, LongMapper<T> wrapper, Runnable lost) {
         try {
             T object = wrapper.apply(address);
@@ -1135,9 +1100,9 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * What to throw for a verb that failed.
+     * Returns the exception for a failed verb.
      *
-     * @param capability where to see whether a device has this verb, or null when every device has it
+     * @param capability where to look for support of this verb, or null when every device supports it
      */
     RuntimeException failure(String verb, int errno, String arguments, Cures cures, String capability) {
         if (capability != null && (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number)) {
@@ -1150,7 +1115,7 @@ public final class Context extends VerbsObject {
         return new VerbsException(verb, errno, describe(arguments), cure);
     }
 
-    /** Some ask the device. When it does not answer either, what failed first is the thing to report. */
+    /** Some cures query the device. If that fails too, the first failure is the one to report. */
     private static String cure(Cures cures, int errno) {
         try {
             return cures.of(errno);
@@ -1159,7 +1124,7 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** Throws when a verb failed. */
+    /** Throws if a verb failed. */
     long check(String verb, long result, String arguments, String capability) {
         if (result < 0) {
             throw failure(verb, (int) -result, arguments, null, capability);
@@ -1171,13 +1136,13 @@ public final class Context extends VerbsObject {
         objects.remove(object.address, object);
     }
 
-    /** What to do about an errno, or null. */
+    /** Returns what to do about an errno, or null. */
     @FunctionalInterface
     interface Cures {
         String of(int errno);
     }
 
-    /** Makes an object of an address. */
+    /** Creates an object of an address. */
     @FunctionalInterface
     interface LongMapper<T> {
         T apply(long address);
@@ -1205,19 +1170,20 @@ public final class Context extends VerbsObject {
 
     @Override
     void closeTree(Closing closing) {
-        // Nobody else may poll while this drains: completions would be lost.
+        // No other thread may poll during the drain, or completions would be lost.
         if (!drained) {
             drained = true;
             QueuePairDrain.drain(this);
         }
-        // All of one kind before the next: the tree alone would end a queue before the regions of its neighbours.
+        // Close all objects of one kind before the next: in the order of the tree a queue would be destroyed before the
+        // regions of its siblings.
         for (VerbsObject object : inClosingOrder(objects.values())) {
             object.closeTree(closing);
         }
         super.closeTree(closing);
     }
 
-    /** All objects of this but itself. Takes no lock. */
+    /** Visits all objects of this context except itself. Takes no lock. */
     void forEachObject(Consumer<ContextObject> visitor) {
         for (VerbsObject object : objects.values()) {
             visitor.accept((ContextObject) object);
@@ -1230,7 +1196,7 @@ public final class Context extends VerbsObject {
         visitor.accept(this);
     }
 
-    /** All queue pairs that are open and end here. */
+    /** Returns all open queue pairs that this process destroys. */
     List<QueuePair> queuePairs() {
         return objects.values().stream()
                 .filter(QueuePair.class::isInstance)
@@ -1256,7 +1222,7 @@ public final class Context extends VerbsObject {
         arena.remove(this);
     }
 
-    /** Whether the driver's verbs that end something can be called again when they failed. */
+    /** Whether the driver's destroying verbs can be called again after a failure. */
     boolean endsAgain() {
         return !UNMAP_FIRST.contains(driverName());
     }

@@ -2,12 +2,12 @@ package org.rdmapanama;
 
 import org.rdmapanama.internal.provider.ProviderContext;
 
-/** A verbs object that was made on an open device. */
+/** A verbs object that was created on an open device. */
 abstract class ContextObject extends VerbsObject {
     final Context context;
     final ProviderContext provider;
 
-    /** What this reports to. */
+    /** The completion queues that this reports to. */
     final ClearedQueues clearedQueues;
 
     ContextObject(Context context, long address, VerbsObject... parents) {
@@ -21,16 +21,12 @@ abstract class ContextObject extends VerbsObject {
         this.clearedQueues = clearedQueues;
     }
 
-    /**
-     * The open device that this was made on.
-     *
-     * @return the context
-     */
+    /** {@return the open device on which this object was created} */
     public final Context context() {
         return context;
     }
 
-    /** How the native object ends. */
+    /** How the native object is destroyed. */
     abstract Ending ending();
 
     @Override
@@ -43,13 +39,13 @@ abstract class ContextObject extends VerbsObject {
         return ending().verb();
     }
 
-    /** Begins a call that an open batch of an extended queue rules out; {@link #endCall} must follow. */
+    /** Begins a call that is not possible during a batch on an extended queue; {@link #endCall} must follow. */
     void beginCall() {}
 
     /** Ends what {@link #beginCall} began. */
     void endCall() {}
 
-    /** For those that have batches; null for others. */
+    /** The batches of an extended queue; null for other objects. */
     Batch batch() {
         return null;
     }

@@ -10,11 +10,14 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_counter_attach_attr;
 import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
+import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.FlowSpecification;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * Counters of packets and bytes, {@code struct ibv_counters}: a row of numbers, to whose places something is attached
- * that is to be counted.
+ * Counters of packets and bytes, {@code struct ibv_counters}: an array of numbers, to whose indexes the things to count
+ * are attached.
  *
  * <p>{@snippet :
  * Counters counters = context.createCounters();
@@ -24,15 +27,16 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * long[] packetsAndBytes = counters.read(2);
  * }
  *
- * <p>Threads: as its {@link VerbsArena} says.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread.
  */
 public final class Counters extends ContextObject {
     static final Ending ENDING = new Ending("ibv_destroy_counters", ProviderContext::destroyCounters);
 
     private static final String CAPABILITY =
-            "a driver with counters, such as mlx5: no DeviceCapability tells of them, only this call";
+            "a driver with counters, such as mlx5; no DeviceCapability shows them, only this call";
 
-    /** The kernel takes the size of the row in bytes as 16 bits. */
+    /** The kernel takes the size of the array in bytes as 16 bits. */
     private static final int MOST = 0xffff / Long.BYTES;
 
     private Counters(Context context, long address) {
@@ -54,53 +58,50 @@ public final class Counters extends ContextObject {
     }
 
     /**
-     * Makes counters for ones that other code of this process has made.
+     * Wraps counters that other code in this process has created.
      *
-     * @param context the open device that they were made on
+     * @param context the open device on which they were created
      * @param nativeAddress address of the {@code struct ibv_counters}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the counters
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static Counters ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, counters -> new Counters(context, counters));
     }
 
     /**
-     * Says what a place counts, of every flow that is later made with {@link FlowSpecification.Count} of these counters;
-     * see ibv_attach_counters_point_flow(3). Once such a flow is there, nothing more can be attached this way.
+     * Sets what an index counts, for every flow that is later created with a {@link FlowSpecification.Count} of these
+     * counters; see ibv_attach_counters_point_flow(3). Once such a flow exists, nothing more can be attached this way.
      *
      * @param description what to count
-     * @param index place in the row, from 0; several things attached to one place are added up
+     * @param index the index, from 0; several things attached to one index are added up
      * @throws IllegalArgumentException when the index is negative
      * @throws NullPointerException when the description is null
      * @throws VerbsException when the verb fails, for example with EBUSY when a flow uses these counters already
      * @throws UnsupportedVerbException when the device cannot count this
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_attach_counters_point_flow
      */
     public void attach(CounterDescription description, int index) {
-        attach(description, index, 0, "all flows that are made with them", null);
+        attach(description, index, 0, "all flows that are created with them", null);
     }
 
     /**
-     * Says what a place counts, of one flow that is there already; see ibv_attach_counters_point_flow(3). The counters
-     * must outlive the flow: closing them closes it first.
+     * Sets what an index counts, for one existing flow; see ibv_attach_counters_point_flow(3). The counters must
+     * outlive the flow: closing them closes it first.
      *
      * @param description what to count
-     * @param index place in the row, from 0; several things attached to one place are added up
+     * @param index the index, from 0; several things attached to one index are added up
      * @param flow whose packets to count
      * @throws IllegalArgumentException when the index is negative or the flow belongs to another context
      * @throws NullPointerException when the description or the flow is null
      * @throws VerbsException when the verb fails
      * @throws UnsupportedVerbException when the device cannot count this
      * @throws IllegalStateException when this or the flow is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_attach_counters_point_flow
      */
@@ -112,7 +113,7 @@ public final class Counters extends ContextObject {
     private void attach(CounterDescription description, int index, long flowAddress, String to, Flow flow) {
         Objects.requireNonNull(description, "description");
         if (index < 0) {
-            throw new IllegalArgumentException("the places of counters count from 0: " + index);
+            throw new IllegalArgumentException("index must not be negative: " + index);
         }
         arena.lock().lock();
         try (Arena temporary = Arena.ofConfined()) {
@@ -126,7 +127,7 @@ public final class Counters extends ContextObject {
             context.check(
                     "ibv_attach_counters_point_flow",
                     provider.attachCountersToFlow(address, attributes.address(), flowAddress),
-                    this + ", " + description + " at place " + index + " to " + to,
+                    this + ", " + description + " at index " + index + " to " + to,
                     CAPABILITY);
             if (flow != null) {
                 flow.addParent(this);
@@ -137,24 +138,23 @@ public final class Counters extends ContextObject {
     }
 
     /**
-     * Reads the first places of the row; see ibv_read_counters(3).
+     * Reads the first counters; see ibv_read_counters(3).
      *
-     * @param count how many, 1 to 8191; the last place to which something is attached should be among them, for devices
-     *     may refuse to read fewer with EINVAL
-     * @param flags where the numbers may come from; without any the device is asked
-     * @return the numbers, each without sign
+     * @param count the number of counters, 1 to 8191; it should include the last index to which something is attached,
+     *     because devices may refuse to read fewer with EINVAL
+     * @param flags where the values may come from; without flags the device is asked
+     * @return the values, each unsigned
      * @throws IllegalArgumentException when the count is out of range
      * @throws NullPointerException when a flag is null
      * @throws VerbsException when the verb fails
-     * @throws UnsupportedVerbException when the device has no counters
+     * @throws UnsupportedVerbException when the device does not support counters
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_read_counters
      */
     public long[] read(int count, CounterReadFlag... flags) {
         if (count < 1 || count > MOST) {
-            throw new IllegalArgumentException("1 to " + MOST + " counters are read at once, not " + count);
+            throw new IllegalArgumentException("count must be between 1 and " + MOST + ": " + count);
         }
         Set<CounterReadFlag> wanted = EnumSet.noneOf(CounterReadFlag.class);
         wanted.addAll(List.of(flags));
@@ -164,8 +164,9 @@ public final class Counters extends ContextObject {
             try {
                 context.check(
                         "ibv_read_counters",
-                        provider.readCounters(address, values.address(), count, CounterReadFlag.mask(wanted)),
-                        this + ", " + count + " places, flags " + wanted,
+                        provider.readCounters(
+                                address, values.address(), count, Codes.mask(wanted, CounterReadFlag::code)),
+                        this + ", the first " + count + ", flags " + wanted,
                         CAPABILITY);
             } finally {
                 exit();

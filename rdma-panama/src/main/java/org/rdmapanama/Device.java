@@ -1,9 +1,11 @@
 package org.rdmapanama;
 
+import org.rdmapanama.device.NodeType;
+import org.rdmapanama.device.TransportType;
 import org.rdmapanama.internal.provider.ProviderDevice;
 
 /**
- * A device that is present: what is known of it before it is opened. Safe for use by any thread.
+ * A device that is present, with what is known about it before it is opened. Safe for use by any thread.
  *
  * @see DeviceList
  * @see Context#open(VerbsArena, Device)
@@ -20,9 +22,9 @@ public final class Device {
     }
 
     /**
-     * Its kernel name; see ibv_get_device_name(3).
+     * Returns the kernel name; see ibv_get_device_name(3).
      *
-     * @return such as {@code mlx5_0} or {@code rxe0}
+     * @return the name, such as {@code mlx5_0} or {@code rxe0}
      * @verb ibv_get_device_name
      */
     public String name() {
@@ -30,7 +32,7 @@ public final class Device {
     }
 
     /**
-     * Its globally unique identifier; see ibv_get_device_guid(3).
+     * Returns the globally unique identifier; see ibv_get_device_guid(3).
      *
      * @return the GUID as a number, most significant byte first
      * @verb ibv_get_device_guid
@@ -40,29 +42,21 @@ public final class Device {
     }
 
     /**
-     * Its index in the kernel; see ibv_get_device_index(3).
+     * Returns the index in the kernel; see ibv_get_device_index(3).
      *
-     * @return the index, or -1 when the kernel gives none
+     * @return the index, or -1 if the kernel assigns none
      * @verb ibv_get_device_index
      */
     public int index() {
         return device.index();
     }
 
-    /**
-     * What kind of node it is.
-     *
-     * @return the kind
-     */
+    /** {@return the kind of node that the device is} */
     public NodeType nodeType() {
         return NodeType.of(device.nodeType());
     }
 
-    /**
-     * Which family of transports it has.
-     *
-     * @return the family
-     */
+    /** {@return the family of transports that the device has} */
     public TransportType transportType() {
         return TransportType.of(device.transportType());
     }

@@ -11,13 +11,15 @@ import org.rdmapanama.internal.provider.ProviderDevice;
 import org.rdmapanama.internal.provider.ProviderException;
 
 /**
- * The RDMA devices that were present at one moment; see ibv_get_device_list(3). An immutable list, safe for use by any
- * thread, that owns nothing native.
+ * An immutable list of the RDMA devices that were present at one moment; see ibv_get_device_list(3). It is safe for use
+ * by any thread and owns nothing native.
  */
 public final class DeviceList extends AbstractList<Device> {
     private static final String SOFTWARE_DEVICE = "with rdma-soft on the path there is soft0, a device in Java";
 
     private static final String CHOICE = "RDMA_DEVICE";
+
+    private static final String BY_CHOICE = ", which the environment variable " + CHOICE + " names";
 
     private final List<Device> devices;
 
@@ -26,13 +28,14 @@ public final class DeviceList extends AbstractList<Device> {
     }
 
     /**
-     * Asks for the devices present now: those of the machine, and behind them {@code soft0} where the module {@code
+     * Queries the devices that are present now: those of the machine, followed by {@code soft0} if the module {@code
      * rdma-soft} is on the path.
      *
      * @return the devices, possibly none
      * @throws VerbsException when there is none because libibverbs is not installed or the kernel has no RDMA
-     *     subsystem: the message says what to install or load; or when those of the machine cannot be listed for another
-     *     reason, such as too many open files (EMFILE), even where there is {@code soft0}. It can be tried again
+     *     subsystem; the message says what to install or load. Also when the devices of the machine cannot be listed
+     *     for another reason, such as too many open files (EMFILE) or a libibverbs that cannot be loaded, even if there
+     *     is {@code soft0}; the call can be repeated
      * @verb ibv_get_device_list
      * @verb ibv_free_device_list
      */
@@ -44,7 +47,7 @@ public final class DeviceList extends AbstractList<Device> {
         return query(List.of(provider));
     }
 
-    /** A provider that can have no devices here does not matter where another one has some. */
+    /** A provider that cannot have devices here is ignored if another one has some. */
     static DeviceList query(List<Provider> providers) {
         List<Device> devices = new ArrayList<>();
         NoRdmaException none = null;
@@ -63,12 +66,19 @@ public final class DeviceList extends AbstractList<Device> {
         return new DeviceList(List.copyOf(devices));
     }
 
-    /** The device of a name, whoever has it: that another provider cannot list its own does not matter then. */
+    /**
+     * Finds a device by name in all providers. Providers that cannot list their devices are ignored if another one has
+     * it.
+     */
     static Device find(String name) {
-        return find(name, Providers.all());
+        return find(name, "", Providers.all());
     }
 
     static Device find(String name, List<Provider> providers) {
+        return find(name, "", providers);
+    }
+
+    private static Device find(String name, String origin, List<Provider> providers) {
         Objects.requireNonNull(name, "name");
         for (Provider provider : providers) {
             try {
@@ -78,16 +88,16 @@ public final class DeviceList extends AbstractList<Device> {
                     }
                 }
             } catch (ProviderException e) {
-                // When nobody has it, the list that follows fails with it.
+                // If no provider has the device, the query below fails in the same way.
             }
         }
-        return query(providers).byName(name);
+        return query(providers).byName(name, origin);
     }
 
-    /** As {@link #preferred()} of a list made for that. */
+    /** Like {@link #preferred()}, without listing all devices if one is named. */
     static Device findPreferred() {
         String name = System.getenv(CHOICE);
-        return name != null && !name.isBlank() ? find(name) : query().preferred();
+        return name != null && !name.isBlank() ? find(name, BY_CHOICE, Providers.all()) : query().preferred();
     }
 
     private static String cure(NoRdmaException problem, List<Provider> providers) {
@@ -99,14 +109,18 @@ public final class DeviceList extends AbstractList<Device> {
     }
 
     /**
-     * The device of a name.
+     * Returns the device with the given name.
      *
      * @param name kernel name, such as {@code mlx5_0}
      * @return the device
-     * @throws VerbsException when there is none of that name; the message lists those there are
+     * @throws VerbsException when there is no such device; the message lists those present
      * @throws NullPointerException when the name is null
      */
     public Device byName(String name) {
+        return byName(name, "");
+    }
+
+    private Device byName(String name, String origin) {
         Objects.requireNonNull(name, "name");
         for (Device device : devices) {
             if (device.name().equals(name)) {
@@ -116,21 +130,21 @@ public final class DeviceList extends AbstractList<Device> {
         throw new VerbsException(
                 "ibv_open_device",
                 Errno.ENODEV.number,
-                "device " + name,
+                "device '" + name + "'" + origin,
                 devices.isEmpty() ? noDevices() : "the devices present are " + names());
     }
 
     /**
-     * The device to use when the user named none: the one that the environment variable {@code RDMA_DEVICE} names, or
-     * else the first.
+     * Returns the default device: the one that the environment variable {@code RDMA_DEVICE} names, or the first if it
+     * is not set.
      *
      * @return the device
-     * @throws VerbsException when there is no device, or none of the name in {@code RDMA_DEVICE}
+     * @throws VerbsException when there is no device, or not the one that {@code RDMA_DEVICE} names
      */
     public Device preferred() {
         String name = System.getenv(CHOICE);
         if (name != null && !name.isBlank()) {
-            return byName(name);
+            return byName(name, BY_CHOICE);
         }
         if (devices.isEmpty()) {
             throw new VerbsException("ibv_open_device", Errno.ENODEV.number, "", noDevices());
@@ -139,7 +153,7 @@ public final class DeviceList extends AbstractList<Device> {
     }
 
     private static String noDevices() {
-        return "there is no RDMA device on this machine: 'rdma link show' of iproute2 lists them, and"
+        return "this machine has no RDMA device; 'rdma link show' of iproute2 lists devices, and"
                 + " 'rdma link add rxe0 type rxe netdev eth0' adds a software one where the kernel has rdma_rxe; "
                 + SOFTWARE_DEVICE;
     }

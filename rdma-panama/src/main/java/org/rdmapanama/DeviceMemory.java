@@ -2,20 +2,20 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * Memory inside the device, {@code struct ibv_dm}: small, and reached by the device without crossing the bus; see
- * ibv_alloc_dm(3). Registered with {@link ProtectionDomain#registerDeviceMemory} it is used in work requests like other
- * memory; this process reads and writes it by copying.
+ * Memory inside the device, {@code struct ibv_dm}. It is small, and the device accesses it without crossing the bus;
+ * see ibv_alloc_dm(3). When it is registered with {@link ProtectionDomain#registerDeviceMemory}, work requests use it
+ * like other memory; this process reads and writes it by copying.
  *
- * <p>Closing it closes the regions made of it first.
+ * <p>Closing it first closes the regions created from it.
  *
- * <p>Threads: as its {@link VerbsArena} says.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread.
  */
 public final class DeviceMemory extends ContextObject {
     static final Ending ENDING = new Ending("ibv_free_dm", ProviderContext::freeDeviceMemory);
@@ -27,7 +27,7 @@ public final class DeviceMemory extends ContextObject {
 
     private static final int MAX_LOG_ALIGNMENT = 63;
 
-    /** What the devices of mlx5 can copy. */
+    /** The unit in which mlx5 devices copy. */
     private static final int GRAIN = 4;
 
     private final long byteSize;
@@ -44,8 +44,8 @@ public final class DeviceMemory extends ContextObject {
     static DeviceMemory create(Context context, long byteSize, int logAlignment) {
         checkSize(byteSize);
         if (logAlignment < 0 || logAlignment > MAX_LOG_ALIGNMENT) {
-            throw new IllegalArgumentException(
-                    "the alignment is given as its logarithm to base 2, 0 to 63, not " + logAlignment);
+            throw new IllegalArgumentException("logAlignment must be between 0 and 63: " + logAlignment
+                    + "; it is the base 2 logarithm of the alignment");
         }
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_alloc_dm_attr.layout());
@@ -55,7 +55,7 @@ public final class DeviceMemory extends ContextObject {
                     "ibv_alloc_dm",
                     ENDING,
                     byteSize + " bytes, aligned to 2 to the power of " + logAlignment,
-                    errno -> "DeviceAttributes.maxDeviceMemory tells how much the device has in all",
+                    errno -> "DeviceAttributes.maxDeviceMemory is the total that the device has",
                     "DeviceAttributes.maxDeviceMemory, which is 0 without device memory",
                     () -> context.provider().allocateDeviceMemory(attributes.address()),
                     dm -> new DeviceMemory(context, dm, byteSize, false));
@@ -76,22 +76,21 @@ public final class DeviceMemory extends ContextObject {
 
     private static void checkSize(long byteSize) {
         if (byteSize < 1) {
-            throw new IllegalArgumentException("device memory has at least one byte, not " + byteSize);
+            throw new IllegalArgumentException("byteSize must be positive: " + byteSize);
         }
     }
 
     /**
-     * Makes a device memory for one that other code of this process has made.
+     * Wraps a device memory that other code in this process has created.
      *
-     * @param context the open device that it was made on
+     * @param context the open device on which it was created
      * @param nativeAddress address of the {@code struct ibv_dm}
-     * @param byteSize its size in bytes, which the structure does not tell
-     * @param ownership whether closing this object ends the native one
+     * @param byteSize its size in bytes, which the structure does not contain
+     * @param ownership whether closing this object destroys the native one
      * @return the device memory
-     * @throws IllegalArgumentException when the address is 0 or has an object already, or the size is not positive
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, or the size is not positive
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static DeviceMemory ofNativeAddress(
             Context context, long nativeAddress, long byteSize, Ownership ownership) {
@@ -99,42 +98,34 @@ public final class DeviceMemory extends ContextObject {
         return context.wrap(nativeAddress, ownership, dm -> new DeviceMemory(context, dm, byteSize, false));
     }
 
-    /**
-     * How much there is.
-     *
-     * @return the size in bytes
-     */
+    /** {@return the size in bytes} */
     public long byteSize() {
         return byteSize;
     }
 
     /**
-     * The number of this memory in the kernel, by which another process that has the same device open can
-     * {@link Context#importDeviceMemory import} it.
-     *
-     * @return the number, 32 bits
+     * {@return the handle of this memory in the kernel, 32 bits} A process that has the same device open can {@link
+     * Context#importDeviceMemory import} the memory by it.
      */
     public int handle() {
         return handle;
     }
 
     /**
-     * Writes to the device.
-     * Devices of mlx5 copy multiples of 4 bytes, at offsets that are multiples of 4, and nothing
-     * else.
+     * Writes to the device. The mlx5 devices copy only multiples of 4 bytes at offsets that are multiples of 4.
      *
-     * @param offset where to, in bytes from the beginning
-     * @param source what to write; on the heap or not
-     * @throws IndexOutOfBoundsException when it does not fit
-     * @throws UnsupportedVerbException when the driver does not copy to or from this kind of device memory
-     * @throws VerbsException when the verb fails: with EINVAL when the device cannot copy such a part
+     * @param offset the offset of the first byte to write
+     * @param source the bytes to write, in native or heap memory
+     * @throws IndexOutOfBoundsException when the range does not lie within this memory
+     * @throws UnsupportedVerbException when the driver cannot copy to or from this kind of device memory
+     * @throws VerbsException when the verb fails: with EINVAL when the device cannot copy such a range
      * @throws IllegalStateException when this, or the source's arena, is closed
      * @throws WrongThreadException when the arena of one of them is confined to another thread
      * @verb ibv_memcpy_to_dm
      */
     public void copyFrom(long offset, MemorySegment source) {
         long length = source.byteSize();
-        Objects.checkFromIndexSize(offset, length, byteSize);
+        Segments.checkRange(offset, length, byteSize, this);
         enter();
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment host =
@@ -150,25 +141,23 @@ public final class DeviceMemory extends ContextObject {
     }
 
     /**
-     * Reads from the device.
-     * Devices of mlx5 copy multiples of 4 bytes, at offsets that are multiples of 4, and nothing
-     * else.
+     * Reads from the device. The mlx5 devices copy only multiples of 4 bytes at offsets that are multiples of 4.
      *
-     * @param offset where from, in bytes from the beginning
-     * @param target where to; filled as a whole; on the heap or not
-     * @throws IndexOutOfBoundsException when there is not so much
+     * @param offset the offset of the first byte to read
+     * @param target the native or heap memory to fill completely
+     * @throws IndexOutOfBoundsException when the range does not lie within this memory
      * @throws IllegalArgumentException when the target is read-only
-     * @throws UnsupportedVerbException when the driver does not copy to or from this kind of device memory
-     * @throws VerbsException when the verb fails: with EINVAL when the device cannot copy such a part
+     * @throws UnsupportedVerbException when the driver cannot copy to or from this kind of device memory
+     * @throws VerbsException when the verb fails: with EINVAL when the device cannot copy such a range
      * @throws IllegalStateException when this, or the target's arena, is closed
      * @throws WrongThreadException when the arena of one of them is confined to another thread
      * @verb ibv_memcpy_from_dm
      */
     public void copyTo(long offset, MemorySegment target) {
         long length = target.byteSize();
-        Objects.checkFromIndexSize(offset, length, byteSize);
+        Segments.checkRange(offset, length, byteSize, this);
         if (target.isReadOnly()) {
-            throw new IllegalArgumentException("the target is read-only");
+            throw new IllegalArgumentException("target must not be read-only; pass a writable segment");
         }
         enter();
         try (Arena temporary = Arena.ofConfined()) {
@@ -187,7 +176,7 @@ public final class DeviceMemory extends ContextObject {
         }
     }
 
-    /** Whether nobody can free memory while a call on this is under way. Other memory is copied on the way. */
+    /** Whether memory cannot be freed during a call on this. Other memory is copied first. */
     private boolean staysAlive(MemorySegment memory) {
         return memory.isNative()
                 && (arena.owns(memory) || memory.scope().equals(Arena.global().scope()));
@@ -215,7 +204,7 @@ public final class DeviceMemory extends ContextObject {
         return imported ? UNIMPORT : ENDING;
     }
 
-    /** After the regions made of it. */
+    /** Closed after the regions created from it. */
     @Override
     int closingOrder() {
         return 4;

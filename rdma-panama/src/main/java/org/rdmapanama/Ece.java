@@ -1,8 +1,8 @@
 package org.rdmapanama;
 
 /**
- * Options of enhanced connection establishment, {@code struct ibv_ece}: what two sides with devices of the same vendor
- * agree on beyond the specification; see ibv_query_ece(3).
+ * Options of enhanced connection establishment, {@code struct ibv_ece}: vendor-specific settings on which two sides
+ * with devices of the same vendor agree; see ibv_query_ece(3).
  *
  * @param vendorId identifier of the vendor, an IEEE OUI; 0 means that there are no options
  * @param options bits of the vendor

@@ -8,11 +8,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a peer must know to connect to a queue pair: it goes to the other side by any means, such as a socket.
+ * The data that a peer needs to connect to a queue pair. Programs pass it to the other side by any means, such as a
+ * socket.
  *
- * <p>{@link #toString()} writes it as one line, and {@link #parse} reads it. The line begins as the one that rdma-core's
- * ping-pong programs exchange, with LID, queue pair number, packet sequence number and GID in hexadecimal and colons
- * between. What else this side has told follows by name, each with a semicolon in front:
+ * <p>{@link #toString()} writes it as one line, and {@link #parse} reads it. The line begins like the one that
+ * rdma-core's ping-pong programs exchange, with LID, queue pair number, packet sequence number and GID in hexadecimal,
+ * separated by colons. Further values follow by name, each after a semicolon:
  *
  * <pre>0000:000011:3dd5a4:00000000000000000000ffff0a4d0001;gid=roce2;mtu=1024;initiator=16;target=16</pre>
  *
@@ -24,19 +25,23 @@ import java.util.regex.Pattern;
  * <tr><td>{@code target}</td><td>RDMA reads and atomics that this side answers at once</td></tr>
  * </table>
  *
- * <p>Each of them may be missing, as all are in the line of a C program. A name that is not known is ignored, so that
- * later versions can add some. {@link #toPingPongLine()} writes the line for a C program.
+ * <p>It does not contain the Q_Key of a datagram queue pair, which both sides must know ({@link ConnectOptions#qkey}).
+ * For such a queue pair {@link #pathMtu} is the longest datagram that this side receives; longer ones are dropped
+ * without notice to the sender.
+ *
+ * <p>Each named value may be missing, as all are in the line of a C program. Unknown names are ignored, so that later
+ * versions can add some. {@link #toPingPongLine()} writes the line for a C program.
  *
  * @param lid local identifier of the port on InfiniBand, 0 to 65535; 0 on Ethernet
  * @param queuePairNumber 24 bits
  * @param packetSequenceNumber 24 bits: the number of the first packet that this side will send
- * @param gid address of the port; {@link Gid#ZERO} where LIDs are enough
- * @param gidType what the GID belongs to; {@link GidType#UNKNOWN} when this side did not tell
- * @param pathMtu the largest path MTU that this side takes; null when it did not tell
- * @param maxReadAtomicAsInitiator how many RDMA reads and atomics this side has outstanding at most, 0 to 255;
- *     {@link #UNKNOWN} when it did not tell
- * @param maxReadAtomicAsTarget how many RDMA reads and atomics of its peer this side answers at once, 0 to 255;
- *     {@link #UNKNOWN} when it did not tell
+ * @param gid address of the port; {@link Gid#ZERO} if LIDs are enough
+ * @param gidType type of the GID; {@link GidType#UNKNOWN} if this side did not tell
+ * @param pathMtu the largest path MTU that this side accepts; null if it did not tell
+ * @param maxReadAtomicAsInitiator the maximum number of RDMA reads and atomics that this side has outstanding, 0 to
+ *     255; {@link #UNKNOWN} if it did not tell
+ * @param maxReadAtomicAsTarget the number of RDMA reads and atomics of its peer that this side answers at once, 0 to
+ *     255; {@link #UNKNOWN} if it did not tell
  */
 public record Endpoint(
         int lid,
@@ -48,7 +53,7 @@ public record Endpoint(
         int maxReadAtomicAsInitiator,
         int maxReadAtomicAsTarget)
         implements Serializable {
-    /** Stands for a number of reads and atomics that the side did not tell. */
+    /** The number of reads and atomics of a side that did not tell it. */
     public static final int UNKNOWN = -1;
 
     /** Length of the longest line that {@link #parse} reads, in characters. */
@@ -79,12 +84,12 @@ public record Endpoint(
     }
 
     /**
-     * What a ping-pong program of rdma-core tells: neither the type of the GID nor the path MTU nor how many reads.
+     * Creates the endpoint of a ping-pong program of rdma-core, which has no GID type, path MTU or number of reads.
      *
      * @param lid local identifier of the port on InfiniBand, 0 to 65535; 0 on Ethernet
      * @param queuePairNumber 24 bits
      * @param packetSequenceNumber 24 bits: the number of the first packet that this side will send
-     * @param gid address of the port; {@link Gid#ZERO} where LIDs are enough
+     * @param gid address of the port; {@link Gid#ZERO} if LIDs are enough
      * @throws IllegalArgumentException when a number is out of its range
      * @throws NullPointerException when the GID is null
      */
@@ -94,26 +99,27 @@ public record Endpoint(
 
     private static void check(String name, int value, int min, int max) {
         if (value < min || value > max) {
-            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ", not " + value);
+            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ": " + value);
         }
     }
 
     /**
-     * Reads what {@link #toString()} or {@link #toPingPongLine()} wrote, or a ping-pong program of rdma-core.
+     * Parses a line that {@link #toString()}, {@link #toPingPongLine()} or a ping-pong program of rdma-core wrote.
      *
-     * @param line such as {@code 0000:000011:3dd5a4:00000000000000000000ffff0a4d0001}; space around it is ignored
+     * @param line such as {@code 0000:000011:3dd5a4:00000000000000000000ffff0a4d0001}; surrounding white space is
+     *     ignored
      * @return the endpoint
-     * @throws IllegalArgumentException when the text is something else, names something twice, has a value out of its
-     *     range, or is longer than {@value #MAX_LINE} characters
+     * @throws IllegalArgumentException when the line is malformed, has a name twice or a value out of range, or is
+     *     longer than {@value #MAX_LINE} characters
      */
     public static Endpoint parse(String line) {
         if (line.length() > MAX_LINE) {
             throw new IllegalArgumentException(
-                    "not an endpoint: the line must not be longer than " + MAX_LINE + " characters: " + line.length());
+                    "not an endpoint: line must not be longer than " + MAX_LINE + " characters: " + line.length());
         }
         Matcher matcher = LINE.matcher(line.strip());
         if (!matcher.matches()) {
-            throw wrong(line, "LID:QPN:PSN:GID in hexadecimal make one, and ';name=value' behind it");
+            throw wrong(line, "it must be LID:QPN:PSN:GID in hexadecimal, optionally followed by ';name=value' pairs");
         }
         Map<String, String> told = new HashMap<>();
         for (String each : matcher.group(5).split(";", -1)) {
@@ -133,7 +139,7 @@ public record Endpoint(
                 readAtomic(line, "target", told));
     }
 
-    /** The peer's text, without what would spoil a terminal or a log. */
+    /** Quotes the peer's text without the characters that could disturb a terminal or a log. */
     private static IllegalArgumentException wrong(String line, String why) {
         return new IllegalArgumentException("not an endpoint: '" + line.replaceAll("\\P{Print}", "?") + "'; " + why);
     }
@@ -145,7 +151,7 @@ public record Endpoint(
         return GID_TYPES.entrySet().stream()
                 .filter(each -> each.getValue().equals(name))
                 .findFirst()
-                .orElseThrow(() -> wrong(line, "gid must be ib, roce1 or roce2, not " + name))
+                .orElseThrow(() -> wrong(line, "gid must be ib, roce1 or roce2: " + name))
                 .getKey();
     }
 
@@ -156,7 +162,7 @@ public record Endpoint(
         try {
             return Mtu.ofBytes(number(bytes));
         } catch (IllegalArgumentException e) {
-            throw wrong(line, "mtu must be 256, 512, 1024, 2048 or 4096, not " + bytes);
+            throw wrong(line, "mtu must be 256, 512, 1024, 2048 or 4096: " + bytes);
         }
     }
 
@@ -167,27 +173,25 @@ public record Endpoint(
         }
         int number = number(count);
         if (number < 0 || number > MAX_READ_ATOMIC) {
-            throw wrong(line, name + " must be between 0 and " + MAX_READ_ATOMIC + ", not " + count);
+            throw wrong(line, name + " must be between 0 and " + MAX_READ_ATOMIC + ": " + count);
         }
         return number;
     }
 
-    /** The number that decimal digits stand for, or -1 when it is something else, or too long to be right. */
+    /** Returns the value of decimal digits, or -1 if the text is something else or too long. */
     private static int number(String digits) {
         return NUMBER.matcher(digits).matches() ? Integer.parseInt(digits) : -1;
     }
 
     /**
-     * The line that rdma-core's ping-pong programs exchange: always of the same length, and without what they do not
-     * know.
-     *
-     * @return LID, queue pair number, packet sequence number and GID: 51 characters
+     * {@return the line that rdma-core's ping-pong programs exchange: LID, queue pair number, packet sequence number
+     * and GID, always 51 characters}
      */
     public String toPingPongLine() {
         return "%04x:%06x:%06x:%s".formatted(lid, queuePairNumber, packetSequenceNumber, gid.toHex());
     }
 
-    /** The line that {@link #parse} reads, with all that is known. */
+    /** The line that {@link #parse} reads, with all known values. */
     @Override
     public String toString() {
         StringBuilder line = new StringBuilder(toPingPongLine());

@@ -96,13 +96,13 @@ enum Errno {
         return null;
     }
 
-    /** The name of a number, or the number itself when it is not one of these. */
+    /** Returns the name of a number, or the number itself if it is unknown. */
     static String name(int number) {
         Errno errno = of(number);
         return errno == null ? Integer.toString(number) : errno.name();
     }
 
-    /** Such as {@code ENOMEM (12, cannot allocate memory)}. */
+    /** Returns a description such as {@code ENOMEM (12, cannot allocate memory)}. */
     static String describe(int number) {
         Errno errno = of(number);
         return errno == null ? "errno " + number : errno.name() + " (" + number + ", " + errno.meaning + ")";

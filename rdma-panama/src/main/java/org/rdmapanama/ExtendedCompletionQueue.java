@@ -7,17 +7,19 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.Set;
+import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_poll_cq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wc_tm_info;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 
 /**
- * A completion queue that is read in place, {@code struct ibv_cq_ex}: completions are looked at one after the other
- * where the device wrote them, and of each only the fields that are wanted; see ibv_create_cq_ex(3).
+ * A completion queue that is read in place, {@code struct ibv_cq_ex}: the program reads one completion after the other
+ * where the device wrote it, and only the fields that it needs; see ibv_create_cq_ex(3).
  *
  * <p>{@snippet :
  * if (queue.startPoll()) {
@@ -33,23 +35,26 @@ import org.rdmapanama.internal.provider.CompletionVerbs;
  * }
  * }
  *
- * <p>It goes wherever a {@link CompletionQueue} goes, and can be polled as one too, but not while a batch is open:
- * from {@link #startPoll} to {@link #endPoll} the queue belongs to the thread that started. What needs the queue, too,
- * is refused meanwhile: polling it another way, resizing it, asking for notification. A driver may hold a lock for that
- * long, so keep a batch short.
+ * <p>It can be used and polled like any {@link CompletionQueue}, but not while a batch is open: from {@link #startPoll}
+ * to {@link #endPoll} the queue belongs to the thread that started the batch. Other polling, resizing and requesting
+ * notification are refused meanwhile. A driver may hold a lock during a batch, so keep it short.
  *
  * <p>Closing this, its context or its arena ends a batch of the calling thread, and waits at most two seconds for one
- * of another thread. Making a queue pair that reports here, closing what does, taking a queue pair to RESET or ERR, or
- * modifying a work queue does so as well; it leaves a batch of the calling thread open, but nothing more can be read of
- * its completion: {@link #nextPoll} or {@link #endPoll} is next. What other threads begin here meanwhile waits until
- * that is done.
+ * of another thread. Creating or closing an object that reports here, moving a queue pair to RESET or ERR, and
+ * modifying a work queue wait in the same way. They leave a batch of the calling thread open, but its current
+ * completion can no longer be read: {@link #nextPoll} or {@link #endPoll} must follow. Batches that other threads begin
+ * meanwhile wait for the end of that call. Any call in a batch that has to wait for another thread may also end access
+ * to the current completion, so read it first.
  *
- * <p>Posting in the middle of a batch is fine as long as there is room. When a queue pair looks full, drivers such as
- * mlx4, mlx5 and hns lock the completion queue to look again: another thread that posts waits for the batch to end, and
- * the thread of the batch would wait for ever. So a batch posts no more than has completed; or it ends first; or the
- * queue is {@link CompletionQueueOptions#singleThreaded}, where mlx4 and mlx5 hold no lock during a batch.
+ * <p>Posting during a batch is safe as long as the queue pair has room. When a queue pair looks full, drivers such as
+ * mlx4, mlx5 and hns lock the completion queue to look again: another posting thread then waits for the end of the
+ * batch, and the thread of the batch would wait forever. So post no more requests in a batch than have completed, or
+ * end the batch first, or make the queue {@link CompletionQueueOptions#singleThreaded}, with which mlx4 and mlx5 hold
+ * no lock during a batch.
  *
- * <p>Threads: as its {@link VerbsArena} says; a batch is for one of them. Reading allocates nothing.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or the native object throw {@link
+ * WrongThreadException} when the arena is confined to another thread. A batch belongs to one thread. Reading allocates
+ * nothing.
  *
  * @verb ibv_cq_ex_to_cq
  */
@@ -64,22 +69,25 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
             Arena.global().allocate(ibv_poll_cq_attr.layout()).address();
 
     private final CompletionVerbs verbs;
-    private final Batch batch = new Batch(this, "endPoll()", this::startAtFirst);
+    private final Batch batch = new Batch(this, "endPoll()", this::startAtFirst, this::finish);
     private final MemorySegment struct;
     private final Set<CompletionField> fields;
     private final int readable;
 
-    /** A struct ibv_wc_tm_info, or null when that was not asked for. */
+    /** A struct ibv_wc_tm_info, or null if it was not requested. */
     private final MemorySegment tagInfo;
 
-    /** Whether the batch stands at a completion. Then the driver may hold its lock. For the thread of the batch. */
+    /**
+     * Whether the batch has a current completion, and so the driver may hold its lock. Used only by the thread of the
+     * batch.
+     */
     private boolean current;
 
     private ExtendedCompletionQueue(
             Context context, long address, Set<CompletionField> fields, VerbsObject... parents) {
         super(context, address, parents);
-        this.fields = CompletionField.copyOf(fields);
-        readable = CompletionField.mask(fields);
+        this.fields = Codes.copyOf(CompletionField.class, fields);
+        readable = Codes.mask(fields, CompletionField::code);
         verbs = provider.completionVerbs();
         struct = Native.struct(address, ibv_cq_ex.sizeof() + Pthread.MUTEX_GROWTH);
         tagInfo = fields.contains(CompletionField.TM_INFO) ? arena.allocate(ibv_wc_tm_info.layout()) : null;
@@ -122,17 +130,16 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Makes an extended completion queue for one that other code of this process has made. It tells through the object
-     * of its channel, if the channel has one by now. Its {@link #fields} are those that its driver made readable.
+     * Wraps an extended completion queue that other code in this process has created. Its events go to the object of
+     * its channel, if the channel already has one. Its {@link #fields} are those that its driver made readable.
      *
-     * @param context the open device that it was made on
+     * @param context the open device on which it was created
      * @param nativeAddress address of the {@code struct ibv_cq_ex}; a plain {@code struct ibv_cq} is not one
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the completion queue
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static ExtendedCompletionQueue ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(
@@ -141,14 +148,16 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
                 cq -> new ExtendedCompletionQueue(
                         context,
                         cq,
-                        CompletionField.of(context.provider().completionVerbs().readable(cq)),
+                        Codes.flags(
+                                CompletionField.class,
+                                CompletionField::code,
+                                context.provider().completionVerbs().readable(cq)),
                         channelOrContext(context, cq)));
     }
 
     /**
-     * What can be read of a completion beyond its identifier, status, opcode, flags and vendor error.
-     *
-     * @return an unmodifiable set
+     * {@return the fields that can be read of a completion besides identifier, status, opcode, flags and vendor error,
+     * an unmodifiable set}
      */
     public Set<CompletionField> fields() {
         return fields;
@@ -157,11 +166,10 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     /**
      * Begins a batch at the first completion, without waiting. Allocates nothing.
      *
-     * @return true when there is one, and {@link #endPoll} must follow; false when the queue is empty, and no batch is
-     *     open
-     * @throws IllegalStateException when this is closed, or a batch is open already
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws VerbsException when the queue is broken, for example overrun; no batch is open then
+     * @return true if there is a completion, and then {@link #endPoll} must follow; false if the queue is empty, and
+     *     then no batch is open
+     * @throws IllegalStateException when this is closed, or a batch is already open
+     * @throws VerbsException when the queue has failed, for example because it overran; no batch is open then
      * @verb ibv_start_poll
      */
     public boolean startPoll() {
@@ -173,13 +181,12 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Goes on to the next completion of the batch; what was read before is off the queue. After false it may be called
-     * again, to see whether another one has come meanwhile. Allocates nothing.
+     * Moves to the next completion of the batch and removes the previous one from the queue. After false it may be
+     * called again, to check for new completions. Allocates nothing.
      *
-     * @return true when there is one; false when the queue is empty, and {@link #endPoll} is to follow
+     * @return true if there is one; false if the queue is empty. {@link #endPoll} must follow in any case
      * @throws IllegalStateException when this is closed, or the calling thread has no batch open
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws VerbsException when the queue is broken, for example overrun; the batch is still to be ended
+     * @throws VerbsException when the queue has failed, for example because it overran; the batch must still be ended
      * @verb ibv_next_poll
      */
     public boolean nextPoll() {
@@ -200,10 +207,9 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Ends the batch; what was read is off the queue. Allocates nothing.
+     * Ends the batch and removes the completions that were read from the queue. Allocates nothing.
      *
      * @throws IllegalStateException when this is closed, or the calling thread has no batch open
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_end_poll
      */
     public void endPoll() {
@@ -216,7 +222,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
         batch.end();
     }
 
-    /** Lets go of the driver's lock, if it is held. */
+    /** Releases the driver's lock, if it is held. */
     private void unlock() {
         if (current) {
             current = false;
@@ -232,22 +238,22 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
 
     private IllegalStateException notInABatch() {
         checkOpen();
-        return new IllegalStateException("this thread has no batch open on " + this + ": call startPoll first");
+        return new IllegalStateException("this thread has no batch open on " + this + "; call startPoll first");
     }
 
     private void requireCurrent() {
         requireBatch();
         if (!current) {
             throw new IllegalStateException("the batch on " + this
-                    + " stands at no completion: read only after startPoll or nextPoll was true");
+                    + " has no current completion; read only after startPoll or nextPoll has returned true");
         }
     }
 
     private void require(CompletionField field) {
         requireCurrent();
         if ((readable & field.code()) == 0) {
-            throw new IllegalStateException(
-                    this + " was made without CompletionField." + field + ": name it in CompletionQueueOptions.fields");
+            throw new IllegalStateException(this + " was created without CompletionField." + field
+                    + "; name it in CompletionQueueOptions.fields");
         }
     }
 
@@ -260,12 +266,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Identifier of the work request, as its poster gave it.
+     * Returns the identifier that the work request was posted with.
      *
      * @return any 64 bits
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public long id() {
         requireCurrent();
@@ -273,12 +278,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * How the work request ended.
+     * Returns how the work request ended.
      *
      * @return the status
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public CompletionStatus status() {
         requireCurrent();
@@ -286,12 +290,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Whether the work request succeeded.
+     * Returns whether the work request succeeded.
      *
      * @return true when the status is {@link CompletionStatus#SUCCESS}
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public boolean succeeded() {
         requireCurrent();
@@ -299,12 +302,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * What kind of work request it was. Valid on success.
+     * Returns what kind of work request it was. Valid on success.
      *
      * @return the kind; after a failure the device may leave anything
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_wc_read_opcode
      */
     public CompletionOpcode opcode() {
@@ -313,13 +315,12 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Whether something is said of the completion. Valid on success.
+     * Returns whether the completion has a flag. Valid on success.
      *
-     * @param flag what
-     * @return true when it is
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @param flag the flag
+     * @return true if so
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public boolean has(CompletionFlag flag) {
         int code = flag.code();
@@ -327,61 +328,57 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Whether immediate data came. Valid on success.
+     * Returns whether the completion carries immediate data. Valid on success.
      *
-     * @return true when {@link #immediate} has a meaning
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @return true if {@link #immediate} is defined
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public boolean hasImmediate() {
         return has(CompletionFlag.WITH_IMM);
     }
 
     /**
-     * Whether a send with invalidation came. Valid on success. Soft-RoCE sets {@link #checksumOk} in its place, at least
-     * up to kernel 6.1.
+     * Returns whether a send with invalidation arrived. Valid on success. Soft-RoCE sets {@link #checksumOk} instead,
+     * at least up to kernel 6.1.
      *
-     * @return true when {@link #invalidatedRkey} has a meaning
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @return true if {@link #invalidatedRkey} is defined
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public boolean hasInvalidatedRkey() {
         return has(CompletionFlag.WITH_INV);
     }
 
     /**
-     * Whether a global routing header lies in the first 40 bytes of a received datagram. Valid on success.
+     * Returns whether a global routing header lies in the first 40 bytes of a received datagram. Valid on success.
      *
-     * @return true when it is there
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @return true if there is one
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public boolean hasGlobalRoutingHeader() {
         return has(CompletionFlag.GRH);
     }
 
     /**
-     * Whether the device found the checksums of a received IPv4 packet right, of its header and of TCP or UDP. Valid on success.
+     * Returns whether the device verified the checksums of a received IPv4 packet, in its header and in TCP or UDP.
+     * Valid on success.
      *
-     * @return true when they are right; a device that does not look never says so
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @return true if they are correct; always false on a device that does not verify them
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public boolean checksumOk() {
         return has(CompletionFlag.IP_CSUM_OK);
     }
 
     /**
-     * What the driver adds to a failure, in the vendor's own numbers.
+     * Returns the vendor-specific error code of a failure.
      *
-     * @return the number, 0 when there is none
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @return the code, 0 if there is none
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_wc_read_vendor_err
      */
     public int vendorError() {
@@ -390,12 +387,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * The flags as C gives them, {@code enum ibv_wc_flags}. Valid on success.
+     * Returns the flags as a C bit mask, {@code enum ibv_wc_flags}. Valid on success.
      *
      * @return bits
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_wc_read_wc_flags
      */
     public int flags() {
@@ -404,13 +400,12 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * How much data came: of a receive, an RDMA read or an atomic. A datagram counts the 40 bytes in front of it. Valid on
-     * success.
+     * Returns the length of the data of a receive, an RDMA read or an atomic. For a datagram it includes the 40 bytes
+     * in front of it. Valid on success.
      *
-     * @return size in bytes, unsigned
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#BYTE_LEN}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @return the length in bytes, unsigned
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#BYTE_LEN}
      * @verb ibv_wc_read_byte_len
      */
     public int byteLength() {
@@ -419,12 +414,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * The immediate data that came with a receive, as its sender gave it.
+     * Returns the immediate data of a receive, as its sender set it.
      *
-     * @return 32 bits; without meaning unless {@link #hasImmediate}
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#IMM}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @return 32 bits; undefined unless {@link #hasImmediate}
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#IMM}
      * @verb ibv_wc_read_imm_data
      */
     public int immediate() {
@@ -433,12 +427,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * The remote key of this side that a send with invalidation made invalid.
+     * Returns the remote key of this side that a send with invalidation made invalid.
      *
-     * @return the key; without meaning unless {@link #hasInvalidatedRkey}
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#IMM}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @return the key; undefined unless {@link #hasInvalidatedRkey}
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#IMM}
      * @verb ibv_wc_read_invalidated_rkey
      */
     public int invalidatedRkey() {
@@ -447,12 +440,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Number of the local queue pair.
+     * Returns the number of the local queue pair.
      *
      * @return 24 bits
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#QP_NUM}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#QP_NUM}
      * @verb ibv_wc_read_qp_num
      */
     public int queuePairNumber() {
@@ -461,12 +453,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Number of the queue pair that a datagram came from. Valid on success.
+     * Returns the number of the queue pair that a datagram came from. Valid on success.
      *
      * @return 24 bits
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#SRC_QP}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#SRC_QP}
      * @verb ibv_wc_read_src_qp
      */
     public int sourceQueuePair() {
@@ -475,12 +466,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Local identifier that a datagram came from, on InfiniBand. Valid on success.
+     * Returns the local identifier that a datagram came from, on InfiniBand. Valid on success.
      *
      * @return 16 bits; on Omni-Path, 32
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#SLID}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#SLID}
      * @verb ibv_wc_read_slid
      */
     public int sourceLid() {
@@ -489,12 +479,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Service level of a received datagram. Valid on success.
+     * Returns the service level of a received datagram. Valid on success.
      *
      * @return 0 to 15
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#SL}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#SL}
      * @verb ibv_wc_read_sl
      */
     public int serviceLevel() {
@@ -503,12 +492,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * Low bits of the local identifier that a datagram was sent to, on InfiniBand. Valid on success.
+     * Returns the low bits of the local identifier that a datagram was sent to, on InfiniBand. Valid on success.
      *
      * @return 7 bits
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#DLID_PATH_BITS}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#DLID_PATH_BITS}
      * @verb ibv_wc_read_dlid_path_bits
      */
     public int destinationPathBits() {
@@ -517,13 +505,12 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * When it completed, by the clock of the device.
+     * Returns the completion time by the clock of the device.
      *
      * @return ticks of {@link DeviceAttributes#coreClockKilohertz}, of as many bits as
      *     {@link DeviceAttributes#completionTimestampMask} has
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#COMPLETION_TIMESTAMP}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#COMPLETION_TIMESTAMP}
      * @verb ibv_wc_read_completion_ts
      */
     public long timestamp() {
@@ -532,12 +519,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * When it completed, by the wall clock.
+     * Returns the completion time by the wall clock.
      *
      * @return nanoseconds since 1970
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#COMPLETION_TIMESTAMP_WALLCLOCK}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#COMPLETION_TIMESTAMP_WALLCLOCK}
      * @verb ibv_wc_read_completion_wallclock_ns
      */
     public long wallClockNanos() {
@@ -546,12 +532,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * The VLAN tag that was taken off a received raw packet.
+     * Returns the VLAN tag that was removed from a received raw packet.
      *
      * @return 16 bits: priority, eligibility and the 12 bits of the identifier
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#CVLAN}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#CVLAN}
      * @verb ibv_wc_read_cvlan
      */
     public int vlan() {
@@ -560,12 +545,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * The tag of the flow rule that steered a packet here.
+     * Returns the tag of the flow rule that steered a packet here.
      *
-     * @return 24 bits, 0 when no rule tagged it
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#FLOW_TAG}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @return 24 bits, 0 if no rule tagged it
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#FLOW_TAG}
      * @verb ibv_wc_read_flow_tag
      */
     public int flowTag() {
@@ -574,12 +558,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * The tag of a message that tag matching received.
+     * Returns the tag of a message that tag matching received.
      *
      * @return any 64 bits
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#TM_INFO}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#TM_INFO}
      * @verb ibv_wc_read_tm_info
      */
     public long tag() {
@@ -588,12 +571,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * What the sender of a tagged message added to the tag.
+     * Returns the data that the sender of a tagged message added to the tag.
      *
      * @return any 32 bits
-     * @throws IllegalStateException when this is closed, the calling thread has no batch open that stands at a
-     *     completion, or this was made without {@link CompletionField#TM_INFO}
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, the calling thread has no batch open with a current
+     *     completion, or this was created without {@link CompletionField#TM_INFO}
      * @verb ibv_wc_read_tm_info
      */
     public int tagPrivateData() {
@@ -607,18 +589,16 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     }
 
     /**
-     * One line about the current completion, for logs and exceptions.
+     * Returns one line about the current completion, for logs and exceptions.
      *
-     * @return such as {@code RETRY_EXC_ERR (vendor error 0x81) on queue pair 17, work request 3}; the queue pair only
-     *     when {@link CompletionField#QP_NUM} was asked for
-     * @throws IllegalStateException when this is closed, or the calling thread has no batch open that stands at a
+     * @return status, what it means, queue pair and work request, as {@link WorkCompletions#describe} has them; the
+     *     queue pair only if {@link CompletionField#QP_NUM} was requested
+     * @throws IllegalStateException when this is closed, or the calling thread has no batch open with a current
      *     completion
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public String describe() {
-        int vendorError = vendorError();
-        return status() + (vendorError == 0 ? "" : " (vendor error 0x" + Integer.toHexString(vendorError) + ")")
-                + (fields.contains(CompletionField.QP_NUM) ? " on queue pair " + queuePairNumber() : "")
+        return status().explained(vendorError())
+                + (fields.contains(CompletionField.QP_NUM) ? " on queue pair 0x%06x".formatted(queuePairNumber()) : "")
                 + ", work request " + id();
     }
 
@@ -642,14 +622,12 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
 
     @Override
     boolean tryBeginClearing() {
-        return batch.isMine() || batch.tryBeginClearing();
+        return batch.tryBeginClearing();
     }
 
     @Override
     void endClearing() {
-        if (!batch.isMine()) {
-            batch.endClearing();
-        }
+        batch.endClearing();
     }
 
     @Override
@@ -657,7 +635,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
         return batch;
     }
 
-    /** As {@link #pauseOwnBatch}, if another thread waits for this. */
+    /** Like {@link #pauseOwnBatch}, if another thread waits for this. */
     void pauseIfWanted() {
         if (batch.isWanted()) {
             pauseOwnBatch();
@@ -666,25 +644,20 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
 
     @Override
     void holdForClearing(Closing closing) {
+        batch.checkNotClearing();
         pauseOwnBatch();
-        finishIfAbandoned();
+        batch.finishIfAbandoned();
         closing.hold(batch);
     }
 
     @Override
     void holdBatches(Closing closing) {
+        batch.checkNotClearing();
         if (batch.isMine()) {
             finish();
         }
-        finishIfAbandoned();
+        batch.finishIfAbandoned();
         closing.holdForGood(batch);
-    }
-
-    /** Nobody else can end the batch of a thread that has ended. */
-    private void finishIfAbandoned() {
-        if (batch.isAbandoned()) {
-            finish();
-        }
     }
 
     /** Size and device. */

@@ -2,10 +2,11 @@ package org.rdmapanama;
 
 import java.util.Arrays;
 import java.util.Set;
+import org.rdmapanama.internal.Codes;
 
 /**
  * A queue pair whose sends can also be posted call by call, {@code struct ibv_qp_ex}: without a structure for each work
- * request, and with operations that {@link QueuePair#postSend} does not have; see ibv_wr_post(3).
+ * request, and with operations that {@link QueuePair#postSend} lacks; see ibv_wr_post(3).
  *
  * <p>{@snippet :
  * ExtendedQueuePair qp = pd.createExtendedQueuePair(
@@ -18,12 +19,13 @@ import java.util.Set;
  * }
  * }
  *
- * <p>A batch, from {@link #startWorkRequests} to {@link WorkRequestBuilder#complete} or
- * {@link WorkRequestBuilder#abort}, is of the thread that started it. While it is open no other call may touch the send
- * queue: {@link #postSend}, {@link #bind}, {@link #modify} and a second batch are refused. Closing this waits two seconds
- * at most for the batch of another thread; one of the closing thread, or of a thread that has ended, is aborted.
+ * <p>A batch, from {@link #startWorkRequests} to {@link WorkRequestBuilder#complete} or {@link
+ * WorkRequestBuilder#abort}, belongs to the thread that started it. While it is open no other call may use the send
+ * queue: {@link #postSend}, {@link #bind}, {@link #modify} and a second batch are refused. Closing this waits at most
+ * two seconds for the batch of another thread; a batch of the closing thread, or of a terminated thread, is aborted.
  *
- * <p>Threads: as its {@link VerbsArena} says, but for batches.
+ * <p>Threads: see {@link VerbsArena}, except for batches. Methods that use the arena or the native object throw {@link
+ * WrongThreadException} when the arena is confined to another thread.
  */
 public final class ExtendedQueuePair extends QueuePair {
     private final Set<SendOperation> sendOperations;
@@ -33,15 +35,15 @@ public final class ExtendedQueuePair extends QueuePair {
     private ExtendedQueuePair(
             ProtectionDomain protectionDomain, QueuePairOptions options, long address, QueuePairCapabilities granted) {
         super(protectionDomain.context, protectionDomain, options, address, granted);
-        sendOperations = SendOperation.copyOf(options.sendOperations());
+        sendOperations = Codes.copyOf(SendOperation.class, options.sendOperations());
         builder = new WorkRequestBuilder(this, provider.extended(address), options.maxTsoHeader());
         batch = builder.batch();
     }
 
     static ExtendedQueuePair createExtended(ProtectionDomain protectionDomain, QueuePairOptions options) {
         if (options.sendOperations().isEmpty()) {
-            throw new IllegalArgumentException("an extended queue pair must be told what it is to post: see"
-                    + " QueuePairOptions.sendOperations; without, see ProtectionDomain.createQueuePair");
+            throw new IllegalArgumentException("options must name the operations of an extended queue pair; call"
+                    + " QueuePairOptions.sendOperations, or create a plain one with ProtectionDomain.createQueuePair");
         }
         return create(
                 protectionDomain,
@@ -50,21 +52,22 @@ public final class ExtendedQueuePair extends QueuePair {
     }
 
     /**
-     * Makes an extended queue pair for one that other code of this process has made.
+     * Wraps an extended queue pair that other code in this process has created.
      *
-     * @param protectionDomain the protection domain that it was made in
-     * @param sendQueue where its sends complete
-     * @param receiveQueue where its receives complete; null when it was made without, as those of type XRC_SEND are
-     * @param sendOperations what it was made to post, which cannot be asked: an operation too many ends the process
+     * @param protectionDomain the protection domain in which it was created
+     * @param sendQueue the completion queue of its sends
+     * @param receiveQueue the completion queue of its receives; null if it has none, as with type XRC_SEND
+     * @param sendOperations the operations that it was created for, which cannot be queried; posting any other crashes
+     *     the process
      * @param nativeAddress address of the {@code struct ibv_qp}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the queue pair
-     * @throws IllegalArgumentException when the address is 0 or has an object already, when the native queue pair belongs
-     *     to another protection domain or to other completion queues, or when it was made without send operations
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, when the native queue pair
+     *     belongs to another protection domain or to other completion queues, or when it was created without send
+     *     operations
      * @throws NullPointerException when an argument is null
      * @throws VerbsException when the queue pair cannot be queried
      * @throws IllegalStateException when the protection domain or a completion queue is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_qp_to_qp_ex
      */
@@ -79,29 +82,25 @@ public final class ExtendedQueuePair extends QueuePair {
         return wrap(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, options -> {
             if (protectionDomain.provider.extended(nativeAddress) == 0) {
                 throw new IllegalArgumentException(
-                        "the native queue pair is no extended one: it was made without " + Arrays.toString(operations));
+                        "nativeAddress must be that of an extended queue pair; this one was created without"
+                                + " the send operations " + Arrays.toString(operations));
             }
             return new ExtendedQueuePair(
                     protectionDomain, options.sendOperations(operations), nativeAddress, options.sizes());
         });
     }
 
-    /**
-     * What batches may post.
-     *
-     * @return the operations that this was made for, unmodifiable
-     */
+    /** {@return the operations that batches may post, an unmodifiable set} */
     public Set<SendOperation> sendOperations() {
         return sendOperations;
     }
 
     /**
-     * Starts a batch of work requests; see ibv_wr_start(3). Allocates nothing. Complete it before polling: the driver efa
-     * holds a lock until then that polling waits for.
+     * Starts a batch of work requests; see ibv_wr_start(3). Allocates nothing. Complete it before polling, because the
+     * driver efa holds a lock until then that polling needs.
      *
      * @return the builder of this queue pair, the same one each time
      * @throws IllegalStateException when this is closed, or a batch is open
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_start
      */
@@ -128,7 +127,7 @@ public final class ExtendedQueuePair extends QueuePair {
     @Override
     void holdBatches(Closing closing) {
         super.holdBatches(closing);
-        builder.abortIfAbandoned();
+        batch.finishIfAbandoned();
         closing.hold(batch);
     }
 

@@ -5,13 +5,16 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A rule of flow steering that is in force, {@code struct ibv_flow}: packets that match it go to its queue pair.
- * Closing it takes the rule away.
+ * An active rule of flow steering, {@code struct ibv_flow}: packets that match it go to its queue pair. Closing it
+ * removes the rule.
  *
- * <p>Threads: as its {@link VerbsArena} says.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread.
  */
 public final class Flow extends ContextObject {
     static final Ending ENDING = new Ending("ibv_destroy_flow", ProviderContext::destroyFlow);
@@ -29,19 +32,19 @@ public final class Flow extends ContextObject {
         Objects.requireNonNull(rule, "rule");
         if (queuePair.type() != QueuePairType.UD && queuePair.type() != QueuePairType.RAW_PACKET) {
             throw new IllegalArgumentException(
-                    "flows are steered to queue pairs of type UD or RAW_PACKET, not to " + queuePair);
+                    "flows are steered only to queue pairs of type UD or RAW_PACKET: " + queuePair);
         }
-        rule.check();
         queuePair.context.checkPort(rule.port());
         List<ContextObject> parents = new ArrayList<>();
         parents.add(queuePair);
-        for (ContextObject used : rule.used()) {
-            queuePair.requireSameContext(used);
-            if (!parents.contains(used)) {
+        for (FlowSpecification specification : rule.specifications()) {
+            ContextObject used = usedBy(specification);
+            if (used != null && !parents.contains(used)) {
+                queuePair.requireSameContext(used);
                 parents.add(used);
             }
         }
-        byte[] encoded = rule.encode();
+        byte[] encoded = rule.toNative();
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(encoded.length, Long.BYTES);
             attributes.copyFrom(MemorySegment.ofArray(encoded));
@@ -59,27 +62,35 @@ public final class Flow extends ContextObject {
         }
     }
 
+    /** Returns the object that a flow uses because of a specification, or null. */
+    private static ContextObject usedBy(FlowSpecification specification) {
+        return switch (specification) {
+            case FlowSpecification.Apply apply -> apply.action();
+            case FlowSpecification.Count count -> count.counters();
+            default -> null;
+        };
+    }
+
     private static String cureOfCreate(int errno) {
         if (errno == Errno.EPERM.number || errno == Errno.EACCES.number) {
-            return "steering flows needs the capability CAP_NET_RAW: run as root, or setcap cap_net_raw+ep";
+            return "steering flows needs the capability CAP_NET_RAW; run as root, or grant it with 'setcap cap_net_raw+ep'";
         }
         if (errno == Errno.EINVAL.number) {
-            return "the device may compare whole fields only, need an Ethernet filter in front, or have fewer priorities";
+            return "the device may compare only whole fields, require an Ethernet filter first, or have fewer priorities";
         }
         return null;
     }
 
     /**
-     * Makes a flow for one that other code of this process has made.
+     * Wraps a flow that other code in this process has created.
      *
-     * @param queuePair where its packets go
+     * @param queuePair the queue pair that receives its packets
      * @param nativeAddress address of the {@code struct ibv_flow}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the flow
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the queue pair is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static Flow ofNativeAddress(QueuePair queuePair, long nativeAddress, Ownership ownership) {
         return queuePair.context.wrap(nativeAddress, ownership, flow -> {
@@ -88,11 +99,7 @@ public final class Flow extends ContextObject {
         });
     }
 
-    /**
-     * Where the packets go.
-     *
-     * @return the queue pair
-     */
+    /** {@return the queue pair that receives the packets} */
     public QueuePair queuePair() {
         return queuePair;
     }

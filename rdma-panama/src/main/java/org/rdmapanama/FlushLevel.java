@@ -1,10 +1,11 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
-/** How much a flush covers, {@code enum ibv_selectivity_level}; see ibv_wr_post(3). */
+/** The extent of a flush, {@code enum ibv_selectivity_level}; see ibv_wr_post(3). */
 public enum FlushLevel {
-    /** The range of memory that is given. */
+    /** The given range of memory. */
     RANGE(rdma_h.IBV_FLUSH_RANGE()),
     /** The whole memory region of the remote key; address and length do not matter. */
     MR(rdma_h.IBV_FLUSH_MR());
@@ -17,28 +18,19 @@ public enum FlushLevel {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
+     * @param code the value in {@code verbs.h}
      * @return the constant
      * @throws IllegalArgumentException when there is none
      */
     public static FlushLevel of(int code) {
-        for (FlushLevel value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        throw new IllegalArgumentException("no FlushLevel has the code " + code);
+        return Codes.require(VALUES, FlushLevel::code, code);
     }
 }

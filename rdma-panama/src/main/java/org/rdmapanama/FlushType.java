@@ -2,11 +2,11 @@ package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
 
-/** What data is to be safe from, {@code enum ibv_placement_type}; see ibv_wr_post(3). */
+/** What a flush guarantees for the data, {@code enum ibv_placement_type}; see ibv_wr_post(3). */
 public enum FlushType {
-    /** It becomes visible to everybody: to all processors and devices of the peer. */
+    /** The data becomes visible to all processors and devices of the peer. */
     GLOBAL(rdma_h.IBV_FLUSH_GLOBAL()),
-    /** It becomes persistent: it survives a loss of power. */
+    /** The data becomes persistent and survives a loss of power. */
     PERSISTENT(rdma_h.IBV_FLUSH_PERSISTENT());
 
     private final int code;
@@ -15,11 +15,7 @@ public enum FlushType {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }

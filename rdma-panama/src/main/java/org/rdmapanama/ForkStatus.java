@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /** Whether registered memory survives a fork of this process, {@code enum ibv_fork_status}; see {@link ForkSupport}. */
 public enum ForkStatus {
@@ -8,7 +9,7 @@ public enum ForkStatus {
     DISABLED(rdma_h.IBV_FORK_DISABLED()),
     /** It does, because {@link ForkSupport#initialize()} was called. */
     ENABLED(rdma_h.IBV_FORK_ENABLED()),
-    /** It does, by the kernel (5.12 and newer): nothing has to be done. */
+    /** It does, because the kernel (5.12 and newer) takes care of it. */
     UNNEEDED(rdma_h.IBV_FORK_UNNEEDED());
 
     private static final ForkStatus[] VALUES = values();
@@ -19,27 +20,18 @@ public enum ForkStatus {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
-     * @return the constant, DISABLED when there is none
+     * @param code the value in {@code verbs.h}
+     * @return the constant, or DISABLED if there is none
      */
     public static ForkStatus of(int code) {
-        for (ForkStatus value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        return DISABLED;
+        return Codes.find(VALUES, ForkStatus::code, code, DISABLED);
     }
 }

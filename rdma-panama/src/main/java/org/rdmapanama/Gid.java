@@ -11,8 +11,8 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * A global identifier: the 128-bit address of a port, {@code union ibv_gid}. On RoCE it is an IP address, an IPv4 one
- * in its IPv6-mapped form.
+ * A global identifier: the 128-bit address of a port, {@code union ibv_gid}. On RoCE it is an IP address; an IPv4
+ * address is in its IPv6-mapped form.
  *
  * @param subnetPrefix the first eight bytes as a number, most significant first
  * @param interfaceId the last eight bytes as a number, most significant first
@@ -30,9 +30,9 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
     private static final Pattern TEXT = Pattern.compile("[0-9a-fA-F]{32}|([0-9a-fA-F]{4}:){7}[0-9a-fA-F]{4}");
 
     /**
-     * The GID of an IP address.
+     * Returns the GID of an IP address.
      *
-     * @param address IPv4, which is mapped, or IPv6
+     * @param address an IPv4 address, which is mapped, or an IPv6 address
      * @return its GID
      */
     public static Gid of(InetAddress address) {
@@ -47,22 +47,22 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
     }
 
     /**
-     * The GID of sixteen bytes in network order.
+     * Returns the GID with sixteen bytes in network order.
      *
-     * @param bytes sixteen of them
+     * @param bytes the sixteen bytes
      * @return the GID
-     * @throws IllegalArgumentException when there are not sixteen
+     * @throws IllegalArgumentException when there are not sixteen bytes
      */
     public static Gid of(byte[] bytes) {
         if (bytes.length != BYTES) {
-            throw new IllegalArgumentException("a GID has " + BYTES + " bytes, not " + bytes.length);
+            throw new IllegalArgumentException("bytes must be " + BYTES + " long: " + bytes.length);
         }
         ByteBuffer buffer = ByteBuffer.wrap(bytes);
         return new Gid(buffer.getLong(), buffer.getLong());
     }
 
     /**
-     * Reads a GID as {@link #toString()} or {@link #toHex()} writes it.
+     * Parses a GID as {@link #toString()} or {@link #toHex()} writes it.
      *
      * @param text an IPv6 address without abbreviation or 32 hexadecimal digits
      * @return the GID
@@ -73,7 +73,7 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
             return of(HEX.parseHex(text.replace(":", "")));
         }
         throw new IllegalArgumentException(
-                "not a GID: '" + text + "'; eight groups of four hexadecimal digits make one");
+                "text must be a GID, eight groups of four hexadecimal digits: '" + text + "'");
     }
 
     static Gid read(MemorySegment segment, long offset) {
@@ -85,60 +85,43 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
         segment.set(NETWORK_LONG, offset + Long.BYTES, interfaceId);
     }
 
-    /**
-     * Whether nothing is in here.
-     *
-     * @return true when all bytes are zero
-     */
+    /** {@return whether all bytes are zero} */
     public boolean isZero() {
         return subnetPrefix == 0 && interfaceId == 0;
     }
 
-    /**
-     * Whether this is an IPv4 address in IPv6 form.
-     *
-     * @return true for ::ffff:a.b.c.d
-     */
+    /** {@return whether this is an IPv4 address in IPv6-mapped form, ::ffff:a.b.c.d} */
     public boolean isIpv4Mapped() {
         return subnetPrefix == 0 && interfaceId >>> 32 == 0xffff;
     }
 
     /**
-     * Whether this is made of an IPv4 address: mapped, or as soft0 makes it where it has another UDP port than RoCE's,
-     * which then stands in front.
+     * Whether this contains an IPv4 address: mapped, or in the form of soft0 with another UDP port than RoCE's, which
+     * then comes first.
      */
     boolean carriesIpv4() {
         return subnetPrefix >>> 16 == 0 && interfaceId >>> 32 == 0xffff;
     }
 
-    /** The IP address that this is made of on RoCE. */
+    /** Returns the IP address that this contains on RoCE. */
     InetAddress ipAddress() {
         return (carriesIpv4() ? new Gid(0, interfaceId) : this).toInetAddress();
     }
 
-    /**
-     * Whether this is valid on its own link only.
-     *
-     * @return true for fe80::/10
-     */
+    /** {@return whether this is a link-local address, fe80::/10} */
     public boolean isLinkLocal() {
         return subnetPrefix >>> 54 == 0xfe80 >>> 6;
     }
 
     /**
-     * Whether this is a multicast group.
-     *
-     * @return true for ff00::/8, and for IPv4 groups in IPv6 form, ::ffff:224.0.0.0 and up
+     * {@return whether this is a multicast group: ff00::/8, or an IPv4 group in IPv6-mapped form, ::ffff:224.0.0.0 and
+     * up}
      */
     public boolean isMulticast() {
         return subnetPrefix >>> 56 == 0xff || (isIpv4Mapped() && (interfaceId >>> 28 & 0xf) == 0xe);
     }
 
-    /**
-     * The bytes in network order.
-     *
-     * @return sixteen of them, fresh
-     */
+    /** {@return the sixteen bytes in network order, in a new array} */
     public byte[] toBytes() {
         return ByteBuffer.allocate(BYTES)
                 .putLong(subnetPrefix)
@@ -146,11 +129,7 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
                 .array();
     }
 
-    /**
-     * The IP address that this is on RoCE.
-     *
-     * @return IPv4 when this is mapped from it, else IPv6
-     */
+    /** {@return the IP address that this GID stands for on RoCE: IPv4 if it is mapped, otherwise IPv6} */
     public InetAddress toInetAddress() {
         try {
             return InetAddress.getByAddress(toBytes());
@@ -159,11 +138,7 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
         }
     }
 
-    /**
-     * The 32 hexadecimal digits that the programs of rdma-core exchange.
-     *
-     * @return the digits, in lower case
-     */
+    /** {@return the 32 hexadecimal digits, in lower case, that the programs of rdma-core exchange} */
     public String toHex() {
         return HEX.formatHex(toBytes());
     }

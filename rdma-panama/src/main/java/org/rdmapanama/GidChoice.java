@@ -9,20 +9,20 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Which GID of a table to use when nobody said. The table has the addresses of all network interfaces on a port: of VLANs
- * and other interfaces upon it, and of those that were given to containers.
+ * Chooses a GID of a table when the caller has not. The table has the addresses of all network interfaces on a port,
+ * including VLANs and other interfaces on top of it, and those assigned to containers.
  */
 final class GidChoice {
     private static final int LONGEST_PREFIX = 128;
 
-    /** Distances; a subnet that the peer is in is nearer. */
+    /** Distances. A subnet that contains the peer is nearer. */
     private static final int SOURCE = LONGEST_PREFIX + 1;
 
     private static final int SAME_INTERFACE = SOURCE + 1;
     private static final int ELSEWHERE = SAME_INTERFACE + 1;
 
-    private static final String CURE = "choose another GID on one side, with ConnectOptions.gidIndex, or tell the"
-            + " side that makes its endpoint later what the other one has told, with ConnectOptions.remote";
+    private static final String CURE = "choose another GID on one side with ConnectOptions.gidIndex, or pass the"
+            + " peer's endpoint with ConnectOptions.remote on the side that creates its endpoint second";
 
     private final Network network;
     private final List<Network.Address> addresses;
@@ -38,10 +38,10 @@ final class GidChoice {
     }
 
     /**
-     * The best entry of a port's table.
+     * Returns the best entry of a port's table.
      *
-     * @param peer the peer's address, or null when it is not known
-     * @param remote what the peer has told, or null
+     * @param peer the peer's address, or null if it is not known
+     * @param remote the peer's endpoint, or null
      */
     static Optional<GidEntry> best(List<GidEntry> table, InetAddress peer, Endpoint remote, Network network) {
         List<GidEntry> filled = table.stream()
@@ -52,7 +52,7 @@ final class GidChoice {
             return filled.stream().findFirst();
         }
         GidChoice choice = new GidChoice(network, addressOf(peer, remote));
-        // Of equals, the first.
+        // Among equal entries the first wins.
         return filled.stream()
                 .min(Comparator.comparing((GidEntry entry) -> !choice.isHere(entry))
                         .thenComparing(entry -> remote != null && obstacle(entry, remote) != null)
@@ -61,8 +61,8 @@ final class GidChoice {
     }
 
     /**
-     * Whether the network has something to say. Looking takes a while where a machine has many interfaces, and most tables
-     * have one address of IP and one that is local to the link.
+     * Whether the choice depends on the network. Examining it takes a while on a machine with many interfaces, and most
+     * tables have one IP address and one link-local address.
      */
     private static boolean asksTheNetwork(List<GidEntry> filled, InetAddress peer, Endpoint remote) {
         if (filled.getFirst().type() == GidType.IB) {
@@ -84,8 +84,8 @@ final class GidChoice {
     }
 
     /**
-     * Where the peer's packets come from: its GID tells that, unless it is local to a link that is not known. Null when it is
-     * not known; a loopback address only says that the peer is on this machine, which any address reaches.
+     * Returns the source address of the peer's packets: its GID, unless that is local to an unknown link. Returns null
+     * if it is not known. A loopback address only says that the peer is on this machine, which any address reaches.
      */
     private static InetAddress addressOf(InetAddress peer, Endpoint remote) {
         boolean told = remote != null
@@ -95,7 +95,7 @@ final class GidChoice {
         return address == null || address.isLoopbackAddress() ? null : address;
     }
 
-    /** Lower is better. On InfiniBand all rank the same, and the first wins. */
+    /** Returns the rank of an entry; lower is better. On InfiniBand all are equal, and the first wins. */
     private static int rank(GidEntry entry) {
         if (entry.type() == GidType.IB) {
             return 0;
@@ -108,8 +108,8 @@ final class GidChoice {
     }
 
     /**
-     * Whether this process's network namespace has the address. Interfaces of two namespaces may have the same index, so
-     * the index alone does not tell. The port's own link-local address need not be one of its interface.
+     * Whether this process's network namespace has the address. Interfaces of two namespaces may have the same index,
+     * so the index alone does not decide. The port's own link-local address need not be one of its interface.
      */
     private boolean isHere(GidEntry entry) {
         if (entry.netDeviceIndex() == 0) {
@@ -118,7 +118,7 @@ final class GidChoice {
         if (!present.computeIfAbsent(entry.netDeviceIndex(), network::hasInterface)) {
             return false;
         }
-        // A virtual machine that was told to use IPv4 only does not list the others.
+        // A virtual machine that is configured for IPv4 only does not list other addresses.
         Class<?> version = entry.gid().ipAddress().getClass();
         return entry.gid().isLinkLocal()
                 || addresses.stream().noneMatch(each -> version.isInstance(each.address()))
@@ -135,8 +135,9 @@ final class GidChoice {
     }
 
     /**
-     * How far the peer is from an entry, lower being better: in the subnet of its address, the one with the longest prefix
-     * first; then where the route to the peer begins; then behind the same interface.
+     * Returns how far the peer is from an entry; lower is better. An entry whose subnet contains the peer comes first,
+     * the longest prefix before others; then the source address of the route to the peer; then entries of the same
+     * interface.
      */
     private int distance(GidEntry entry) {
         if (peer == null) {
@@ -176,31 +177,31 @@ final class GidChoice {
         return true;
     }
 
-    /** The peer's link-local address may say by which interface it was seen. */
+    /** The peer's link-local address may name the interface through which it was seen. */
     private static boolean isSameLink(Network.Address subnet, InetAddress peer) {
         return !(peer instanceof Inet6Address version6)
                 || version6.getScopeId() == 0
                 || version6.getScopeId() == subnet.interfaceIndex();
     }
 
-    /** Why a peer can surely not be reached from a GID, and the cure; null when nothing speaks against it. */
+    /** Returns why a peer certainly cannot be reached from a GID, and the cure; null if there is no such reason. */
     static String obstacle(GidEntry local, Endpoint remote) {
         boolean roce = local.type() == GidType.ROCE_V1 || local.type() == GidType.ROCE_V2;
         if (remote.gidType() != GidType.UNKNOWN
                 && local.type() != GidType.UNKNOWN
                 && remote.gidType() != local.type()) {
             return "this side's " + describe(local) + " is of type " + local.type() + " and the peer's GID "
-                    + remote.gid() + " of type " + remote.gidType() + ", which do not meet: " + CURE;
+                    + remote.gid() + " is of type " + remote.gidType() + ", which cannot reach each other; " + CURE;
         }
         if (roce && remote.gid().isZero()) {
-            return "the peer told no GID, and nobody is reached on Ethernet without one: have its program use one"
+            return "the peer's endpoint has no GID, and Ethernet needs one; make the peer's program use one"
                     + " (option -g of the C programs)";
         }
         if (local.type() == GidType.ROCE_V2
                 && !remote.gid().isMulticast()
                 && local.gid().carriesIpv4() != remote.gid().carriesIpv4()) {
             return "this side's " + describe(local) + " is " + version(local.gid()) + " and the peer's GID "
-                    + remote.gid() + " " + version(remote.gid()) + ", which do not meet: " + CURE;
+                    + remote.gid() + " is " + version(remote.gid()) + ", which cannot reach each other; " + CURE;
         }
         return null;
     }

@@ -4,17 +4,17 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * One filled place of a GID table; see ibv_query_gid_ex(3).
+ * One entry of a GID table; see ibv_query_gid_ex(3).
  *
  * @param port port number, from 1
- * @param index place in the port's table, from 0
+ * @param index index in the port's table, from 0
  * @param gid the address
- * @param type what it belongs to
- * @param netDeviceIndex index of the network device behind it, 0 where there is none
+ * @param type the type of the address
+ * @param netDeviceIndex index of the network device behind it, 0 if there is none
  */
 public record GidEntry(int port, int index, Gid gid, GidType type, int netDeviceIndex) {
     /**
-     * An entry.
+     * Creates an entry.
      *
      * @throws NullPointerException when the GID or its type is null
      */
@@ -24,9 +24,10 @@ public record GidEntry(int port, int index, Gid gid, GidType type, int netDevice
     }
 
     /**
-     * Name of the network device behind this address, as the kernel has it now.
+     * Returns the name of the network device behind this address, as the kernel has it now.
      *
-     * @return such as {@code eth0}, or empty where there is none, or none in this process's network namespace
+     * @return the name, such as {@code eth0}, or empty if there is none, or none in this process's network namespace
+     * @throws VerbsException when too many files are open to find out (EMFILE)
      */
     public Optional<String> netDeviceName() {
         return netDeviceIndex == 0 ? Optional.empty() : SystemNetwork.nameOf(netDeviceIndex);

@@ -1,8 +1,9 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
-/** What a GID belongs to, {@code enum ibv_gid_type}; see ibv_query_gid_ex(3). */
+/** The type of a GID, {@code enum ibv_gid_type}; see ibv_query_gid_ex(3). */
 public enum GidType {
     /** InfiniBand. */
     IB(rdma_h.IBV_GID_TYPE_IB()),
@@ -10,7 +11,7 @@ public enum GidType {
     ROCE_V1(rdma_h.IBV_GID_TYPE_ROCE_V1()),
     /** RoCE version 2: UDP port 4791, routable. */
     ROCE_V2(rdma_h.IBV_GID_TYPE_ROCE_V2()),
-    /** One that this version does not know. */
+    /** A value that this version does not know. */
     UNKNOWN(-1);
 
     private static final GidType[] VALUES = values();
@@ -21,27 +22,18 @@ public enum GidType {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}, -1 for UNKNOWN
-     */
+    /** {@return the value of this constant in {@code verbs.h}, -1 for UNKNOWN} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
-     * @return the constant, UNKNOWN when there is none
+     * @param code the value in {@code verbs.h}
+     * @return the constant, or UNKNOWN if there is none
      */
     public static GidType of(int code) {
-        for (GidType value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        return UNKNOWN;
+        return Codes.find(VALUES, GidType::code, code, UNKNOWN);
     }
 }

@@ -5,8 +5,8 @@ import org.apache.logging.log4j.Logger;
 import org.rdmapanama.internal.provider.Logging;
 
 /**
- * The one logger of this package. Found when the first thing goes wrong, not before: a program without a logging
- * provider hears nothing of log4j as long as there is nothing to say.
+ * The only logger of this package. It is looked up when the first message is logged, so that a program without a
+ * logging provider gets no output of log4j unless there is something to log.
  */
 final class Log {
     static final Logger LOGGER;

@@ -8,13 +8,13 @@ import java.util.regex.Pattern;
 /**
  * An Ethernet address.
  *
- * @param bits its 48 bits as a number, the byte that is sent first in front
+ * @param bits its 48 bits as a number, with the byte that is sent first as the most significant one
  */
 public record MacAddress(long bits) implements Serializable {
     /** Size in bytes. */
     public static final int BYTES = 6;
 
-    /** To everybody on the segment: all bits set. Also the mask that compares whole addresses. */
+    /** The broadcast address, with all bits set. It is also the mask that compares whole addresses. */
     public static final MacAddress BROADCAST = new MacAddress(0xffff_ffff_ffffL);
 
     private static final HexFormat HEX = HexFormat.ofDelimiter(":");
@@ -27,20 +27,20 @@ public record MacAddress(long bits) implements Serializable {
      */
     public MacAddress {
         if (bits >>> 48 != 0) {
-            throw new IllegalArgumentException("an Ethernet address has 48 bits: 0x" + Long.toHexString(bits));
+            throw new IllegalArgumentException("bits must have at most 48 bits: 0x" + Long.toHexString(bits));
         }
     }
 
     /**
-     * The address of six bytes.
+     * Returns the address with the given six bytes.
      *
-     * @param bytes six of them, in the order in which they are sent
+     * @param bytes the six bytes, in transmission order
      * @return the address
-     * @throws IllegalArgumentException when there are not six
+     * @throws IllegalArgumentException when there are not six bytes
      */
     public static MacAddress of(byte[] bytes) {
         if (bytes.length != BYTES) {
-            throw new IllegalArgumentException("an Ethernet address has " + BYTES + " bytes, not " + bytes.length);
+            throw new IllegalArgumentException("bytes must be " + BYTES + " long: " + bytes.length);
         }
         byte[] wide = new byte[Long.BYTES];
         System.arraycopy(bytes, 0, wide, Long.BYTES - BYTES, BYTES);
@@ -48,34 +48,27 @@ public record MacAddress(long bits) implements Serializable {
     }
 
     /**
-     * Reads an address as {@link #toString()} writes it.
+     * Parses an address as {@link #toString()} writes it.
      *
      * @param text six pairs of hexadecimal digits with colons between them
      * @return the address
-     * @throws IllegalArgumentException when it is something else
+     * @throws IllegalArgumentException when the text is malformed
      */
     public static MacAddress parse(String text) {
         if (TEXT.matcher(text).matches()) {
             return of(HEX.parseHex(text));
         }
         throw new IllegalArgumentException(
-                "not an Ethernet address: '" + text + "'; six pairs of hexadecimal digits with colons make one");
+                "text must be an Ethernet address, six pairs of hexadecimal digits separated by colons: '" + text
+                        + "'");
     }
 
-    /**
-     * Whether it stands for a group of interfaces.
-     *
-     * @return true for multicast addresses, and for the one of all
-     */
+    /** {@return whether this is a multicast or broadcast address} */
     public boolean isMulticast() {
         return (bits >>> 40 & 1) != 0;
     }
 
-    /**
-     * The bytes in the order in which they are sent.
-     *
-     * @return six of them, fresh
-     */
+    /** {@return the six bytes in transmission order, in a new array} */
     public byte[] toBytes() {
         byte[] bytes = new byte[BYTES];
         ByteBuffer.allocate(Long.BYTES).putLong(0, bits).get(Long.BYTES - BYTES, bytes);

@@ -1,16 +1,17 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
-/** What the device is to do ahead of time about memory that is paged on demand; see ibv_advise_mr(3). */
+/** What the device should do in advance about memory that is paged on demand; see ibv_advise_mr(3). */
 public enum MemoryAdvice {
-    /** Bring pages in, for reading. */
+    /** Fault pages in for reading. */
     PREFETCH(rdma_h.IBV_ADVISE_MR_ADVICE_PREFETCH()),
-    /** Bring pages in, for reading and writing. */
+    /** Fault pages in for reading and writing. */
     PREFETCH_WRITE(rdma_h.IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE()),
-    /** Tell the device of the pages that are in memory already, and bring none in. */
+    /** Tell the device about the pages that are already in memory, and fault none in. */
     PREFETCH_NO_FAULT(rdma_h.IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT()),
-    /** One that this version does not know. */
+    /** A value that this version does not know. */
     UNKNOWN(-1);
 
     private static final MemoryAdvice[] VALUES = values();
@@ -21,27 +22,18 @@ public enum MemoryAdvice {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}, -1 for UNKNOWN
-     */
+    /** {@return the value of this constant in {@code verbs.h}, -1 for UNKNOWN} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
-     * @return the constant, UNKNOWN when there is none
+     * @param code the value in {@code verbs.h}
+     * @return the constant, or UNKNOWN if there is none
      */
     public static MemoryAdvice of(int code) {
-        for (MemoryAdvice value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        return UNKNOWN;
+        return Codes.find(VALUES, MemoryAdvice::code, code, UNKNOWN);
     }
 }

@@ -13,25 +13,27 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mr;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * Registered memory, {@code struct ibv_mr}: what the device may use under a local and a remote key.
+ * Registered memory, {@code struct ibv_mr}, which the device may access under a local and a remote key.
  *
- * <p>Mostly it is a segment of this process; see {@link ProtectionDomain#register(MemorySegment, AccessFlag...)}. There
- * are regions without one: of {@link ProtectionDomain#registerDeviceMemory device memory}, of a
- * {@link ProtectionDomain#registerDmaBuffer buffer of another device}, of
- * {@link ProtectionDomain#allocateNullRegion nothing at all}, of {@link ProtectionDomain#registerImplicit everything},
- * and of {@link ProtectionDomain#importMemoryRegion another process}.
+ * <p>It is usually a segment of this process; see {@link ProtectionDomain#register(MemorySegment, AccessFlag...)}.
+ * There are also regions without one: of {@link ProtectionDomain#registerDeviceMemory device memory}, of a {@link
+ * ProtectionDomain#registerDmaBuffer buffer of another device}, of {@link ProtectionDomain#allocateNullRegion nothing
+ * at all}, of {@link ProtectionDomain#registerImplicit everything}, and of {@link ProtectionDomain#importMemoryRegion
+ * another process}.
  *
- * <p>Work requests and peers name places in a region by an address of its own, which begins at {@link #address()}. That
- * is the memory's address unless another was asked for.
+ * <p>Work requests and peers use addresses that begin at {@link #address()}, which is the address of the memory unless
+ * another one was asked for.
  *
- * <p>Closing it takes the keys away, and ends the memory windows that are bound to it. The memory stays: its arena frees
- * it, after everything else. When deregistering fails the memory is never freed, because the device may still use it;
- * see {@link VerbsArena#close()}.
+ * <p>Closing it invalidates the keys and closes the memory windows that are bound to it. The memory remains until its
+ * arena frees it, after everything else. If deregistering fails the memory is never freed, because the device may still
+ * use it; see {@link VerbsArena#close()}.
  *
- * <p>Threads: as its {@link VerbsArena} says. The keys and the address may be read by any thread.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. The keys and the address may be read by any thread.
  */
 public final class MemoryRegion extends ContextObject {
     static final Ending ENDING = new Ending("ibv_dereg_mr", ProviderContext::deregisterMemory);
@@ -41,22 +43,22 @@ public final class MemoryRegion extends ContextObject {
         return 0;
     });
 
-    /** What is registered. */
+    /** The kind of memory. */
     private enum Kind {
         MEMORY,
         /** All memory that the process has or will have. */
         IMPLICIT,
-        /** Writes vanish, reads give zeros. */
+        /** Writes are discarded, and reads return zeros. */
         NOTHING,
         DMA_BUFFER,
         DEVICE_MEMORY,
-        /** What another process registered. */
+        /** Memory that another process registered. */
         IMPORTED
     }
 
     /**
-     * One registration; a region can change it as a whole, and a caller that needs several of these reads it once. The memory is null
-     * when there is none of this process.
+     * One registration. A region replaces it as a whole, so a caller that needs several of its values must read it
+     * once. The memory is null if it is not memory of this process.
      */
     record Registration(
             ProtectionDomain protectionDomain,
@@ -75,10 +77,10 @@ public final class MemoryRegion extends ContextObject {
     private final MemorySegment struct;
     private final int handle;
 
-    /** Windows that may be bound to this. */
+    /** The windows that may be bound to this. */
     final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet();
 
-    /** What the device may use besides, after a change that failed. Guarded by the arena's lock. */
+    /** Further memory that the device may use after a failed change. Guarded by the arena's lock. */
     private final List<MemorySegment> alsoKept = new ArrayList<>();
 
     private volatile Registration now;
@@ -115,7 +117,7 @@ public final class MemoryRegion extends ContextObject {
                 memory,
                 address,
                 byteSize,
-                AccessFlag.copyOf(access),
+                Codes.copyOf(AccessFlag.class, access),
                 ibv_mr.lkey(struct),
                 ibv_mr.rkey(struct));
     }
@@ -149,20 +151,19 @@ public final class MemoryRegion extends ContextObject {
     }
 
     /**
-     * Makes a region for one that other code of this process has registered, of memory of this process and without an
-     * address of its own other than the memory's. The structure does not tell the access: it is to be named again. Nor
-     * does it tell a region of a DMA buffer from others, for which this is no way.
+     * Wraps a region that other code in this process has registered, of memory of this process that is registered under
+     * its own address. The structure does not contain the access flags, so they must be passed again. It does not
+     * identify regions of DMA buffers either, and those must not be wrapped.
      *
-     * @param protectionDomain of the region
+     * @param protectionDomain the protection domain of the region
      * @param nativeAddress address of the {@code struct ibv_mr}
      * @param ownership whether closing this object deregisters the native one
-     * @param access what it was registered with
-     * @return the region; its memory counts as never freed, and the caller sees to it
-     * @throws IllegalArgumentException when the address is 0 or has an object already, or when the region has no memory
-     *     of this process, such as one of device memory, of everything, or of nothing
+     * @param access the flags it was registered with
+     * @return the region; the caller must keep its memory alive
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, or when the region has no
+     *     memory of this process, such as one of device memory, of everything, or of nothing
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     @SuppressWarnings("restricted")
     public static MemoryRegion ofNativeAddress(
@@ -175,8 +176,10 @@ public final class MemoryRegion extends ContextObject {
             MemorySegment start = ibv_mr.addr(struct);
             long byteSize = ibv_mr.length(struct);
             if (start.address() == 0 || byteSize <= 0) {
-                throw new IllegalArgumentException("this region has no memory of this process: it begins at 0x"
-                        + Long.toHexString(start.address()) + " and has " + Long.toUnsignedString(byteSize) + " bytes");
+                throw new IllegalArgumentException(
+                        "nativeAddress must be that of a region of memory of this process: it begins at 0x"
+                                + Long.toHexString(start.address()) + " and has " + Long.toUnsignedString(byteSize)
+                                + " bytes");
             }
             MemorySegment memory = start.reinterpret(byteSize);
             long address = flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
@@ -184,26 +187,21 @@ public final class MemoryRegion extends ContextObject {
         });
     }
 
-    /**
-     * The protection domain that this belongs to.
-     *
-     * @return the protection domain
-     */
+    /** {@return the protection domain that this object belongs to} */
     public ProtectionDomain protectionDomain() {
         return now.protectionDomain;
     }
 
     /**
-     * Whether this is memory of this process, which {@link #memory()} gives.
-     *
-     * @return false for device memory, buffers of other devices, imported regions, and those of nothing or everything
+     * {@return whether this is memory of this process, which {@link #memory()} returns} False for device memory,
+     * buffers of other devices, imported regions, and regions of nothing or everything.
      */
     public boolean hasMemory() {
         return now.memory != null;
     }
 
     /**
-     * The registered memory.
+     * Returns the registered memory.
      *
      * @return the segment that was registered
      * @throws UnsupportedOperationException when there is none: see {@link #hasMemory()}
@@ -214,85 +212,67 @@ public final class MemoryRegion extends ContextObject {
 
     private MemorySegment memoryOf(Registration is) {
         if (is.memory == null) {
-            throw new UnsupportedOperationException(this + " has no memory that this process could read");
+            throw new UnsupportedOperationException(
+                    this + " has no memory of this process; see MemoryRegion.hasMemory");
         }
         return is.memory;
     }
 
     /**
-     * Where the region begins, for work requests and for peers. Mostly the memory's address; what was asked for where
-     * one was; 0 when it is {@link AccessFlag#ZERO_BASED}.
-     *
-     * @return the address of the first byte
+     * {@return the address at which the region begins for work requests and peers: the address of the memory, the
+     * address that was asked for, or 0 if the region is {@link AccessFlag#ZERO_BASED}}
      */
     public long address() {
         return now.address;
     }
 
-    /**
-     * How much is registered.
-     *
-     * @return the size in bytes; {@link Long#MAX_VALUE} for a region of nothing or everything
-     */
+    /** {@return the size in bytes; {@link Long#MAX_VALUE} for a region of nothing or everything} */
     public long byteSize() {
         return now.byteSize;
     }
 
-    /**
-     * The key for work requests of this side.
-     *
-     * @return the local key, 32 bits
-     */
+    /** {@return the local key, 32 bits, for work requests of this side} */
     public int lkey() {
         return now.lkey;
     }
 
     /**
-     * The key for work requests of peers.
-     *
-     * @return the remote key, 32 bits; some devices give 0 when no remote access was asked for
+     * {@return the remote key, 32 bits, for work requests of peers; some devices return 0 when no remote access was
+     * asked for}
      */
     public int rkey() {
         return now.rkey;
     }
 
-    /**
-     * What may be done to the memory.
-     *
-     * @return the flags given when it was registered
-     */
+    /** {@return the access flags with which the memory was registered} */
     public Set<AccessFlag> access() {
         return now.access;
     }
 
     /**
-     * The number of this region in the kernel, by which another process that has the same device open can
-     * {@link ProtectionDomain#importMemoryRegion import} it.
-     *
-     * @return the number, 32 bits
+     * {@return the handle of this region in the kernel, 32 bits} A process that has the same device open can {@link
+     * ProtectionDomain#importMemoryRegion import} the region by it.
      */
     public int handle() {
         return handle;
     }
 
     /**
-     * Whether this can be used by work requests: true until a {@link #reregister change} fails in a way that leaves
-     * nothing.
-     *
-     * @return false when all that can be done is to close this
+     * {@return whether work requests can use this region: false after a failed {@link #reregister change} that
+     * destroyed it, when it can only be closed}
      */
     public boolean isUsable() {
         return usable;
     }
 
     /**
-     * A part of this, for {@link ProtectionDomain#advise}.
+     * Returns a part of this, for {@link ProtectionDomain#advise}.
      *
-     * @param offset where it begins, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param offset the start of the part, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return the part
-     * @throws IndexOutOfBoundsException when it is not inside the region
-     * @throws IllegalArgumentException when this is a region of everything: name a segment
+     * @throws IndexOutOfBoundsException when it is not within the region
+     * @throws IllegalArgumentException when this is a region of everything, which has no offsets: pass a segment
      * @throws IllegalStateException when this can no longer be used
      */
     public RegionPart part(long offset, long length) {
@@ -300,11 +280,11 @@ public final class MemoryRegion extends ContextObject {
     }
 
     /**
-     * A part of this, for {@link ProtectionDomain#advise}.
+     * Returns a part of this, for {@link ProtectionDomain#advise}.
      *
      * @param slice a slice of the memory
      * @return the part
-     * @throws IndexOutOfBoundsException when it is not inside the region, or longer than 2 to the 32 minus 1 bytes
+     * @throws IndexOutOfBoundsException when it is not within the region, or longer than 2<sup>32</sup> - 1 bytes
      * @throws IllegalArgumentException when it is on the heap; or when this is a region of everything, and the slice is
      *     memory that could not be registered by itself
      * @throws IllegalStateException when this can no longer be used
@@ -315,7 +295,7 @@ public final class MemoryRegion extends ContextObject {
         return new RegionPart(this, addressOf(slice), slice.byteSize());
     }
 
-    /** What this is at the moment. */
+    /** Returns the present registration. */
     Registration registration() {
         return now;
     }
@@ -324,13 +304,12 @@ public final class MemoryRegion extends ContextObject {
         return addressOf(now, offset, length);
     }
 
-    /** Where a part of this begins, after checking that it lies inside. */
+    /** Returns the address of a part, after checking that it lies within this region. */
     long addressOf(Registration is, long offset, long length) {
-        Objects.checkFromIndexSize(offset, length, is.byteSize);
+        Segments.checkRange(offset, length, is.byteSize, this);
         checkUsable();
         if (is.isImplicit()) {
-            throw new IllegalArgumentException(
-                    this + " has no offsets: name the part as a MemorySegment, which says how long it lives");
+            throw new IllegalArgumentException(this + " has no offsets; pass the part as a MemorySegment");
         }
         return is.address + offset;
     }
@@ -339,59 +318,64 @@ public final class MemoryRegion extends ContextObject {
         return addressOf(now, slice);
     }
 
-    /** Where a slice of this begins, after checking that it lies inside. */
+    /** Returns the address of a slice, after checking that it lies within this region. */
     long addressOf(Registration is, MemorySegment slice) {
         if (!slice.isNative()) {
-            throw new IllegalArgumentException("a segment on the heap is no slice of " + this);
+            throw new IllegalArgumentException("slice must be native memory within " + this + ": it is on the heap");
         }
         if (is.isImplicit()) {
             checkUsable();
             RegistrableMemory.check(slice, is.access, arena);
-            // The region does not keep it, and a work request only until it is changed.
+            // The region does not keep the memory reachable, and a work request does so only until it is changed.
             if (!RegistrableMemory.livesAsLongAs(arena, slice)) {
                 throw new IllegalArgumentException(
-                        "the collector could free this memory while the device still uses it,"
-                                + " because a region of all memory does not keep it: take it from the VerbsArena");
+                        "the garbage collector could free this memory while the device uses it, because " + this
+                                + " does not keep it reachable; allocate it from the VerbsArena");
             }
             return slice.address();
         }
-        return addressOf(is, slice.address() - memoryOf(is).address(), slice.byteSize());
+        long offset = slice.address() - memoryOf(is).address();
+        if (offset < 0 || slice.byteSize() > is.byteSize - offset) {
+            throw new IndexOutOfBoundsException("slice of " + slice.byteSize() + " bytes at 0x"
+                    + Long.toHexString(slice.address()) + " must lie within " + this);
+        }
+        return addressOf(is, offset, slice.byteSize());
     }
 
     private void checkUsable() {
         if (!usable) {
             throw new IllegalStateException(
-                    this + " cannot be used since changing it failed: close it, and register the memory anew");
+                    this + " is unusable because a change of it failed; close it and register the memory again");
         }
     }
 
     /**
-     * Changes what is registered, without giving the region up: memory, access and protection domain in any
-     * combination; see ibv_rereg_mr(3). The keys may change. With new memory, {@link #address()} becomes the memory's.
+     * Changes memory, access and protection domain of this region, in any combination; see ibv_rereg_mr(3). The keys
+     * may change. With new memory, {@link #address()} becomes its address.
      *
-     * <p>No work that uses the region may be outstanding, and work requests that were built with it are to be built anew.
+     * <p>No work that uses the region may be outstanding, and work requests that use it must be built again.
      *
-     * <p>The new memory must live as long as the device may use it, as in
-     * {@link ProtectionDomain#register(MemorySegment, AccessFlag...)}. The old memory is free once this returns.
+     * <p>The new memory must live as long as the device may use it, as in {@link
+     * ProtectionDomain#register(MemorySegment, AccessFlag...)}. The old memory may be freed once this returns.
      *
-     * @param changes what is to change
-     * @throws IllegalArgumentException when nothing is to change; when the memory cannot be registered or not with the
-     *     access; or when the protection domain belongs to another context
+     * @param changes the changes
+     * @throws IllegalArgumentException when there are no changes; when the memory cannot be registered with the access;
+     *     or when the protection domain belongs to another context
      * @throws UnsupportedOperationException when this is not memory of this process
-     * @throws UnsupportedVerbException when the device cannot do it. {@link #isUsable()} tells whether the region is
-     *     still good: where the driver lacks the verb, C says it is not
-     * @throws ReregistrationException when the verb fails otherwise; it tells what is left of the region, and, for want
-     *     of locked memory, the limit. While nothing is left, both the old and the new memory are kept from being freed until the region is closed
+     * @throws UnsupportedVerbException when the device does not support it. {@link #isUsable()} tells whether the
+     *     region is still usable; if the driver lacks the verb, C reports that it is not
+     * @throws ReregistrationException when the verb fails otherwise; it says in which state the region is and, if the
+     *     limit of locked memory is too low, names the limit. If the region is unusable, neither the old nor the new
+     *     memory is freed until it is closed
      * @throws IllegalStateException when this, the memory's arena or the protection domain is closed, or this can no
      *     longer be used
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_rereg_mr
      */
     public void reregister(Reregistration changes) {
         Objects.requireNonNull(changes, "changes");
         int flags = changes.flags();
         if (flags == 0) {
-            throw new IllegalArgumentException("nothing is to change: name memory, access or a protection domain");
+            throw new IllegalArgumentException("changes must name memory, access or a protection domain");
         }
         arena.lock().lock();
         try {
@@ -399,7 +383,7 @@ public final class MemoryRegion extends ContextObject {
             checkUsable();
             Registration old = now;
             if (old.kind != Kind.MEMORY) {
-                throw new UnsupportedOperationException(this + " cannot be changed: it is not memory of this process");
+                throw new UnsupportedOperationException(this + " is not memory of this process and cannot be changed");
             }
             MemorySegment memory = changes.memory() == null ? old.memory : changes.memory();
             Set<AccessFlag> access = changes.access() == null ? old.access : changes.access();
@@ -432,7 +416,7 @@ public final class MemoryRegion extends ContextObject {
                     changes.protectionDomain() == null ? 0 : change.domain.address,
                     moves ? change.memory.address() : 0,
                     moves ? change.memory.byteSize() : 0,
-                    changes.access() == null ? 0 : AccessFlag.mask(change.access),
+                    changes.access() == null ? 0 : Codes.mask(change.access, AccessFlag::code),
                     code.address());
             if (result == 0) {
                 changed(change);
@@ -468,8 +452,8 @@ public final class MemoryRegion extends ContextObject {
                     errno,
                     context.deviceName(),
                     changes.toString(),
-                    "a driver with ibv_rereg_mr, for which there is no capability; this left " + failure + ", and the"
-                            + " region is " + (usable ? "as it was" : "not to be used any longer"));
+                    "a driver with ibv_rereg_mr, which no capability shows; the error code is " + failure
+                            + ", and the region is " + (usable ? "unchanged" : "no longer usable"));
         }
         String why = RegistrableMemory.cure(errno, change.memory, change.access);
         return new ReregistrationException(errno, this + ", " + changes, failure, why);
@@ -478,8 +462,8 @@ public final class MemoryRegion extends ContextObject {
     @Override
     int destroy() {
         int result = super.destroy();
-        // A window that is bound keeps its region. Which ones are, only the device knows: windows that were bound once
-        // and are no longer survive.
+        // A bound window keeps its region. Only the device knows which windows are bound; windows that no longer are
+        // survive.
         if (result < 0 && !windows.isEmpty()) {
             MemoryWindow.closeAll(windows);
             result = super.destroy();
@@ -501,7 +485,7 @@ public final class MemoryRegion extends ContextObject {
             arena.leak();
         }
         alsoKept.forEach(arena::leak);
-        Log.LOGGER.error("{} could not be deregistered; memory that it gives access to will never be freed", this);
+        Log.LOGGER.error("{} could not be deregistered; the memory it gives access to is never freed", this);
     }
 
     @Override

@@ -9,8 +9,8 @@ import org.rdmapanama.ffm.verbs.ibv_mw;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A memory window, {@code struct ibv_mw}: a remote key of its own for a part of a region, which is given and taken away
- * by work requests, much cheaper than by registering memory.
+ * A memory window, {@code struct ibv_mw}: a separate remote key for a part of a region. Work requests grant and revoke
+ * it, at a much lower cost than registering memory.
  *
  * <p>{@snippet :
  * MemoryRegion region = pd.register(memory, LOCAL_WRITE, MW_BIND);
@@ -20,17 +20,18 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * send(part.remoteAddress(), window.rkey());     // to the peer, through the same queue pair
  * }
  *
- * <p>A window of type 1 is bound by {@link QueuePair#bind}, again and again, and unbound by a binding of length 0. One of
- * type 2 is bound by {@link SendWorkRequest#bindMemoryWindow}; before it is bound again it must be invalidated, by
+ * <p>A window of type 1 is bound by {@link QueuePair#bind}, again and again, and unbound by a binding of length 0. One
+ * of type 2 is bound by {@link SendWorkRequest#bindMemoryWindow}; before it is bound again it must be invalidated, by
  * {@link SendWorkRequest#localInvalidate} or by the peer with {@link SendWorkRequest#sendWithInvalidate}, or be new.
  *
- * <p>Lifetimes: a bound window keeps its region, so closing a region closes the windows that are bound to it. A window
- * of type 2 belongs to the queue pair that it was bound through: closing that queue pair closes it, too, whether or not
- * it was invalidated since. Both happen by themselves, first the window and then what it needs.
+ * <p>Lifetimes: a bound window keeps its region, so closing a region first closes the windows that are bound to it. A
+ * window of type 2 belongs to the queue pair through which it was bound; closing that queue pair first closes the
+ * window, even if it has been invalidated.
  *
- * <p>Soft-RoCE of Linux 6.1 checks the access of a window, but lets peers reach all of the region that it is bound to.
+ * <p>Soft-RoCE of Linux 6.1 checks the access of a window, but lets peers access the whole region to which it is bound.
  *
- * <p>Threads: as its {@link VerbsArena} says. The key may be read by any thread.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. The key may be read by any thread.
  */
 public final class MemoryWindow extends ContextObject {
     static final Ending ENDING = new Ending("ibv_dealloc_mw", ProviderContext::deallocateMemoryWindow);
@@ -40,7 +41,7 @@ public final class MemoryWindow extends ContextObject {
     private final MemorySegment struct;
     private volatile int rkey;
 
-    /** Where it may be bound, so that it is forgotten there when it goes. */
+    /** The regions to which this may be bound, which must forget it when it is closed. */
     private final Set<MemoryRegion> regions = ConcurrentHashMap.newKeySet(2);
 
     private final Set<QueuePair> queuePairs = ConcurrentHashMap.newKeySet(2);
@@ -55,7 +56,7 @@ public final class MemoryWindow extends ContextObject {
 
     static MemoryWindow create(ProtectionDomain protectionDomain, MemoryWindowType type) {
         if (type == MemoryWindowType.UNKNOWN) {
-            throw new IllegalArgumentException("a memory window is of type 1 or 2");
+            throw new IllegalArgumentException("type must be TYPE_1 or TYPE_2: " + type);
         }
         int code = type.code();
         return protectionDomain.context.create(
@@ -73,17 +74,16 @@ public final class MemoryWindow extends ContextObject {
     }
 
     /**
-     * Makes a window for one that other code of this process has made. Where that code has bound it is not known here:
-     * it is to see to it that the window goes before its region and queue pair.
+     * Wraps a window that other code in this process has created. Its bindings are not known here: the other code must
+     * ensure that the window is closed before its region and queue pair.
      *
-     * @param protectionDomain of the window
+     * @param protectionDomain the protection domain of the window
      * @param nativeAddress address of the {@code struct ibv_mw}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the window
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static MemoryWindow ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership) {
@@ -93,38 +93,28 @@ public final class MemoryWindow extends ContextObject {
         });
     }
 
-    /**
-     * How it is bound.
-     *
-     * @return the type
-     */
+    /** {@return the type, which determines how the window is bound} */
     public MemoryWindowType type() {
         return type;
     }
 
-    /**
-     * The protection domain that this belongs to.
-     *
-     * @return the protection domain
-     */
+    /** {@return the protection domain that this object belongs to} */
     public ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
     /**
-     * The key for work requests of peers, as the last binding that was posted gave it. It is good once that binding has
-     * completed; a send on the same queue pair may carry it to the peer at once.
-     *
-     * @return the remote key, 32 bits
+     * {@return the remote key, 32 bits, that the last posted binding gives the window} It is valid once that binding
+     * has completed; a send on the same queue pair may carry it to the peer at once.
      */
     public int rkey() {
         return rkey;
     }
 
     /**
-     * The next key that a window of type 2 can be bound under.
+     * Returns the next key under which a window of type 2 can be bound.
      *
-     * @return {@link #rkey()} with its low eight bits counted up by one
+     * @return {@link #rkey()} with its low eight bits incremented
      * @verb ibv_inc_rkey
      */
     public int nextRkey() {
@@ -132,10 +122,10 @@ public final class MemoryWindow extends ContextObject {
     }
 
     /**
-     * The key after a key: the device chooses the upper 24 bits, the program the other eight.
+     * Returns the key that follows a key. The device chooses the upper 24 bits and the program the other eight.
      *
      * @param rkey a remote key
-     * @return the same with its low eight bits counted up by one, 0 after 255
+     * @return the key with its low eight bits incremented, 0 after 255
      * @verb ibv_inc_rkey
      */
     public static int nextRkey(int rkey) {
@@ -143,13 +133,12 @@ public final class MemoryWindow extends ContextObject {
     }
 
     /**
-     * Takes back what {@link #rkey()} says, after a binding that was posted failed. Drivers pass the key that the window
-     * has now when they bind it: with a wrong one every further binding fails, too.
+     * Restores {@link #rkey()} after a posted binding has failed. Drivers pass the present key when they bind a window,
+     * so with a wrong one all further bindings fail too.
      *
-     * @param before the key before that binding was posted
+     * @param before the key that the window had before that binding was posted
      * @throws IllegalArgumentException when the key cannot be one of this window
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public void restoreRkey(int before) {
         checkKey(before);
@@ -164,11 +153,14 @@ public final class MemoryWindow extends ContextObject {
     void checkKey(int key) {
         if ((key ^ rkey) >>> 8 != 0) {
             throw new IllegalArgumentException(
-                    "a key of %s has the upper 24 bits of 0x%x, unlike 0x%x: see nextRkey".formatted(this, rkey, key));
+                    "key of %s must have the upper 24 bits of 0x%x: 0x%x; see nextRkey".formatted(this, rkey, key));
         }
     }
 
-    /** A binding under a key was posted. Between {@link #enter} and {@link #exit}, of the queue pair's as well. */
+    /**
+     * Records that a binding under a key was posted. Called between {@link #enter} and {@link #exit}, also those of the
+     * queue pair.
+     */
     void bound(QueuePair queuePair, int key) {
         queuePair.windows.add(this);
         queuePairs.add(queuePair);
@@ -180,7 +172,7 @@ public final class MemoryWindow extends ContextObject {
         rkey = key;
     }
 
-    /** Reads the key that the driver chose. Between {@link #enter} and {@link #exit}. */
+    /** Reads the key that the driver chose. Called between {@link #enter} and {@link #exit}. */
     void boundByDriver() {
         rkey = ibv_mw.rkey(struct);
     }
@@ -189,12 +181,12 @@ public final class MemoryWindow extends ContextObject {
         ProtectionDomain root = protectionDomain.root;
         if (root != queuePair.protectionDomain().root || root != region.protectionDomain().root) {
             throw new IllegalArgumentException(
-                    "a window, its region and the queue pair must be of the same protection domain: " + this + ", "
+                    "the window, its region and the queue pair must be in the same protection domain: " + this + ", "
                             + region + ", " + queuePair);
         }
     }
 
-    /** As {@link #bound}, for a window that may be closed by now. */
+    /** Like {@link #bound}, for a window that may be closed by now. */
     void boundIfOpen(QueuePair queuePair, int key) {
         try {
             enter();
@@ -209,8 +201,8 @@ public final class MemoryWindow extends ContextObject {
     }
 
     /**
-     * Holds this and a region open while a driver follows pointers to them, and remembers that they may be bound
-     * together from then on.
+     * Holds this and a region open while a driver follows pointers to them, and records that this may be bound to the
+     * region from then on.
      */
     void hold(QueuePair queuePair, MemoryRegion region) {
         requireSameDomain(queuePair, region);
@@ -231,7 +223,7 @@ public final class MemoryWindow extends ContextObject {
         exit();
     }
 
-    /** Closes windows, with the arena's lock held, before what they are bound to goes. */
+    /** Closes windows before the object to which they are bound is destroyed. The caller must hold the arena's lock. */
     static void closeAll(Set<MemoryWindow> windows) {
         for (MemoryWindow window : List.copyOf(windows)) {
             Closing closing = new Closing(window.arena);
@@ -242,12 +234,12 @@ public final class MemoryWindow extends ContextObject {
         }
     }
 
-    /** A region has gone. */
+    /** Called when a region has been destroyed. */
     static void forget(Set<MemoryWindow> windows, MemoryRegion region) {
         windows.forEach(window -> window.regions.remove(region));
     }
 
-    /** A queue pair has gone. */
+    /** Called when a queue pair has been destroyed. */
     static void forget(Set<MemoryWindow> windows, QueuePair queuePair) {
         windows.forEach(window -> window.queuePairs.remove(queuePair));
     }
@@ -264,7 +256,10 @@ public final class MemoryWindow extends ContextObject {
         return ENDING;
     }
 
-    /** Before queue pairs: there are drivers where a window of type 2 refers to the one that it was bound through. */
+    /**
+     * Closed before queue pairs, because in some drivers a window of type 2 refers to the queue pair through which it
+     * was bound.
+     */
     @Override
     int closingOrder() {
         return 0;

@@ -9,10 +9,11 @@ import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
+import org.rdmapanama.internal.Codes;
 
 /**
- * What a memory window opens to peers: a part of a region, and what they may do there, {@code struct ibv_mw_bind_info};
- * see ibv_bind_mw(3).
+ * The part of a region that a memory window opens to peers, and the operations it allows there, {@code struct
+ * ibv_mw_bind_info}; see ibv_bind_mw(3).
  *
  * <p>Threads: any.
  */
@@ -31,43 +32,45 @@ public final class MemoryWindowBinding {
     private final int mask;
 
     /**
-     * Says what a window is to open.
+     * Creates a binding to a part of a region.
      *
-     * @param region registered with {@link AccessFlag#MW_BIND}, and with LOCAL_WRITE when peers are to change it
+     * @param region the region, registered with {@link AccessFlag#MW_BIND}, and with LOCAL_WRITE if peers may change it
      * @param offset where the window begins in the region, in bytes
-     * @param length how long it is, in bytes; 0 unbinds a window of type 1
-     * @param access of REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC and ZERO_BASED; the last lets peers count from the
-     *     window's start
+     * @param length the length of the part in bytes; 0 unbinds a window of type 1
+     * @param access of REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC and ZERO_BASED; with the last one addresses count from
+     *     the start of the window
      * @throws NullPointerException when the region or a flag is null
      * @throws IndexOutOfBoundsException when the part is not inside the region
-     * @throws IllegalArgumentException when another flag is given, the region lacks a flag, or it is one of everything
+     * @throws IllegalArgumentException when another flag is given, the region lacks a flag, or it is a region of
+     *     everything
      * @throws IllegalStateException when the region can no longer be used
      */
     public MemoryWindowBinding(MemoryRegion region, long offset, long length, AccessFlag... access) {
         this.region = Objects.requireNonNull(region, "region");
         Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
         flags.addAll(Arrays.asList(access));
-        this.access = AccessFlag.copyOf(flags);
-        mask = AccessFlag.mask(flags);
+        this.access = Codes.copyOf(AccessFlag.class, flags);
+        mask = Codes.mask(flags, AccessFlag::code);
         start = region.addressOf(offset, length);
         byteSize = length;
         if (!ALLOWED.containsAll(flags)) {
-            throw new IllegalArgumentException("a memory window takes " + ALLOWED + ", not all of " + flags);
+            throw new IllegalArgumentException("access of a memory window must be among " + ALLOWED + ": " + flags);
         }
         if (!region.access().contains(AccessFlag.MW_BIND)) {
-            throw new IllegalArgumentException(region + " takes no windows: register it with MW_BIND");
+            throw new IllegalArgumentException(region + " does not allow memory windows; register it with MW_BIND");
         }
         boolean changes = flags.contains(AccessFlag.REMOTE_WRITE) || flags.contains(AccessFlag.REMOTE_ATOMIC);
         if (changes && !region.access().contains(AccessFlag.LOCAL_WRITE)) {
-            throw new IllegalArgumentException(flags + " needs a region with LOCAL_WRITE, unlike " + region);
+            throw new IllegalArgumentException(
+                    "access " + flags + " needs a region that is registered with LOCAL_WRITE: " + region);
         }
     }
 
     /**
-     * Says that a window is to open a buffer of a pool.
+     * Creates a binding to a buffer of a pool.
      *
-     * @param buffer of a pool that was made with {@link AccessFlag#MW_BIND}
-     * @param access as for a region
+     * @param buffer a buffer of a pool that was created with {@link AccessFlag#MW_BIND}
+     * @param access the flags, as for a region
      * @throws NullPointerException when the buffer or a flag is null
      * @throws IllegalArgumentException when another flag is given, or the pool lacks a flag
      * @throws IllegalStateException when the buffer or its pool is closed
@@ -76,55 +79,40 @@ public final class MemoryWindowBinding {
         this(buffer.region(), buffer.offsetOf(0, buffer.byteSize()), buffer.byteSize(), access);
     }
 
-    /**
-     * The region that the window opens.
-     *
-     * @return the region
-     */
+    /** {@return the region that the window opens} */
     public MemoryRegion region() {
         return region;
     }
 
-    /**
-     * How much of it.
-     *
-     * @return the size in bytes
-     */
+    /** {@return the number of bytes that the window opens} */
     public long byteSize() {
         return byteSize;
     }
 
-    /**
-     * What peers may do.
-     *
-     * @return the flags
-     */
+    /** {@return the operations that the window allows} */
     public Set<AccessFlag> access() {
         return access;
     }
 
-    /**
-     * Where the window begins for peers.
-     *
-     * @return an address, or 0 when it is {@link AccessFlag#ZERO_BASED}
-     */
+    /** {@return the address at which the window begins for peers, or 0 if it is {@link AccessFlag#ZERO_BASED}} */
     public long remoteAddress() {
         return access.contains(AccessFlag.ZERO_BASED) ? 0 : start;
     }
 
-    /** Checks that a work request can bind a window of type 2 so. */
+    /** Checks that a work request can bind a window of type 2 in this way. */
     void checkFits(MemoryWindow window, int rkey) {
         window.checkOpen();
         region.checkOpen();
         if (window.type() != MemoryWindowType.TYPE_2) {
             throw new IllegalArgumentException(
-                    "work requests bind windows of type 2, and this is a " + window + ": see QueuePair.bind");
+                    "work requests bind only windows of type 2: " + window + "; bind this one with QueuePair.bind");
         }
         if (window.protectionDomain().root != region.protectionDomain().root) {
-            throw new IllegalArgumentException(window + " and " + region + " are of two protection domains");
+            throw new IllegalArgumentException(window + " and " + region + " must be in the same protection domain");
         }
         if (byteSize == 0) {
-            throw new IllegalArgumentException("a window of type 2 is unbound by localInvalidate, not by length 0");
+            throw new IllegalArgumentException(
+                    "length must be positive for a window of type 2: 0; unbind it with localInvalidate");
         }
         window.checkKey(rkey);
     }
@@ -137,7 +125,7 @@ public final class MemoryWindowBinding {
         struct.set(JAVA_INT, at + ACCESS, mask);
     }
 
-    /** Size, place and access. */
+    /** Size, address and access. */
     @Override
     public String toString() {
         return "%d bytes at 0x%x of %s, for %s".formatted(byteSize, start, region, access);

@@ -1,17 +1,20 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /** How a memory window is bound, {@code enum ibv_mw_type}; see ibv_alloc_mw(3). */
 public enum MemoryWindowType {
-    /** By {@link QueuePair#bind}; the device chooses each new key, and any queue pair of the domain serves peers. */
+    /**
+     * Bound by {@link QueuePair#bind}. The device chooses each new key, and peers may use any queue pair of the domain.
+     */
     TYPE_1(rdma_h.IBV_MW_TYPE_1()),
     /**
-     * By {@link SendWorkRequest#bindMemoryWindow}, under a key that the program chooses; only the queue pair that it was
-     * bound through serves peers, and can invalidate it.
+     * Bound by {@link SendWorkRequest#bindMemoryWindow} under a key that the program chooses. Peers can use and
+     * invalidate it only on the queue pair through which it was bound.
      */
     TYPE_2(rdma_h.IBV_MW_TYPE_2()),
-    /** One that this version does not know. */
+    /** A value that this version does not know. */
     UNKNOWN(-1);
 
     private static final MemoryWindowType[] VALUES = values();
@@ -22,27 +25,18 @@ public enum MemoryWindowType {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}, -1 for UNKNOWN
-     */
+    /** {@return the value of this constant in {@code verbs.h}, -1 for UNKNOWN} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
-     * @return the constant, UNKNOWN when there is none
+     * @param code the value in {@code verbs.h}
+     * @return the constant, or UNKNOWN if there is none
      */
     public static MemoryWindowType of(int code) {
-        for (MemoryWindowType value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        return UNKNOWN;
+        return Codes.find(VALUES, MemoryWindowType::code, code, UNKNOWN);
     }
 }

@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /** Path MTU, the payload that one packet may carry, {@code enum ibv_mtu}. */
 public enum Mtu {
@@ -23,52 +24,34 @@ public enum Mtu {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
-    /** The constant of a value in C, or null when there is none: some ports do not tell their MTU. */
+    /** Returns the constant with a value in C, or null if there is none, because some ports do not report their MTU. */
     static Mtu orNull(int code) {
-        for (Mtu mtu : VALUES) {
-            if (mtu.code == code) {
-                return mtu;
-            }
-        }
-        return null;
+        return Codes.find(VALUES, Mtu::code, code, null);
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
+     * @param code the value in {@code verbs.h}
      * @return the constant
      * @throws IllegalArgumentException when there is none
      */
     public static Mtu of(int code) {
-        for (Mtu value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        throw new IllegalArgumentException("no Mtu has the code " + code);
+        return Codes.require(VALUES, Mtu::code, code);
     }
 
-    /**
-     * The payload of one packet.
-     *
-     * @return its size in bytes
-     */
+    /** {@return the payload of one packet, in bytes} */
     public int bytes() {
         return 128 << code;
     }
 
     /**
-     * The constant for a size.
+     * Returns the constant of a size.
      *
      * @param bytes 256, 512, 1024, 2048 or 4096
      * @return the constant
@@ -80,6 +63,6 @@ public enum Mtu {
                 return mtu;
             }
         }
-        throw new IllegalArgumentException("a path MTU is 256, 512, 1024, 2048 or 4096 bytes, not " + bytes);
+        throw new IllegalArgumentException("path MTU must be 256, 512, 1024, 2048 or 4096 bytes: " + bytes);
     }
 }

@@ -3,14 +3,17 @@ package org.rdmapanama;
 import java.net.InetAddress;
 import java.util.List;
 
-/** What a machine knows of its network, as this process's network namespace has it. */
+/**
+ * The network of a machine, as this process's network namespace has it. Each method throws {@link VerbsException} when
+ * too many files are open to examine it.
+ */
 interface Network {
     /**
      * An address of a network interface.
      *
-     * @param interfaceIndex of the interface
+     * @param interfaceIndex the index of the interface
      * @param address IPv4 or IPv6
-     * @param prefixLength how many bits at its beginning all addresses of its subnet share
+     * @param prefixLength the number of leading bits that all addresses of its subnet share
      */
     record Address(int interfaceIndex, InetAddress address, int prefixLength) {}
 
@@ -20,6 +23,6 @@ interface Network {
     /** Whether an interface has this index; it may be down, and have no address. */
     boolean hasInterface(int index);
 
-    /** The address that packets to a peer would come from, or null when there is no route. */
+    /** The source address of packets to a peer, or null if there is no route. */
     InetAddress sourceTo(InetAddress peer);
 }

@@ -1,12 +1,12 @@
 package org.rdmapanama;
 
-/** Who ends a native object for which a Java object is made from its address. */
+/** Who destroys a native object for which a Java object is created from its address. */
 public enum Ownership {
-    /** The Java object: closing it, or its arena, destroys the native object. Nobody else may destroy it. */
+    /** The Java object: closing it, or its arena, destroys the native object. Other code must not destroy it. */
     OWNED,
     /**
-     * Somebody else: closing the Java object only forgets the native one. It must stay alive until then, and what was
-     * made of it through the Java object, too, is to be closed before it goes.
+     * Other code: closing the Java object leaves the native one alone. The native object must stay alive until then,
+     * and objects that were created from it through the Java object must be closed before it is destroyed.
      */
     BORROWED
 }

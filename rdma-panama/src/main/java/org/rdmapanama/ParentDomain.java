@@ -6,16 +6,17 @@ import java.util.Optional;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 
 /**
- * A parent domain: a protection domain together with a thread domain or an allocator of memory, to be used wherever a
- * protection domain is. Memory regions and address handles of the protection domain that it was made of go with queue
- * pairs of this one, and the other way round.
+ * A parent domain: a protection domain combined with a thread domain or a memory allocator, which can be used wherever
+ * a protection domain can. Memory regions and address handles of its protection domain work with queue pairs of this
+ * one, and vice versa.
  *
- * <p>Closing its protection domain or its thread domain closes it first. Threads: as its {@link VerbsArena} says; with a
- * thread domain see there.
+ * <p>Closing its protection domain or its thread domain closes it first. Threads: see {@link VerbsArena}, and {@link
+ * ThreadDomain} if it has one. Methods that use the arena or the native object throw {@link WrongThreadException} when
+ * the arena is confined to another thread.
  */
 public final class ParentDomain extends ProtectionDomain {
-    private static final String CAPABILITY = "a driver with parent domains, such as mlx5, hns and mana: no"
-            + " DeviceCapability tells of them, only this call";
+    private static final String CAPABILITY = "a driver with parent domains, such as mlx5, hns and mana; no"
+            + " DeviceCapability shows them, only this call";
 
     private final ProtectionDomain protectionDomain;
     private final ThreadDomain threadDomain;
@@ -64,16 +65,15 @@ public final class ParentDomain extends ProtectionDomain {
     }
 
     /**
-     * Makes a parent domain for one that other code of this process has made.
+     * Wraps a parent domain that other code in this process has created.
      *
-     * @param protectionDomain what it was made of
+     * @param protectionDomain the protection domain from which it was created
      * @param nativeAddress address of the {@code struct ibv_pd}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the parent domain
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static ParentDomain ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership) {
@@ -83,20 +83,12 @@ public final class ParentDomain extends ProtectionDomain {
         });
     }
 
-    /**
-     * What this was made of.
-     *
-     * @return the protection domain
-     */
+    /** {@return the protection domain from which this was created} */
     public ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
-    /**
-     * The thread domain of what is made in this.
-     *
-     * @return the thread domain, or empty when it has none
-     */
+    /** {@return the thread domain of objects created in this domain, or empty if it has none} */
     public Optional<ThreadDomain> threadDomain() {
         return Optional.ofNullable(threadDomain);
     }
@@ -118,7 +110,7 @@ public final class ParentDomain extends ProtectionDomain {
         }
     }
 
-    /** Which device it is on. */
+    /** The device. */
     @Override
     public String toString() {
         return "parent domain of " + context;

@@ -3,23 +3,22 @@ package org.rdmapanama;
 import java.util.Objects;
 
 /**
- * What a parent domain adds to a protection domain, {@code struct ibv_parent_domain_init_attr}; see
- * ibv_alloc_parent_domain(3).
+ * The options of a parent domain, {@code struct ibv_parent_domain_init_attr}; see ibv_alloc_parent_domain(3).
  *
- * <p>Without further words it adds nothing. What C passes to its functions as {@code pd_context} a
- * {@link ResourceAllocator} has as its own fields. Threads: one at a time.
+ * <p>By default a parent domain adds nothing to its protection domain. A {@link ResourceAllocator} keeps in its fields
+ * what C passes to functions as {@code pd_context}. Threads: one at a time.
  */
 public final class ParentDomainOptions {
     private ThreadDomain threadDomain;
     private ResourceAllocator allocator;
 
-    /** Nothing is added yet. */
+    /** Creates options that add nothing. */
     public ParentDomainOptions() {}
 
     /**
      * Adds a thread domain.
      *
-     * @param domain of the same context as the protection domain
+     * @param domain the thread domain, of the same context as the protection domain
      * @return this
      * @throws NullPointerException when it is null
      */
@@ -29,9 +28,9 @@ public final class ParentDomainOptions {
     }
 
     /**
-     * Adds an allocator, which the driver asks for the memory of queues.
+     * Adds an allocator, from which the driver gets the memory of queues.
      *
-     * @param source gives memory and takes it back
+     * @param source the allocator
      * @return this
      * @throws NullPointerException when it is null
      */
@@ -48,7 +47,7 @@ public final class ParentDomainOptions {
         return allocator;
     }
 
-    /** What was added. */
+    /** All options. */
     @Override
     public String toString() {
         return "thread domain " + (threadDomain == null ? "none" : threadDomain) + ", "

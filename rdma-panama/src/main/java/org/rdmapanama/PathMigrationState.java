@@ -4,11 +4,11 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** State of automatic path migration, {@code enum ibv_mig_state}; see ibv_modify_qp(3). */
 public enum PathMigrationState {
-    /** On its path, with no alternate one ready. */
+    /** The queue pair is on its path, and no alternate path is ready. */
     MIGRATED(rdma_h.IBV_MIG_MIGRATED()),
-    /** About to be armed. */
+    /** The alternate path is about to be armed. */
     REARM(rdma_h.IBV_MIG_REARM()),
-    /** Ready to move to the alternate path. */
+    /** The queue pair is ready to move to the alternate path. */
     ARMED(rdma_h.IBV_MIG_ARMED());
 
     private final int code;
@@ -17,11 +17,7 @@ public enum PathMigrationState {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }

@@ -1,52 +1,43 @@
 package org.rdmapanama;
 
 /**
- * A {@link RegisteredPool} has no free block of the size asked for: not now, or, when it is larger than the pool, not
- * ever.
+ * Thrown when a {@link RegisteredPool} has no free block of the requested size, now or, if the size exceeds the pool,
+ * at any time.
  */
 public final class PoolExhaustedException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
-    /** What was asked for. */
+    /** The requested size. */
     private final long byteSize;
 
-    /** All that is free. */
+    /** The total size of free blocks. */
     private final long freeBytes;
 
-    /** The largest block that is free. */
+    /** The size of the largest free block. */
     private final long largestFree;
 
     PoolExhaustedException(long byteSize, long alignment, long freeBytes, long largestFree, String pool) {
-        super("no " + byteSize + " bytes, aligned to " + alignment + ", in " + pool + ": " + freeBytes
-                + " bytes are free, the largest block of them has " + largestFree
-                + "; close buffers that are no longer used, or make the pool larger");
+        super(pool + " has no free block of " + byteSize + " bytes aligned to " + alignment + ": " + freeBytes
+                + " bytes are free, and the largest block has " + largestFree
+                + "; close buffers that are no longer used, or create a larger pool");
         this.byteSize = byteSize;
         this.freeBytes = freeBytes;
         this.largestFree = largestFree;
     }
 
-    /**
-     * What was asked for.
-     *
-     * @return a size in bytes
-     */
+    /** {@return the size that was asked for, in bytes} */
     public long byteSize() {
         return byteSize;
     }
 
-    /**
-     * All that was free.
-     *
-     * @return a size in bytes
-     */
+    /** {@return the total of all free blocks, in bytes} */
     public long freeBytes() {
         return freeBytes;
     }
 
     /**
-     * The largest block that was free. It may be larger than what was asked for, when that had to be aligned.
-     *
-     * @return a size in bytes
+     * {@return the size of the largest free block, in bytes} It may exceed the requested size if that had to be
+     * aligned.
      */
     public long largestFree() {
         return largestFree;

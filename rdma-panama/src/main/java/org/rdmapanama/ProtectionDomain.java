@@ -12,12 +12,15 @@ import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A protection domain, {@code struct ibv_pd}: only memory regions and queue pairs of the same one go together.
+ * A protection domain, {@code struct ibv_pd}: memory regions and queue pairs can be used together only if they belong
+ * to the same one.
  *
- * <p>Threads: as its {@link VerbsArena} says.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread.
  */
 public sealed class ProtectionDomain extends ContextObject permits ParentDomain {
     static final Ending ENDING = new Ending("ibv_dealloc_pd", ProviderContext::deallocateProtectionDomain);
@@ -27,7 +30,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         return 0;
     });
 
-    /** {@code SIZE_MAX}: as much as there are addresses. */
+    /** {@code SIZE_MAX}, the whole address space. */
     private static final long SIZE_MAX = -1;
 
     private static final Set<AccessFlag> FOR_EVERYTHING =
@@ -42,7 +45,10 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     private final int handle;
     private final boolean imported;
 
-    /** What objects of one protection domain have in common: the domain that all parent domains come from. */
+    /**
+     * The protection domain from which all its parent domains were created. Objects with the same root can be used
+     * together.
+     */
     final ProtectionDomain root;
 
     ProtectionDomain(Context context, long address) {
@@ -56,7 +62,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         root = this;
     }
 
-    /** A parent domain: both are its parents, and may be the same. */
+    /** Creates a parent domain. Both objects are its parents, and may be the same. */
     ProtectionDomain(ProtectionDomain made, ContextObject other, long address) {
         super(made.context, address, made, other);
         imported = false;
@@ -76,26 +82,23 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * The number of this protection domain in the kernel, by which another process that has the same device open can
-     * {@link Context#importProtectionDomain import} it.
-     *
-     * @return the number, 32 bits
+     * {@return the handle of this protection domain in the kernel, 32 bits} A process that has the same device open can
+     * {@link Context#importProtectionDomain import} the domain by it.
      */
     public int handle() {
         return handle;
     }
 
     /**
-     * Makes a protection domain for one that other code of this process has made.
+     * Wraps a protection domain that other code in this process has created.
      *
-     * @param context the open device that it was made on
+     * @param context the open device on which it was created
      * @param nativeAddress address of the {@code struct ibv_pd}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the protection domain
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static ProtectionDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, pd -> new ProtectionDomain(context, pd));
@@ -105,93 +108,92 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * Registers memory, so that the device may use it; see ibv_reg_mr(3).
      *
      * <p>The memory must live as long as the device may use it. Therefore it comes from the {@link VerbsArena} of this
-     * protection domain, which frees its memory last; from the global arena, which never frees; or from an
-     * {@linkplain java.lang.foreign.Arena#ofAuto() automatic arena}, which frees it once nobody refers to it, and the
-     * region does. Memory of any other arena could be freed while it is registered and is refused. So is that of a direct
-     * buffer that no arena allocated, such as those of {@link ByteBuffer#allocateDirect} and of Netty: its owner can free
-     * it explicitly. {@link #registerUnsafe} takes these.
+     * protection domain, which frees its memory last; from the global arena, which is never freed; or from an
+     * {@linkplain java.lang.foreign.Arena#ofAuto() automatic arena}, whose memory stays alive as long as the region
+     * refers to it. Memory of any other arena could be freed while it is registered and is refused. So is the memory of
+     * a direct buffer that no arena allocated, such as those of {@link ByteBuffer#allocateDirect} and of Netty, because
+     * its owner can free it explicitly. {@link #registerUnsafe} accepts these.
      *
-     * <p>With {@link AccessFlag#ZERO_BASED} the region begins at address 0 for work requests and peers, which needs memory
-     * at the beginning of a page. With {@link AccessFlag#ON_DEMAND} nothing is pinned; the memory must live as long all
-     * the same. With {@link AccessFlag#HUGETLB} the caller says that all pages are huge ones, such as those of a file
-     * on hugetlbfs, and stay so; devices make use of it together with ON_DEMAND.
+     * <p>With {@link AccessFlag#ZERO_BASED} the region begins at address 0 for work requests and peers, and the memory
+     * must begin at a page boundary. With {@link AccessFlag#ON_DEMAND} nothing is pinned, but the memory must live just
+     * as long. With {@link AccessFlag#HUGETLB} the caller asserts that all pages are and remain huge pages, such as
+     * those of a file on hugetlbfs; devices make use of this together with ON_DEMAND.
      *
-     * @param memory native memory, of any size from one byte; a slice and a mapped file are fine
-     * @param access what may be done to it; nothing named means that the device only reads it for sends and writes
+     * @param memory native memory of at least one byte; a slice or a mapped file is allowed
+     * @param access the operations that the region allows; without flags the device only reads it for sends and writes
      * @return the region
-     * @throws IllegalArgumentException when the memory is on the heap, empty, of another arena or of a buffer that no
-     *     arena allocated, or is read-only and the access needs writing; when remote writes or atomics are asked for without local writes; or when a
-     *     zero-based region does not begin with a page
+     * @throws IllegalArgumentException when the memory is on the heap, empty, of another arena, of a buffer that no
+     *     arena allocated, or read-only although the access needs writing; when remote writes or atomics are requested
+     *     without local writes; or when a zero-based region does not begin at a page boundary
      * @throws IllegalStateException when the memory's arena or this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for,
-     *     or no memory that peers can reach
-     * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
+     * @throws UnsupportedVerbException when the device does not support ON_DEMAND, a flush flag, or access of peers to
+     *     memory
+     * @throws VerbsException when the verb fails; when the limit of locked memory is too low, the message names it
      * @verb ibv_reg_mr
      * @verb ibv_reg_mr_iova2
      * @verb ibv_dereg_mr
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
+        Objects.requireNonNull(memory, "memory");
         Set<AccessFlag> flags = flags(access);
         return register("ibv_reg_mr", memory, flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address(), flags);
     }
 
     /**
-     * Registers memory under an address of its own, by which work requests and peers name it: both count from there and
-     * not from where the memory lies; see ibv_reg_mr_iova(3). Otherwise this is
-     * {@link #register(MemorySegment, AccessFlag...)}.
+     * Registers memory under an address that work requests and peers use instead of the address of the memory; see
+     * ibv_reg_mr_iova(3). Otherwise this is {@link #register(MemorySegment, AccessFlag...)}.
      *
-     * @param memory native memory, of any size from one byte
-     * @param address what {@link MemoryRegion#address()} is to be: any 64 bits whose offset in a page is that of the
-     *     memory and from which it does not reach beyond 64 bits; 0 when the region is {@link AccessFlag#ZERO_BASED}
-     * @param access what may be done to it
+     * @param memory native memory of at least one byte
+     * @param address the {@link MemoryRegion#address()} of the region: any value with the same offset in a page as the
+     *     memory, such that the region does not extend beyond 64 bits; 0 if the region is {@link AccessFlag#ZERO_BASED}
+     * @param access the operations that the region allows
      * @return the region
      * @throws IllegalArgumentException when the memory cannot be registered, or not with this access, or not at this
      *     address
      * @throws IllegalStateException when the memory's arena or this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for,
-     *     or no memory that peers can reach
-     * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
+     * @throws UnsupportedVerbException when the device does not support ON_DEMAND, a flush flag, or access of peers to
+     *     memory
+     * @throws VerbsException when the verb fails; when the limit of locked memory is too low, the message names it
      * @verb ibv_reg_mr_iova
      * @verb ibv_reg_mr_iova2
      */
     public MemoryRegion register(MemorySegment memory, long address, AccessFlag... access) {
+        Objects.requireNonNull(memory, "memory");
         Set<AccessFlag> flags = flags(access);
         if (flags.contains(AccessFlag.ZERO_BASED) && address != 0) {
             throw new IllegalArgumentException(
-                    "a zero-based region begins at 0, not at 0x" + Long.toHexString(address));
+                    "address of a ZERO_BASED region must be 0: 0x" + Long.toHexString(address));
         }
         return register("ibv_reg_mr_iova", memory, address, flags);
     }
 
     /**
-     * Registers memory whose life the caller sees to, such as that of an arena of its own, or of a direct buffer. The
-     * library cannot tell when it is freed: <strong>freeing it before the region is closed crashes the process, or gives
-     * memory that serves another purpose by then to the device</strong>. Memory is freed when its arena closes, and that of
-     * a direct buffer when its owner frees it explicitly, as Netty does when the last reference is released. The collector
-     * alone does not free it: the region refers to the segment. Otherwise this is
-     * {@link #register(MemorySegment, AccessFlag...)}, which takes all memory that nobody can free.
+     * Registers memory that the caller keeps alive, such as that of another arena or of a direct buffer. The library
+     * cannot detect when it is freed: <strong>freeing it before the region is closed crashes the process, or lets the
+     * device access memory that serves another purpose by then</strong>. Memory is freed when its arena closes; that of
+     * a direct buffer is freed when its owner frees it explicitly, as Netty does when the last reference is released.
+     * The garbage collector does not free it, because the region refers to the segment. Otherwise this is {@link
+     * #register(MemorySegment, AccessFlag...)}, which accepts all memory that cannot be freed too early.
      *
      * <p>{@snippet :
      * ByteBuf buf = alloc.directBuffer(4096); // Netty's: to be released after the region is closed
      * MemoryRegion region = pd.registerUnsafe(MemorySegment.ofBuffer(buf.nioBuffer(0, 4096)), LOCAL_WRITE);
      * }
      *
-     * @param memory native memory, of any size from one byte, which is not freed before the region is closed
-     * @param access what may be done to it
+     * @param memory native memory of at least one byte, which is not freed before the region is closed
+     * @param access the operations that the region allows
      * @return the region; when deregistering it fails, the memory must never be freed
-     * @throws IllegalArgumentException when the memory is on the heap, empty, or is read-only and the access needs
-     *     writing; when remote writes or atomics are asked for without local writes; or when a zero-based region does not
-     *     begin with a page
+     * @throws IllegalArgumentException when the memory is on the heap, empty, or read-only although the access needs
+     *     writing; when remote writes or atomics are requested without local writes; or when a zero-based region does
+     *     not begin at a page boundary
      * @throws IllegalStateException when the memory's arena or this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have what ON_DEMAND or one of the flush flags asks for,
-     *     or no memory that peers can reach
-     * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
+     * @throws UnsupportedVerbException when the device does not support ON_DEMAND, a flush flag, or access of peers to
+     *     memory
+     * @throws VerbsException when the verb fails; when the limit of locked memory is too low, the message names it
      * @verb ibv_reg_mr
      */
     public MemoryRegion registerUnsafe(MemorySegment memory, AccessFlag... access) {
+        Objects.requireNonNull(memory, "memory");
         Set<AccessFlag> flags = flags(access);
         RegistrableMemory.checkMemory(memory);
         RegistrableMemory.checkAccess(memory, flags);
@@ -208,7 +210,9 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         return register(verb, memory, iova, flags, mr -> MemoryRegion.ofMemory(this, mr, memory, iova, flags));
     }
 
-    /** When there is neither a region nor an end for the native one, the device may use the memory as long as it likes. */
+    /**
+     * If there is no Java object for a native region and it cannot be destroyed, the device may use the memory forever.
+     */
     MemoryRegion register(
             String verb,
             MemorySegment memory,
@@ -230,7 +234,11 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                         () -> {
                             checkOpen();
                             return provider.registerMemory(
-                                    address, memory.address(), memory.byteSize(), iova, AccessFlag.mask(flags));
+                                    address,
+                                    memory.address(),
+                                    memory.byteSize(),
+                                    iova,
+                                    Codes.mask(flags, AccessFlag::code));
                         },
                         wrapper,
                         () -> arena.leak(memory)));
@@ -242,7 +250,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         return flags;
     }
 
-    /** Some drivers report EINVAL for what they do not have. */
+    /** Some drivers report EINVAL for features that they do not support. */
     private MemoryRegion orUnsupported(Set<AccessFlag> flags, boolean implicit, Supplier<MemoryRegion> registration) {
         try {
             return registration.get();
@@ -257,21 +265,19 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Registers everything: all memory that this process has or will have, to be paged in when the device touches it;
-     * see ibv_reg_mr(3) about implicit on-demand paging.
+     * Registers all memory that this process has or will have, to be paged in when the device accesses it; see
+     * ibv_reg_mr(3) about implicit on-demand paging.
      *
-     * <p>Work requests name parts of it as {@link MemorySegment}s of the {@link VerbsArena} or the global arena: nothing of
-     * the JVM's own, and nothing that could be freed while the device uses it. The region does not refer to them, so
-     * memory of an automatic arena is refused, too. For the same
-     * reason no remote access can be given: a peer with the key could read and write anything in this process. To open
-     * a part to peers, register it.
+     * <p>Work requests pass parts of it as {@link MemorySegment}s of the {@link VerbsArena} or the global arena. This
+     * excludes the JVM's own memory and memory that could be freed while the device uses it. The region does not refer
+     * to the segments, so memory of an automatic arena is refused too. Remote access cannot be granted, because a peer
+     * with the key could read and write anything in this process. To open a part to peers, register it separately.
      *
-     * @param access of LOCAL_WRITE and RELAXED_ORDERING; ON_DEMAND goes without saying
+     * @param access any of LOCAL_WRITE and RELAXED_ORDERING; ON_DEMAND is implied
      * @return the region, which has no {@link MemoryRegion#memory()} and no offsets
      * @throws IllegalArgumentException when another flag is given
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have it
+     * @throws UnsupportedVerbException when the device does not support it
      * @throws VerbsException when the verb fails
      * @verb ibv_reg_mr
      */
@@ -279,8 +285,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         Set<AccessFlag> flags = flags(access);
         flags.add(AccessFlag.ON_DEMAND);
         if (!FOR_EVERYTHING.containsAll(flags)) {
-            throw new IllegalArgumentException("all memory of a process can be registered with " + FOR_EVERYTHING
-                    + " only, not with all of " + flags + ": register what peers are to reach");
+            throw new IllegalArgumentException("access of a region of all memory must be among " + FOR_EVERYTHING + ": "
+                    + flags + "; register the memory that peers need by itself");
         }
         return orUnsupported(
                 flags,
@@ -293,53 +299,54 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                         RegistrableMemory.capability(flags),
                         () -> {
                             checkOpen();
-                            return provider.registerMemory(address, 0, SIZE_MAX, 0, AccessFlag.mask(flags));
+                            return provider.registerMemory(
+                                    address, 0, SIZE_MAX, 0, Codes.mask(flags, AccessFlag::code));
                         },
                         mr -> MemoryRegion.ofEverything(this, mr, flags),
                         arena::leak));
     }
 
     /**
-     * Registers a part of a buffer that another device of this machine has, such as a graphics card's memory, by its
-     * dma-buf; see ibv_reg_dmabuf_mr(3). The descriptor may be closed afterwards.
+     * Registers a part of a buffer of another device of this machine, such as the memory of a GPU, by its dma-buf; see
+     * ibv_reg_dmabuf_mr(3). The descriptor may be closed afterwards.
      *
-     * @param fileDescriptor of the dma-buf
-     * @param offset where the part begins in the buffer, in bytes
-     * @param length how long it is, in bytes
-     * @param address what {@link MemoryRegion#address()} is to be: any 64 bits with the offset's place in a page,
-     *     from which the part does not reach beyond 64 bits
-     * @param access of LOCAL_WRITE, the remote flags and RELAXED_ORDERING
+     * @param fileDescriptor the descriptor of the dma-buf
+     * @param offset the start of the part in the buffer, in bytes
+     * @param length the length of the part in bytes
+     * @param address the {@link MemoryRegion#address()} of the region: any value with the same offset in a page as
+     *     {@code offset}, such that the region does not extend beyond 64 bits
+     * @param access any of LOCAL_WRITE, the remote flags and RELAXED_ORDERING
      * @return the region, which has no {@link MemoryRegion#memory()}
      * @throws IllegalArgumentException when the descriptor or the offset is negative, the length is not positive, the
-     *     address does not suit the offset, another flag is given, or remote writes or atomics are asked for without
+     *     address does not match the offset, another flag is given, or remote writes or atomics are requested without
      *     local writes
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have it
-     * @throws VerbsException when the verb fails, for example because the descriptor is no dma-buf
+     * @throws UnsupportedVerbException when the device does not support it
+     * @throws VerbsException when the verb fails, for example because the descriptor is not a dma-buf
      * @verb ibv_reg_dmabuf_mr
      */
     public MemoryRegion registerDmaBuffer(
             int fileDescriptor, long offset, long length, long address, AccessFlag... access) {
         Set<AccessFlag> flags = flags(access);
         if (fileDescriptor < 0 || offset < 0 || length < 1 || offset > Long.MAX_VALUE - length) {
-            throw new IllegalArgumentException(length + " bytes at offset " + offset + " of descriptor "
-                    + fileDescriptor + " are no part of a buffer");
+            throw new IllegalArgumentException(
+                    "fileDescriptor and offset must not be negative, and length must be positive: " + fileDescriptor
+                            + ", " + offset + ", " + length);
         }
         if (!FOR_DMA_BUFFERS.containsAll(flags)) {
             throw new IllegalArgumentException(
-                    "a DMA buffer can be registered with " + FOR_DMA_BUFFERS + " only, not with all of " + flags);
+                    "access of a DMA buffer must be among " + FOR_DMA_BUFFERS + ": " + flags);
         }
         RegistrableMemory.checkAccess(flags);
         RegistrableMemory.checkAddress(address, offset, length);
-        int mask = AccessFlag.mask(flags);
+        int mask = Codes.mask(flags, AccessFlag::code);
         long pd = this.address;
         return context.create(
                 "ibv_reg_dmabuf_mr",
                 MemoryRegion.ENDING,
                 length + " bytes at offset " + offset + " of descriptor " + fileDescriptor + ", access " + flags,
-                errno -> errno == Errno.EBADF.number ? "the descriptor is no dma-buf" : null,
-                "a driver with ibv_reg_dmabuf_mr, for which there is no capability",
+                errno -> errno == Errno.EBADF.number ? "the descriptor is not a dma-buf" : null,
+                "a driver with ibv_reg_dmabuf_mr, which no capability shows",
                 () -> {
                     checkOpen();
                     return provider.registerDmaBuffer(pd, offset, length, address, fileDescriptor, mask);
@@ -348,13 +355,12 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Makes a region of nothing: what is written to it vanishes, and what is read from it is zero; see ibv_reg_mr(3)
-     * and ibv_alloc_null_mr. It serves as a part of a receive that skips bytes.
+     * Creates a region of nothing: writes to it are discarded and reads return zeros; see ibv_reg_mr(3) and
+     * ibv_alloc_null_mr. As a segment of a receive it skips bytes.
      *
      * @return the region, for local use, which has no {@link MemoryRegion#memory()} and any number of bytes
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have it
+     * @throws UnsupportedVerbException when the device does not support it
      * @throws VerbsException when the verb fails
      * @verb ibv_alloc_null_mr
      */
@@ -364,7 +370,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 MemoryRegion.ENDING,
                 "",
                 null,
-                "a driver with ibv_alloc_null_mr, for which there is no capability",
+                "a driver with ibv_alloc_null_mr, which no capability shows",
                 () -> {
                     checkOpen();
                     return provider.allocateNullRegion(address);
@@ -376,25 +382,24 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * Registers a part of device memory; see ibv_alloc_dm(3). The region is zero-based: it begins at address 0 for work
      * requests and peers.
      *
-     * @param memory of the same context
-     * @param offset where the part begins, in bytes
-     * @param length how long it is, in bytes
-     * @param access what may be done to it; ZERO_BASED goes without saying
+     * @param memory the device memory, of the same context
+     * @param offset the start of the part, in bytes
+     * @param length the length of the part in bytes
+     * @param access the operations that the region allows; ZERO_BASED is implied
      * @return the region, which has no {@link MemoryRegion#memory()}
-     * @throws IndexOutOfBoundsException when the part is not inside the device memory
-     * @throws IllegalArgumentException when it is empty, or of another context; or when remote writes or atomics are
-     *     asked for without local writes
+     * @throws IndexOutOfBoundsException when the part is not within the device memory
+     * @throws IllegalArgumentException when the part is empty or the memory belongs to another context; or when remote
+     *     writes or atomics are requested without local writes
      * @throws IllegalStateException when this or the device memory is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have it
+     * @throws UnsupportedVerbException when the device does not support it
      * @throws VerbsException when the verb fails
      * @verb ibv_reg_dm_mr
      */
     public MemoryRegion registerDeviceMemory(DeviceMemory memory, long offset, long length, AccessFlag... access) {
         requireSameContext(memory);
-        Objects.checkFromIndexSize(offset, length, memory.byteSize());
+        Segments.checkRange(offset, length, memory.byteSize(), memory);
         if (length == 0) {
-            throw new IllegalArgumentException("a region has at least one byte");
+            throw new IllegalArgumentException("length must be positive: " + length);
         }
         Set<AccessFlag> flags = flags(access);
         flags.add(AccessFlag.ZERO_BASED);
@@ -409,23 +414,21 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                     checkOpen();
                     memory.checkOpen();
                     return provider.registerDeviceMemory(
-                            address, memory.address, offset, length, AccessFlag.mask(flags));
+                            address, memory.address, offset, length, Codes.mask(flags, AccessFlag::code));
                 },
                 mr -> MemoryRegion.ofDeviceMemory(this, mr, memory, length, flags));
     }
 
     /**
-     * Makes a region of one that another process registered, in a protection domain that is imported itself; see
-     * ibv_import_mr(3). Closing it gives it up here and leaves it to the other process, which is to keep it until
-     * everybody has given it up.
+     * Imports a region that another process registered, in an imported protection domain; see ibv_import_mr(3). Closing
+     * it releases it in this process only. The other process must keep it until all importers have released it.
      *
-     * @param handle what {@link MemoryRegion#handle()} says there
-     * @param address what {@link MemoryRegion#address()} says there
-     * @param access what {@link MemoryRegion#access()} says there
-     * @return the region, which has no {@link MemoryRegion#memory()} here
+     * @param handle the {@link MemoryRegion#handle()} in the other process
+     * @param address the {@link MemoryRegion#address()} in the other process
+     * @param access the {@link MemoryRegion#access()} in the other process
+     * @return the region, which has no {@link MemoryRegion#memory()} in this process
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have it
+     * @throws UnsupportedVerbException when the device does not support it
      * @throws VerbsException when the verb fails
      * @verb ibv_import_mr
      * @verb ibv_unimport_mr
@@ -447,33 +450,32 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Tells the device ahead of time what it will need of regions that are paged on demand; see ibv_advise_mr(3). It may
-     * do less: nothing is promised.
+     * Tells the device in advance which parts of regions that are paged on demand it will need; see ibv_advise_mr(3).
+     * The device may do less.
      *
-     * @param advice what to do
+     * @param advice the advice
      * @param wait whether to return only when it is done
      * @param parts parts of regions of this protection domain, registered with {@link AccessFlag#ON_DEMAND}
      * @throws NullPointerException when the advice or a part is null
-     * @throws IllegalArgumentException when there is no part, the advice is UNKNOWN, or a region is of another protection
-     *     domain, is not paged on demand, or, for PREFETCH_WRITE, cannot be written
+     * @throws IllegalArgumentException when there is no part, the advice is UNKNOWN, or a region is of another
+     *     protection domain, is not paged on demand, or, for PREFETCH_WRITE, cannot be written
      * @throws IllegalStateException when this or a region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have it
+     * @throws UnsupportedVerbException when the device does not support it
      * @throws VerbsException when the verb fails
      * @verb ibv_advise_mr
      */
     public void advise(MemoryAdvice advice, boolean wait, RegionPart... parts) {
         if (parts.length == 0) {
-            throw new IllegalArgumentException("advice is about at least one part of a region");
+            throw new IllegalArgumentException("parts must not be empty");
         }
         if (advice == MemoryAdvice.UNKNOWN) {
-            throw new IllegalArgumentException("no such advice: " + advice);
+            throw new IllegalArgumentException("advice must not be UNKNOWN");
         }
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment list = temporary.allocate(ibv_sge.layout(), parts.length);
             int code = advice.code();
             int flags = wait ? rdma_h.IBV_ADVISE_MR_FLAG_FLUSH() : 0;
-            // The regions must not go meanwhile: closing takes this lock.
+            // Closing takes this lock too, so the regions stay open meanwhile.
             arena.lock().lock();
             try {
                 checkOpen();
@@ -498,10 +500,10 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
             throw new IllegalArgumentException(region + " belongs to another protection domain");
         }
         if (!region.access().contains(AccessFlag.ON_DEMAND)) {
-            throw new IllegalArgumentException(region + " is not paged on demand: register it with ON_DEMAND");
+            throw new IllegalArgumentException(region + " is not paged on demand; register it with ON_DEMAND");
         }
         if (advice == MemoryAdvice.PREFETCH_WRITE && !region.access().contains(AccessFlag.LOCAL_WRITE)) {
-            throw new IllegalArgumentException(region + " cannot be written: register it with LOCAL_WRITE");
+            throw new IllegalArgumentException(region + " is not writable; register it with LOCAL_WRITE");
         }
         ibv_sge.addr(entry, part.address());
         ibv_sge.length(entry, (int) part.byteSize());
@@ -509,15 +511,14 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Makes a memory window, which is to be bound to a part of a region; see ibv_alloc_mw(3).
+     * Creates a memory window, which can be bound to a part of a region; see ibv_alloc_mw(3).
      *
-     * @param type how it is bound
-     * @return a new one, bound to nothing
+     * @param type the type, which determines how it is bound
+     * @return the new window, which is not bound
      * @throws NullPointerException when the type is null
      * @throws IllegalArgumentException when it is UNKNOWN
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device has no windows
+     * @throws UnsupportedVerbException when the device does not support memory windows
      * @throws VerbsException when the verb fails
      * @verb ibv_alloc_mw
      * @verb ibv_dealloc_mw
@@ -527,39 +528,37 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Registers a direct buffer from its position to its limit: short for registering
-     * {@link MemorySegment#ofBuffer(java.nio.Buffer)}. The buffer is one of {@link MemorySegment#asByteBuffer}, of memory
-     * that {@link #register(MemorySegment, AccessFlag...)} takes: {@code Arena.ofAuto().allocate(4096).asByteBuffer()} in
-     * place of {@code ByteBuffer.allocateDirect(4096)}.
+     * Registers a direct buffer from its position to its limit, like {@link MemorySegment#ofBuffer(java.nio.Buffer)} of
+     * it. The buffer must come from {@link MemorySegment#asByteBuffer} of memory that {@link #register(MemorySegment,
+     * AccessFlag...)} accepts: {@code Arena.ofAuto().allocate(4096).asByteBuffer()} instead of {@code
+     * ByteBuffer.allocateDirect(4096)}.
      *
      * @param memory a view of memory of the {@link VerbsArena}, the global arena, or an automatic one
-     * @param access what may be done to it
-     * @return the region, which keeps the memory from being freed
-     * @throws IllegalArgumentException when the buffer is on the heap, has nothing remaining, is a view of another
-     *     arena's memory, or of none's, so that its owner could free it; when it is read-only and the access needs
-     *     writing; or when remote writes or atomics are asked for without local writes
+     * @param access the operations that the region allows
+     * @return the region, which keeps the memory alive
+     * @throws IllegalArgumentException when the buffer is on the heap, has nothing remaining, or is a view of memory of
+     *     another arena or of no arena, which could be freed; when it is read-only although the access needs writing;
+     *     or when remote writes or atomics are requested without local writes
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws VerbsException when the verb fails; for want of locked memory the message names the limit
+     * @throws VerbsException when the verb fails; when the limit of locked memory is too low, the message names it
      * @verb ibv_reg_mr
      */
     public MemoryRegion register(ByteBuffer memory, AccessFlag... access) {
-        return register(MemorySegment.ofBuffer(memory), access);
+        return register(MemorySegment.ofBuffer(Objects.requireNonNull(memory, "memory")), access);
     }
 
     /**
-     * Makes a queue pair; see ibv_create_qp(3). It starts in state RESET: {@link QueuePair#connect} or
-     * {@link QueuePair#modify} takes it further.
+     * Creates a queue pair; see ibv_create_qp(3). It starts in state RESET: {@link QueuePair#connect} or {@link
+     * QueuePair#modify} moves it on.
      *
      * @param options type, completion queues and sizes
-     * @return a new one
+     * @return the new object
      * @throws IllegalArgumentException when an object that the type needs is missing or belongs to another context, or
-     *     when {@linkplain QueuePairOptions#sendOperations send operations} are asked for
+     *     when {@linkplain QueuePairOptions#sendOperations send operations} are given
      * @throws IllegalStateException when this or an object among the options is closed, or another thread has a batch
      *     open on a completion queue and does not end it within two seconds
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have such queue pairs
-     * @throws VerbsException when the verb fails otherwise, for example because a size exceeds the device
+     * @throws UnsupportedVerbException when the device does not support such queue pairs
+     * @throws VerbsException when the verb fails otherwise, for example because a size exceeds the limits of the device
      *
      * @verb ibv_create_qp
      * @verb ibv_create_qp_ex
@@ -569,16 +568,15 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Makes a shared receive queue, from which several queue pairs take their receives; see ibv_create_srq(3) and
+     * Creates a shared receive queue, from which several queue pairs take their receives; see ibv_create_srq(3) and
      * ibv_create_srq_ex(3).
      *
      * @param options type and sizes
-     * @return a new one
-     * @throws IllegalArgumentException when what the options name belongs to another context
-     * @throws UnsupportedVerbException when the device has no shared receive queues of this type
-     * @throws VerbsException when the verb fails, for example because a size exceeds the device
-     * @throws IllegalStateException when this, or what the options name, is closed
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @return the new object
+     * @throws IllegalArgumentException when an object among the options belongs to another context
+     * @throws UnsupportedVerbException when the device does not support shared receive queues of this type
+     * @throws VerbsException when the verb fails, for example because a size exceeds the limits of the device
+     * @throws IllegalStateException when this, or an object among the options, is closed
      * @verb ibv_create_srq
      * @verb ibv_create_srq_ex
      */
@@ -587,15 +585,14 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Makes a work queue, for a {@link ReceiveIndirectionTable}; see ibv_create_wq(3).
+     * Creates a work queue, for a {@link ReceiveIndirectionTable}; see ibv_create_wq(3).
      *
      * @param options completion queue, sizes and flags
-     * @return a new one, in state RESET
+     * @return the new queue, in state RESET
      * @throws IllegalArgumentException when the completion queue belongs to another context
-     * @throws UnsupportedVerbException when the device has no work queues
-     * @throws VerbsException when the verb fails, for example because a size exceeds the device
+     * @throws UnsupportedVerbException when the device does not support work queues
+     * @throws VerbsException when the verb fails, for example because a size exceeds the limits of the device
      * @throws IllegalStateException when this or the completion queue is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_create_wq
      */
     public WorkQueue createWorkQueue(WorkQueueOptions options) {
@@ -603,18 +600,18 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Makes a queue pair whose sends can also be posted call by call; see ibv_create_qp_ex(3). It starts in state RESET.
+     * Creates a queue pair whose sends can also be posted call by call; see ibv_create_qp_ex(3). It starts in state
+     * RESET.
      *
-     * @param options type, completion queues, sizes, and the {@linkplain QueuePairOptions#sendOperations operations} that
-     *     are to be posted, one at least
-     * @return a new one
+     * @param options type, completion queues, sizes, and the {@linkplain QueuePairOptions#sendOperations operations} to
+     *     post, at least one
+     * @return the new object
      * @throws IllegalArgumentException when an object that the type needs is missing or belongs to another context, or
      *     when there are no send operations
      * @throws IllegalStateException when this or an object among the options is closed, or another thread has a batch
      *     open on a completion queue and does not end it within two seconds
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws UnsupportedVerbException when the device does not have such queue pairs, or not all of the operations
-     * @throws VerbsException when the verb fails otherwise, for example because a size exceeds the device
+     * @throws UnsupportedVerbException when the device does not support such queue pairs, or not all of the operations
+     * @throws VerbsException when the verb fails otherwise, for example because a size exceeds the limits of the device
      *
      * @verb ibv_create_qp_ex
      * @verb ibv_qp_to_qp_ex
@@ -624,12 +621,11 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Makes an address handle, which says where a datagram goes; see ibv_create_ah(3).
+     * Creates an address handle, the destination of datagrams; see ibv_create_ah(3).
      *
-     * @param path the way to the peer
-     * @return a new one
+     * @param path the path to the peer
+     * @return the new object
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @throws VerbsException when the verb fails; ETIMEDOUT means that the address was not resolved
      *
      * @verb ibv_create_ah
@@ -639,21 +635,20 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Makes an address handle for the answer to a datagram; see ibv_create_ah_from_wc(3).
-     * {@link Context#addressVectorOf} tells more of the arguments.
+     * Creates an address handle for the answer to a datagram; see ibv_create_ah_from_wc(3). {@link
+     * Context#addressVectorOf} explains the arguments.
      *
-     * @param completions in which the datagram's completion is
-     * @param index which completion
-     * @param routingHeader what the device put in front of the datagram; 40 bytes of it count
-     * @param port where the datagram came in, from 1
-     * @return a new one
+     * @param completions the completions that contain that of the datagram
+     * @param index the index of the completion
+     * @param routingHeader the memory that the device wrote in front of the datagram; its first 40 bytes are used
+     * @param port the port that received the datagram, from 1
+     * @return the new object
      * @throws IndexOutOfBoundsException when the index is not below {@link WorkCompletions#count()}
-     * @throws IllegalArgumentException when the completion is of no datagram that arrived well, there are less than 40
-     *     bytes, or there is no such port
+     * @throws IllegalArgumentException when the completion is not that of a datagram received without error, the header
+     *     has fewer than 40 bytes, or there is no such port
      * @throws VerbsException when a verb fails: with EINVAL when the datagram was sent to a multicast group; ETIMEDOUT
      *     means that the sender's address was not resolved
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_create_ah_from_wc
      */
@@ -663,15 +658,14 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     }
 
     /**
-     * Makes a parent domain of this, to be used instead of it; see ibv_alloc_parent_domain(3).
+     * Creates a parent domain of this, which can be used in its place; see ibv_alloc_parent_domain(3).
      *
-     * @param options what it adds to this
-     * @return a new one, below this
+     * @param options the options of the parent domain
+     * @return the new domain, a child of this one
      * @throws IllegalArgumentException when the thread domain belongs to another context
-     * @throws UnsupportedVerbException when the driver has no parent domains
+     * @throws UnsupportedVerbException when the driver does not support parent domains
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this or the thread domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_alloc_parent_domain
      */
@@ -689,7 +683,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         return 6;
     }
 
-    /** Which device it is on. */
+    /** The device. */
     @Override
     public String toString() {
         return (imported ? "imported " : "") + "protection domain of " + context;

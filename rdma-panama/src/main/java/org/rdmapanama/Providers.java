@@ -7,15 +7,15 @@ import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
 
-/** Where devices come from: libibverbs first, and then what further modules on the path provide. */
+/** The sources of devices: libibverbs first, and then the providers in other modules on the path. */
 final class Providers {
-    /** Null until they were found: failing to find them is not remembered. */
+    /** Null until the providers have been found; a failure is not cached. */
     private static volatile List<Provider> all;
 
     private Providers() {}
 
     /**
-     * All of them, the same each time.
+     * Returns all providers, always the same ones.
      *
      * @throws VerbsException when too many files are open to look for them
      */
@@ -26,13 +26,13 @@ final class Providers {
 
     private static synchronized List<Provider> load() {
         if (all == null) {
-            // A class path from which a file cannot be read for want of a descriptor looks as if it did not have it.
+            // A class path entry that cannot be read because there is no free descriptor looks as if it did not exist.
             if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
                 throw new VerbsException("ibv_get_device_list", Errno.EMFILE.number, "", FreeDescriptors.CURE);
             }
             List<Provider> providers = new ArrayList<>();
             providers.add(new NativeProvider());
-            // Those that lie where this module lies, whatever the calling thread's class loader knows.
+            // Use the class loader of this module, whatever the context class loader of the calling thread is.
             ServiceLoader.load(Provider.class, Provider.class.getClassLoader()).forEach(providers::add);
             all = List.copyOf(providers);
         }

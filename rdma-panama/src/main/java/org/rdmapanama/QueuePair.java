@@ -12,6 +12,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ece;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
@@ -22,6 +24,8 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
@@ -35,19 +39,20 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * qp.postSend(send);
  * }
  *
- * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may post to one queue pair; the device
- * orders what they post.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. In a shared arena several threads may post to one queue pair; the
+ * device orders what they post.
  */
 public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     static final Ending ENDING = new Ending("ibv_destroy_qp", ProviderContext::destroyQueuePair);
 
-    /** What posting returns when all was posted. */
+    /** The return value of posting when everything was posted. */
     public static final int POSTED = 0;
 
     /**
-     * What posting returns when the queue was full: poll the completion queue and post the rest again. Places become
-     * free when a completion is polled, and those of sends that are not signaled only with that of a later one that is.
-     * It is no flow control: see {@link #postSend}.
+     * The return value of posting when the queue was full: poll the completion queue and post the rest again. Polling a
+     * completion frees the slot of its request, and those of earlier unsignaled sends. Do not use this for flow
+     * control; see {@link #postSend}.
      */
     public static final int QUEUE_FULL = -12;
 
@@ -55,8 +60,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     private static final int RTS = QueuePairState.RTS.code();
     private static final long STATE = ibv_qp.state$offset();
     private static final String RATE_LIMIT_CAPABILITY =
-            "a driver that tells the rate limit itself: the kernel's interface does not";
-    private static final String ECE_CAPABILITY = "a driver that knows enhanced connection establishment, such as mlx5";
+            "a driver that reports the rate limit itself, because the kernel's interface does not";
+    private static final String ECE_CAPABILITY = "a driver with enhanced connection establishment, such as mlx5";
 
     private final ProtectionDomain protectionDomain;
     private final QueuePairType type;
@@ -70,10 +75,10 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     private final int number;
     private final MemorySegment struct;
 
-    /** Windows of type 2 that were bound through this. */
+    /** The windows of type 2 that were bound through this. */
     final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet(2);
 
-    /** What this is attached to. Guarded by the arena's lock. */
+    /** The multicast groups that this is attached to. Guarded by the arena's lock. */
     private final Set<Group> groups = new LinkedHashSet<>();
 
     private final Connecting connecting;
@@ -122,8 +127,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options) {
         if (!options.sendOperations().isEmpty()) {
-            throw new IllegalArgumentException("what is to post " + options.sendOperations()
-                    + " is an extended queue pair: see ProtectionDomain.createExtendedQueuePair");
+            throw new IllegalArgumentException("options must not name send operations for a plain queue pair: "
+                    + options.sendOperations() + "; call ProtectionDomain.createExtendedQueuePair");
         }
         return create(
                 protectionDomain,
@@ -155,7 +160,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                                 : context.provider().createQueuePair(protectionDomain.address, attributes.address());
                     },
                     qp -> wrapper.wrap(qp, QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
-            // Some drivers, such as efa and mana, enter it in the completion queues.
+            // Some drivers, such as efa and mana, register the queue pair in its completion queues.
             return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
                     .create(protectionDomain, context.arena.lock(), maker);
         } catch (VerbsException e) {
@@ -163,7 +168,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    /** A device without these types may say EINVAL. */
+    /** A device that does not support these types may report EINVAL. */
     private static RuntimeException explained(
             Context context, QueuePairOptions options, String verb, VerbsException e) {
         boolean xrc = options.type() == QueuePairType.XRC_SEND || options.type() == QueuePairType.XRC_RECV;
@@ -175,21 +180,20 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Makes a queue pair for one that other code of this process has made.
+     * Wraps a queue pair that other code in this process has created.
      *
-     * @param protectionDomain the protection domain that it was made in
-     * @param sendQueue where its sends complete
-     * @param receiveQueue where its receives complete; null when it was made without, as those of type XRC_SEND are
+     * @param protectionDomain the protection domain in which it was created
+     * @param sendQueue the completion queue of its sends
+     * @param receiveQueue the completion queue of its receives; null if it has none, as with type XRC_SEND
      * @param nativeAddress address of the {@code struct ibv_qp}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the queue pair
-     * @throws IllegalArgumentException when the address is 0 or has an object already, when the native queue pair
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, when the native queue pair
      *     belongs to another protection domain or to other completion queues, or when its shared receive queue has no
-     *     object
+     *     Java object
      * @throws NullPointerException when another argument is null
      * @throws VerbsException when the queue pair cannot be queried
      * @throws IllegalStateException when the protection domain or a completion queue is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static QueuePair ofNativeAddress(
             ProtectionDomain protectionDomain,
@@ -207,7 +211,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                         protectionDomain.context, protectionDomain, options, nativeAddress, options.sizes()));
     }
 
-    /** Makes an object of what a native queue pair was made with. */
+    /** Creates an object from the options of a native queue pair. */
     @FunctionalInterface
     interface OptionsMapper<T extends QueuePair> {
         T map(QueuePairOptions options);
@@ -245,8 +249,10 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     private static void requireSame(ContextObject expected, MemorySegment pointer) {
         if (pointer.address() != (expected == null ? 0 : expected.address)) {
-            throw new IllegalArgumentException("the native queue pair does not belong to "
-                    + (expected == null ? "a receive queue that is null" : expected));
+            throw new IllegalArgumentException(
+                    expected == null
+                            ? "receiveQueue must not be null: the native queue pair has a receive queue"
+                            : "the native queue pair does not belong to " + expected);
         }
     }
 
@@ -257,21 +263,20 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         if (context.find(address) instanceof SharedReceiveQueue queue) {
             return queue;
         }
-        throw new IllegalArgumentException("the native queue pair takes its receives from a shared receive queue that"
-                + " has no object: make one first, with SharedReceiveQueue.ofNativeAddress");
+        throw new IllegalArgumentException("the native queue pair uses a shared receive queue that has no Java object;"
+                + " create one first with SharedReceiveQueue.ofNativeAddress");
     }
 
     /**
-     * Makes a queue pair for one of type XRC_RECV that other code of this process has made or opened.
+     * Wraps a queue pair of type XRC_RECV that other code in this process has created or opened.
      *
-     * @param domain the XRC domain that it belongs to
+     * @param domain the XRC domain of the queue pair
      * @param nativeAddress address of the {@code struct ibv_qp}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the queue pair
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static QueuePair ofNativeAddress(XrcDomain domain, long nativeAddress, Ownership ownership) {
         Context context = domain.context;
@@ -285,7 +290,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /** For {@link XrcDomain#openQueuePair}. */
     static QueuePair open(XrcDomain xrcDomain, int number) {
         if (number < 0 || number > MAX_PSN) {
-            throw new IllegalArgumentException("a queue pair number has 24 bits: " + number);
+            throw new IllegalArgumentException("queue pair number must be between 0 and 0xffffff: " + number);
         }
         Context context = xrcDomain.context;
         QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
@@ -314,8 +319,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     private static String cureOfCreate(Context context, int errno) {
         if (errno == Errno.EINVAL.number) {
             DeviceAttributes device = context.queryDevice();
-            return "the device allows " + device.maxWorkRequests() + " work requests and " + device.maxSegments()
-                    + " segments at most, and may allow less inline data";
+            return "the device allows at most " + device.maxWorkRequests() + " work requests and "
+                    + device.maxSegments() + " segments, and may allow less inline data";
         }
         if (errno == Errno.ENOMEM.number) {
             return RegistrableMemory.cureOfTooMany("queue pairs");
@@ -323,76 +328,52 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         return null;
     }
 
-    /**
-     * Number by which peers know this queue pair.
-     *
-     * @return 24 bits
-     */
+    /** {@return the number, 24 bits, by which peers address this queue pair} */
     public final int number() {
         return number;
     }
 
-    /**
-     * Its transport service.
-     *
-     * @return the type
-     */
+    /** {@return the transport service} */
     public final QueuePairType type() {
         return type;
     }
 
-    /**
-     * Its sizes, as the device granted them.
-     *
-     * @return at least what was asked for
-     */
+    /** {@return the sizes that the device granted, each at least what was asked for} */
     public final QueuePairCapabilities capabilities() {
         return capabilities;
     }
 
-    /**
-     * The protection domain that this belongs to.
-     *
-     * @return the protection domain; null for a queue pair that was opened through an XRC domain
-     */
+    /** {@return the protection domain of this queue pair; null if it was opened through an XRC domain} */
     public final ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
-    /**
-     * Where sends complete.
-     *
-     * @return the completion queue; null when this sends nothing
-     */
+    /** {@return the completion queue of sends; null if this queue pair sends nothing} */
     public final CompletionQueue sendQueue() {
         return sendQueue;
     }
 
     /**
-     * Where receives complete.
-     *
-     * @return the completion queue; null when this receives nothing, or through other objects
+     * {@return the completion queue of receives; null if this queue pair receives nothing, or through other objects}
      */
     public final CompletionQueue receiveQueue() {
         return receiveQueue;
     }
 
     /**
-     * Where receives come from, when this has no receive queue of its own.
-     *
-     * @return the shared receive queue, or null
+     * {@return the shared receive queue from which receives are taken; null if the queue pair has its own receive
+     * queue}
      */
     public final SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
 
     /**
-     * The state that this side last put the queue pair into. After an error the device moves it to ERR by itself,
-     * which only {@link #query} tells.
+     * Returns the state that this side last put the queue pair into. After an error the device moves it to ERR by
+     * itself, which only {@link #query} tells.
      *
      * @return the state
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public final QueuePairState state() {
         enter();
@@ -404,15 +385,15 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Asks the device for the attributes; see ibv_query_qp(3).
+     * Queries the attributes from the device; see ibv_query_qp(3).
      *
-     * @param wanted which to ask for; none means all but {@link QueuePairAttribute#RATE_LIMIT}, which few drivers know
+     * @param wanted the attributes to query; none means all except {@link QueuePairAttribute#RATE_LIMIT}, which few
+     *     drivers support
      * @return the attributes
      * @throws NullPointerException when one is null
-     * @throws UnsupportedVerbException when the driver does not know RATE_LIMIT
+     * @throws UnsupportedVerbException when the driver does not support RATE_LIMIT
      * @throws VerbsException when the verb fails otherwise
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_query_qp
      */
@@ -422,7 +403,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             asked.clear();
             asked.addAll(Arrays.asList(wanted));
         }
-        int mask = QueuePairAttribute.mask(asked);
+        int mask = Codes.mask(asked, QueuePairAttribute::code);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
             MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
@@ -441,12 +422,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Asks the device what this was made with; see ibv_query_qp(3).
+     * Queries from the device what this was created with; see ibv_query_qp(3).
      *
      * @return type and sizes
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_query_qp
      */
@@ -471,23 +451,22 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Changes attributes, above all the state; see ibv_modify_qp(3).
+     * Changes attributes, in particular the state; see ibv_modify_qp(3).
      *
-     * @param attributes what to change, and which
-     * @throws IllegalArgumentException when the transition is not legal, an attribute that it needs is missing, or one
-     *     is given that it does not take; the message names them
+     * @param attributes the attributes to change
+     * @throws IllegalArgumentException when the transition is not legal, lacks a required attribute, or has one that it
+     *     does not take; the message names them
      * @throws VerbsException when the verb fails
-     * @throws IllegalStateException when this is closed, or a {@link ExtendedQueuePair#startWorkRequests batch} is open;
-     *     or when the new state is RESET or ERR and another thread has a batch open on a completion queue of this and
-     *     does not end it within two seconds
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, or a {@link ExtendedQueuePair#startWorkRequests batch} is
+     *     open; or when the new state is RESET or ERR and another thread has a batch open on a completion queue of this
+     *     queue pair and does not end it within two seconds
      *
      * @verb ibv_modify_qp
      */
     public final void modify(QueuePairAttributes attributes) {
-        // iWARP has states, but attributes of its own: its driver checks them.
+        // iWARP has the same states but other attributes, which its driver checks.
         if (context.transportType() != TransportType.IWARP) {
-            QueuePairTransitions.check(type, state(), attributes);
+            QueuePairTransitions.check(this, type, state(), attributes);
         }
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment encoded = temporary.allocate(ibv_qp_attr.layout());
@@ -498,6 +477,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                 if (result < 0) {
                     throw new VerbsException("ibv_modify_qp", -result, this + ", " + attributes, cureOfModify(-result));
                 }
+                if (attributes.given().contains(QueuePairAttribute.STATE)) {
+                    connecting.stateChanged();
+                }
             } finally {
                 exit();
             }
@@ -505,12 +487,12 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Drivers reset the queue under a batch that is being written, and on the way to RESET or ERR some clear the completion
-     * queues, with their locks held.
+     * Drivers would reset the queue during a batch, and on the way to RESET or ERR some clear the completion queues,
+     * holding their locks.
      */
     private int modify(long encoded, QueuePairAttributes attributes) {
         Set<QueuePairAttribute> given = attributes.given();
-        int mask = QueuePairAttribute.mask(given);
+        int mask = Codes.mask(given, QueuePairAttribute::code);
         boolean clears = given.contains(QueuePairAttribute.STATE)
                 && (attributes.state() == QueuePairState.RESET || attributes.state() == QueuePairState.ERR);
         ClearedQueues cleared = clears ? clearedQueues : ClearedQueues.NONE;
@@ -521,108 +503,104 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         if (errno == Errno.ETIMEDOUT.number
                 || errno == Errno.ENETUNREACH.number
                 || errno == Errno.EHOSTUNREACH.number) {
-            return "the peer's address cannot be resolved: check it and the route to it";
+            return "the peer's address cannot be resolved; check it and the route to it";
         }
         return null;
     }
 
     /**
-     * What a peer must know to connect to this queue pair. This is what {@link #localEndpoint(ConnectOptions)} told last;
-     * when it has told nothing yet, everything is chosen: port 1 and the GID of {@link Context#preferredGid(int)}.
+     * Returns the endpoint that a peer needs to connect to this queue pair: the one that {@link
+     * #localEndpoint(ConnectOptions)} created last. If there is none yet, it is created with default options, for port
+     * 1 and the GID of {@link Context#preferredGid(int)}.
      *
-     * @return the endpoint; the same one each time and to all threads, until this tells another one
-     * @throws VerbsException when the port is down or has no GID
+     * @return the endpoint, the same one for all calls and threads until another one is created
+     * @throws VerbsException when the port is down or has no GID, or too many files are open to choose one (EMFILE)
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public final Endpoint localEndpoint() {
         return connecting.localEndpoint();
     }
 
     /**
-     * Makes what a peer must know to connect to this queue pair, with a first packet sequence number of its own.
-     * {@link #localEndpoint()}, {@link #initialize}, {@link #connect}, {@link #activate} and {@link #pathTo} go by it from
-     * then on, and by the options as they are now: changing the options later changes nothing here. An endpoint that was
-     * told before is not valid any more, so only one thread should make it, once for a connection. After a connection
-     * has ended it can be called again in state RESET, for the next one.
+     * Creates the endpoint that a peer needs to connect to this queue pair, with a new first packet sequence number.
+     * {@link #localEndpoint()}, {@link #initialize}, {@link #connect}, {@link #activate} and {@link #pathTo} use it and
+     * a copy of the options from then on. Earlier endpoints become invalid, so only one thread should create it, once
+     * per connection. After a connection has ended it can be called again in state RESET, for the next one.
      *
-     * @param options which port, which GID
-     * @return the endpoint, a new one each time
+     * @param options the options, such as port and GID
+     * @return a new endpoint
      * @throws IllegalArgumentException when the port does not exist or the GID index is empty
      * @throws NullPointerException when the options are null
-     * @throws VerbsException when the port is down or has no GID
-     * @throws IllegalStateException when this is closed; or when this is of a type that connects and not in state RESET,
-     *     since it then goes by the endpoint that was told before
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws VerbsException when the port is down or has no GID, or too many files are open to choose one (EMFILE)
+     * @throws IllegalStateException when this is closed; or when this is of a connected type and not in state RESET,
+     *     and so uses an earlier endpoint
      */
     public final Endpoint localEndpoint(ConnectOptions options) {
         return connecting.localEndpoint(Objects.requireNonNull(options, "options"));
     }
 
     /**
-     * Takes the queue pair from RESET to INIT, with what {@link #localEndpoint()} was made with. From then on receives
-     * can be posted: a peer that connects first and sends at once finds them, which matters where nothing is sent again
-     * (UC and UD). {@link #connect} and {@link #activate} do this by themselves when it has not been done.
+     * Moves the queue pair from RESET to INIT, with the options of {@link #localEndpoint()}. From then on receives can
+     * be posted, so that they are available to a peer that connects first and sends at once. This matters for types
+     * without retransmission (UC and UD). {@link #connect} and {@link #activate} do this if necessary.
      *
      * @throws IllegalArgumentException when this is in another state than RESET or INIT
      * @throws VerbsException when a verb fails, or the port is down or has no GID
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public final void initialize() {
         connecting.initialize();
     }
 
     /**
-     * Connects to a peer, with what {@link #localEndpoint()} was made with: takes the queue pair from RESET or INIT
-     * through RTR to RTS. When that fails on the way, calling this again goes on from there.
+     * Connects to a peer, with the options of {@link #localEndpoint()}: moves the queue pair from RESET or INIT through
+     * RTR to RTS. If that fails on the way, calling this again with the same endpoint continues from there. For another
+     * endpoint, even of the same peer, modify the queue pair to RESET first.
      *
-     * <p>Both sides use what both can, as far as the {@link Endpoint} of the peer tells it: the smaller path MTU, which is
-     * {@link ConnectOptions#pathMtu} where that is set and otherwise what the port uses; and no more RDMA reads and
-     * atomics at once than the other side answers, rounded down to a power of two, as devices have them. From a peer that
-     * answers none, one is asked for, and fails there. What the peer does not tell is taken from this side.
+     * <p>Both sides use what both support, as far as the {@link Endpoint} of the peer says: the smaller path MTU, where
+     * each side offers that of the port or {@link ConnectOptions#pathMtu} if that is less; and no more outstanding RDMA
+     * reads and atomics than the other side answers, rounded down to a power of two, as devices need it. To a peer that
+     * answers none, one can be posted, and fails there. Values that the peer's endpoint lacks are taken from this side.
      *
-     * <p>A send for which the peer has posted no receive is repeated without end, and never completes: a receive must
-     * be there first. {@link ConnectOptions#rnrRetry} with less than 7 makes it fail instead.
+     * <p>A send for which the peer has no receive posted is retransmitted forever and never completes, so post receives
+     * first. With {@link ConnectOptions#rnrRetry} below 7 it fails instead.
      *
-     * <p>A datagram queue pair has no peer; for it there is {@link #activate}.
+     * <p>A datagram queue pair has no peer; use {@link #activate} for it.
      *
      * @param remote the peer's endpoint
-     * @throws IllegalArgumentException when this is a datagram queue pair, or is in another state than RESET, INIT, or
-     *     the RTR in which a failed call for the same peer left it
+     * @throws IllegalArgumentException when this is a datagram queue pair, or is in another state than RESET, INIT or
+     *     RTR
      * @throws VerbsException when a verb fails, for example because the peer's address cannot be resolved; or when this
-     *     side's GID cannot reach the peer's, since they differ in the version of RoCE or of IP, or the peer has none
+     *     side's GID cannot reach the peer's, because they differ in the version of RoCE or of IP, or the peer has none
      * @throws NullPointerException when the endpoint is null
-     * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed; or is in state RTR for another reason than a failed call with
+     *     the same endpoint
      */
     public final void connect(Endpoint remote) {
         connecting.connect(Objects.requireNonNull(remote, "remote"));
     }
 
     /**
-     * The way to a peer as {@link #connect} takes it, for {@link ProtectionDomain#createAddressHandle}.
+     * Returns the path to a peer that {@link #connect} uses, for {@link ProtectionDomain#createAddressHandle}.
      *
      * @param remote the peer's endpoint
-     * @return the way, by GID on Ethernet or when a GID index was given, by LID otherwise
-     * @throws VerbsException when the port is down or has no GID; or when this side's GID cannot reach the peer's, since
-     *     they differ in the version of RoCE or of IP, or the peer has none
+     * @return the path, by GID on Ethernet or if a GID index was given, otherwise by LID
+     * @throws VerbsException when the port is down or has no GID; or when this side's GID cannot reach the peer's,
+     *     because they differ in the version of RoCE or of IP, or the peer has none
      * @throws NullPointerException when the endpoint is null
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public final AddressVector pathTo(Endpoint remote) {
         return connecting.pathTo(Objects.requireNonNull(remote, "remote"));
     }
 
     /**
-     * Makes a queue pair for datagrams or raw packets ready, with what {@link #localEndpoint()} was made with: takes it from RESET or INIT
-     * through RTR to RTS. When that fails on the way, calling this again goes on from there.
+     * Activates a queue pair for datagrams or raw packets, with the options of {@link #localEndpoint()}: moves it from
+     * RESET or INIT through RTR to RTS. If that fails on the way, calling this again continues from there.
      *
      * @throws IllegalArgumentException when this is of another type, or is in another state than RESET, INIT or RTR
      * @throws VerbsException when a verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public final void activate() {
         connecting.activate();
@@ -631,22 +609,21 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /**
      * Posts a send, or a chain of them; see ibv_post_send(3). Allocates nothing.
      *
-     * <p>A full queue is no flow control: some devices free a place before its completion is polled, and whoever posts
-     * until the queue is full can overrun the completion queue. Count what is outstanding.
+     * <p>Do not rely on a full queue for flow control: some devices free a slot before its completion is polled, and a
+     * program that posts until the queue is full can overrun the completion queue. Count the outstanding requests.
      *
-     * @param first the work request, with whatever is {@link SendWorkRequest#next chained} behind it
-     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
-     *     {@link #firstNotSent} tells from where
+     * @param first the work request, with all requests {@linkplain SendWorkRequest#next chained} to it
+     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit; {@link #firstNotSent}
+     *     returns the rest
      * @throws IllegalArgumentException when the work request belongs to another arena, has more segments, more inline
      *     data or a longer header than this queue pair takes, is a datagram without an address handle of this
      *     protection domain, or binds a memory window of another protection domain or through a queue pair that is not
      *     connected
-     * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic; those
-     *     before it in the chain are posted then
-     * @throws IllegalStateException when this, a datagram's address handle, or a memory window to be bound or its region
-     *     is closed; when this is not yet in state RTS, or of a type that sends nothing; or when a
-     *     {@link ExtendedQueuePair#startWorkRequests batch} is open on this
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws VerbsException when the driver refuses a work request, for example with EINVAL for a misaligned atomic;
+     *     those before it in the chain are posted then
+     * @throws IllegalStateException when this, a datagram's address handle, or a memory window to be bound or its
+     *     region is closed; when this is not yet in state RTS, or of a type without sends; or when a {@link
+     *     ExtendedQueuePair#startWorkRequests batch} is open on this
      *
      * @verb ibv_post_send
      */
@@ -668,7 +645,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     private int post(SendWorkRequest first, long chain) {
         if (!takesSends) {
-            throw new IllegalStateException(this + " sends nothing");
+            throw new IllegalStateException(this + " has no send queue");
         }
         boolean binding = first.checkFits(capabilities, maxTsoHeader);
         if (binding) {
@@ -678,21 +655,21 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         return postedOrFull("ibv_post_send", result);
     }
 
-    /** Whether each send says where it goes, which drivers follow a pointer for. */
+    /** Whether each send has a destination, to which drivers follow a pointer. */
     final boolean isAddressed() {
         return type == QueuePairType.UD || type == QueuePairType.DRIVER;
     }
 
     /**
-     * Refuses sends that come too soon. Drivers look too late, or not at all: what they are given stays in the queue,
-     * also when they refuse it, and goes out once this is connected. Where iWARP connects, the kernel does, and nobody
-     * tells this.
+     * Refuses sends before the queue pair is ready. Drivers check too late or not at all: the requests stay in the
+     * queue, even if they refuse them, and are sent once this is connected. On iWARP the kernel connects and does not
+     * report it.
      */
     final void requireReadyToSend() {
         int state = Native.MEMORY.get(JAVA_INT, address + STATE);
         if (state < RTS && context.transportType() != TransportType.IWARP) {
             throw new IllegalStateException(this + " is in state " + QueuePairState.of(state)
-                    + " and sends nothing before RTS: connect or activate it first");
+                    + " and cannot send before RTS; connect or activate it first");
         }
     }
 
@@ -705,7 +682,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         return result;
     }
 
-    /** Drivers follow the pointers to other objects when they post: none may be missing, or go meanwhile. */
+    /** Drivers follow the pointers to other objects when they post, so none may be null or closed meanwhile. */
     private int postHolding(SendWorkRequest first, long chain) {
         SendWorkRequest held = first;
         try {
@@ -730,7 +707,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     void requireConnected() {
         if (type != QueuePairType.RC && type != QueuePairType.UC && type != QueuePairType.XRC_SEND) {
-            throw new IllegalArgumentException("memory windows are bound through connected queue pairs, not " + this);
+            throw new IllegalArgumentException("memory windows are bound only through connected queue pairs: " + this);
         }
     }
 
@@ -738,36 +715,35 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * Posts a request to bind a memory window of type 1 to a part of a region, or, with a binding of length 0, to
      * unbind it; see ibv_bind_mw(3). Windows of type 2 are bound by {@link SendWorkRequest#bindMemoryWindow}.
      *
-     * <p>Once this returns, {@link MemoryWindow#rkey()} is the new key. Tell it to a peer through a send on this queue
-     * pair, or when the binding has completed. If the completion says that it failed, give the old key back with
-     * {@link MemoryWindow#restoreRkey}.
+     * <p>Once this returns, {@link MemoryWindow#rkey()} is the new key. Send it to a peer on this queue pair, or by
+     * other means when the binding has completed. If the completion says that the binding failed, restore the old key
+     * with {@link MemoryWindow#restoreRkey}.
      *
-     * @param window which window
-     * @param binding what it opens; with length 0, any part of the region that it is bound to
-     * @param id what the completion carries, any 64 bits
-     * @param signaled whether it completes visibly when it succeeds
+     * @param window the window
+     * @param binding the part to open; with length 0, any part of the region that it is bound to
+     * @param id the identifier of the completion, any 64 bits
+     * @param signaled whether it generates a completion when it succeeds
      * @return {@link #POSTED}, or {@link #QUEUE_FULL} when nothing was posted
      * @throws NullPointerException when the window or the binding is null
-     * @throws IllegalArgumentException when the window is of type 2; when it, the region and this are not of the same
+     * @throws IllegalArgumentException when the window is of type 2; when it, the region and this are not in the same
      *     protection domain; or when this is of another type than RC, UC and XRC_SEND
-     * @throws UnsupportedVerbException when the device has no windows
+     * @throws UnsupportedVerbException when the device does not support memory windows
      * @throws VerbsException when the driver refuses it, for example with EINVAL where a window cannot be ZERO_BASED
-     * @throws IllegalStateException when this, the window or the region is closed; when this is not yet in state RTS; or
-     *     when a {@link ExtendedQueuePair#startWorkRequests batch} is open on this
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this, the window or the region is closed; when this is not yet in state RTS;
+     *     or when a {@link ExtendedQueuePair#startWorkRequests batch} is open on this
      * @verb ibv_bind_mw
      */
     public final int bind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
         MemoryRegion region = binding.region();
         if (window.type() != MemoryWindowType.TYPE_1) {
             throw new IllegalArgumentException(
-                    "this binds windows of type 1, and not a " + window + ": see SendWorkRequest.bindMemoryWindow");
+                    "window must be of type 1: " + window + "; bind this one with SendWorkRequest.bindMemoryWindow");
         }
         requireConnected();
         window.requireSameDomain(this, region);
         enter();
         try {
-            // It posts to the send queue, whose lock an open batch holds.
+            // This posts to the send queue, whose lock an open batch holds.
             beginCall();
             try {
                 return bindNow(window, binding, id, signaled);
@@ -810,15 +786,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /**
      * Posts a receive, or a chain of them; see ibv_post_recv(3). Allocates nothing.
      *
-     * @param first the work request, with whatever is {@link ReceiveWorkRequest#next chained} behind it
-     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit;
-     *     {@link #firstNotReceiving} tells from where
+     * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
+     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit; {@link
+     *     #firstNotReceiving} returns the rest
      * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
      *     queue pair takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
-     * @throws IllegalStateException when this is closed, takes its receives from a shared receive queue, or has no
-     *     receives
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when this is closed, takes its receives from a shared receive queue, or receives
+     *     nothing
      *
      * @verb ibv_post_recv
      */
@@ -841,33 +816,32 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    /** Drivers follow a null pointer when a receive is posted where there is no queue for it. */
+    /** Drivers follow a null pointer when a receive is posted to a queue pair without a receive queue. */
     private IllegalStateException noReceiveQueue() {
-        return new IllegalStateException(this + " has no receive queue of its own: post to "
+        return new IllegalStateException(this + " has no receive queue of its own; post to "
                 + (sharedReceiveQueue == null
-                        ? "the shared receive queues or work queues that its messages go to, if any"
-                        : "the shared receive queue, with SharedReceiveQueue.postReceive"));
+                        ? "the shared receive queue or work queue that its messages go to"
+                        : "its shared receive queue with SharedReceiveQueue.postReceive"));
     }
 
     /**
-     * Attaches this to a multicast group, so that it receives what is sent there; see ibv_attach_mcast(3). Closing
-     * this detaches it.
+     * Attaches this to a multicast group, so that it receives the datagrams sent to it; see ibv_attach_mcast(3).
+     * Closing this detaches it.
      *
-     * <p>Attaching alone may deliver nothing: the network must know as well. On InfiniBand the subnet administration
-     * must have made the group and the port must have joined it; on RoCE the network interface must have joined the
-     * group of the same IP address, which any socket can do for it, such as a {@link java.net.MulticastSocket}.
+     * <p>Attaching alone may not be enough, because the network must deliver the datagrams. On InfiniBand the subnet
+     * administration must have made the group and the port must have joined it; on RoCE the network interface must have
+     * joined the group of the same IP address, for example through a {@link java.net.MulticastSocket}.
      *
-     * <p>On RoCE the group of an IPv4 address has the GID {@code Gid.of(address)}. Who sends to a group makes an address
-     * handle for its GID and names queue pair 0xffffff.
+     * <p>On RoCE the group of an IPv4 address has the GID {@code Gid.of(address)}. To send to a group, create an
+     * address handle for its GID and use queue pair number 0xffffff.
      *
      * @param group a GID for which {@link Gid#isMulticast} is true
      * @param lid the group's LID on InfiniBand, 16 bits; 0 on RoCE
-     * @throws IllegalArgumentException when this is no datagram queue pair, the GID is of no group, the LID has more
-     *     than 16 bits, or this is attached to the group by another LID
-     * @throws VerbsException when the verb fails, for example because the device can attach no more
-     * @throws UnsupportedVerbException when the device has no multicast
+     * @throws IllegalArgumentException when this is not a datagram queue pair, the GID is not a multicast group, the
+     *     LID has more than 16 bits, or this is attached to the group with another LID
+     * @throws VerbsException when the verb fails, for example because the limit of the device is reached
+     * @throws UnsupportedVerbException when the device does not support multicast
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_attach_mcast
      */
@@ -880,12 +854,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *
      * @param group the GID that it was attached with
      * @param lid the LID that it was attached with
-     * @throws IllegalArgumentException when this is no datagram queue pair, the GID is of no group, or the LID has more
-     *     than 16 bits
+     * @throws IllegalArgumentException when this is not a datagram queue pair, the GID is not a multicast group, or the
+     *     LID has more than 16 bits
      * @throws VerbsException when the verb fails, for example because this is not attached to the group
-     * @throws UnsupportedVerbException when the device has no multicast
+     * @throws UnsupportedVerbException when the device does not support multicast
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_detach_mcast
      */
@@ -897,19 +870,19 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     private record Group(Gid gid, int lid) {
         Group {
             if (!gid.isMulticast()) {
-                throw new IllegalArgumentException(gid + " is no multicast group: those begin with ff, or are IPv4"
-                        + " addresses from 224.0.0.0 to 239.255.255.255 in IPv6 form");
+                throw new IllegalArgumentException("group must be a multicast address, which begins with ff or is an"
+                        + " IPv4-mapped address from 224.0.0.0 to 239.255.255.255: " + gid);
             }
             if (lid < 0 || lid > 0xffff) {
-                throw new IllegalArgumentException("LID must be between 0 and 65535, not " + lid);
+                throw new IllegalArgumentException("lid must be between 0 and 65535: " + lid);
             }
         }
     }
 
-    /** With the arena's lock, so that nothing is attached while this closes. */
+    /** Takes the arena's lock, so that nothing is attached while this closes. */
     private void multicast(Group group, boolean attach) {
         if (type != QueuePairType.UD) {
-            throw new IllegalArgumentException("multicast is for queue pairs of type UD, not for " + this);
+            throw new IllegalArgumentException("multicast needs a queue pair of type UD: " + this);
         }
         arena.lock().lock();
         try {
@@ -939,14 +912,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * A group has one LID. Soft-RoCE looks at the GID alone: by a second LID it attaches nothing, so that detaching from
-     * it fails, and the kernel, which counted both, never destroys the queue pair.
+     * A group has one LID. Soft-RoCE compares only the GID: with a second LID it attaches nothing, so detaching fails,
+     * and the kernel, which has counted both, never destroys the queue pair.
      */
     private void requireOneLid(Group group) {
         for (Group attached : groups) {
             if (attached.gid.equals(group.gid) && attached.lid != group.lid) {
-                throw new IllegalArgumentException(this + " is attached to group " + group.gid + " by LID "
-                        + attached.lid + ", not " + group.lid + ": detach it first");
+                throw new IllegalArgumentException(this + " is attached to group " + group.gid + " with LID "
+                        + attached.lid + ", not " + group.lid + "; detach it first");
             }
         }
     }
@@ -961,7 +934,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    /** The kernel destroys no queue pair that is attached. Where this fails, destroying it fails, which is reported. */
+    /** The kernel does not destroy an attached queue pair. If this fails, destroying it fails, which is reported. */
     private void detachFromAll() {
         for (Group group : groups) {
             callMulticast(group, false);
@@ -972,15 +945,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /**
      * Steers packets to this; see ibv_create_flow(3). Closing the flow, or this, ends it.
      *
-     * @param rule which packets
+     * @param rule the rule that selects the packets
      * @return the flow
      * @throws IllegalArgumentException when this is of another type than UD and RAW_PACKET, there is no such port, an
      *     action or counters belong to another context, or DONT_TRAP is set on a rule of another type than NORMAL
-     * @throws UnsupportedVerbException when the device steers no flows
-     * @throws VerbsException when the verb fails: EPERM says that the process may not, EINVAL that the device cannot
-     *     match this
+     * @throws UnsupportedVerbException when the device does not support flow steering
+     * @throws VerbsException when the verb fails: EPERM means that the process lacks the permission, EINVAL that the
+     *     device cannot match this
      * @throws IllegalStateException when this, an action or counters are closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_create_flow
      */
@@ -995,7 +967,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         throw refused(verb, result);
     }
 
-    /** What to throw when posting failed. */
+    /** Returns the exception for a failed post. */
     final VerbsException refused(String verb, int result) {
         QueuePairState state = QueuePairState.of(ibv_qp.state(struct));
         return new VerbsException(
@@ -1010,11 +982,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             return null;
         }
         if (transport == TransportType.IWARP && verb.equals("ibv_post_recv")) {
-            return "software iWARP takes no receive without a segment";
+            return "software iWARP accepts no receive without a segment";
         }
         if (transport == TransportType.IWARP) {
-            // The kernel moves it: its state is not known here.
-            return "iWARP has no immediate data, no atomics and no memory windows; and the queue pair is to be connected";
+            // The kernel changes the state of the queue pair, so it is not known here.
+            return "iWARP has no immediate data, atomics or memory windows, and the queue pair must be connected";
         }
         if (state == QueuePairState.RESET || state == QueuePairState.INIT || state == QueuePairState.RTR) {
             return "connect or activate the queue pair first";
@@ -1023,14 +995,13 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Where posting a chain stopped when {@link #postSend} returned {@link #QUEUE_FULL} or threw, until its first work
-     * request is posted again.
+     * Returns the first request that was not posted when {@link #postSend} returned {@link #QUEUE_FULL} or threw. Valid
+     * until the first request of the chain is posted again.
      *
      * @param first the chain that was posted
      * @return the first work request of it that was not posted, or null when all are posted
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public final SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
@@ -1043,15 +1014,14 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Where posting a chain stopped when {@link #postReceive} returned {@link #QUEUE_FULL} or threw, until its first
-     * work request is posted again.
+     * Returns the first request that was not posted when {@link #postReceive} returned {@link #QUEUE_FULL} or threw.
+     * Valid until the first request of the chain is posted again.
      *
      * @param first the chain that was posted
-     * @return the first work request of it that was not posted, or null when all are posted, or when the driver refused
-     *     without saying which
+     * @return the first work request of it that was not posted, or null when all are posted, or when the driver does
+     *     not report it
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
@@ -1059,14 +1029,13 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Asks for the options of enhanced connection establishment; see ibv_query_ece(3). To agree with a peer, each side
-     * sends its options to the other, and {@link #setEce sets} what came.
+     * Queries the options of enhanced connection establishment; see ibv_query_ece(3). To agree with a peer, each side
+     * sends its options to the other and {@link #setEce sets} the options it received.
      *
-     * @return the options that this device has, or that were accepted
-     * @throws UnsupportedVerbException when the driver knows none
+     * @return the options of this device, or those that were accepted
+     * @throws UnsupportedVerbException when the driver does not support them
      * @throws VerbsException when the verb fails otherwise
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_query_ece
      */
@@ -1086,12 +1055,11 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /**
      * Sets the options of enhanced connection establishment, which the following transitions use; see ibv_set_ece(3).
      *
-     * @param options what the peer has
-     * @return what this side accepted
-     * @throws UnsupportedVerbException when the driver knows no options, or the vendor is 0
+     * @param options the options of the peer
+     * @return the options that this side accepted
+     * @throws UnsupportedVerbException when the driver does not support options, or the vendor is 0
      * @throws VerbsException when the verb fails otherwise
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_set_ece
      */
@@ -1113,13 +1081,12 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Limits how fast this sends; see ibv_modify_qp_rate_limit(3). A queue pair must be in state RTS.
+     * Limits the sending rate; see ibv_modify_qp_rate_limit(3). The queue pair must be in state RTS.
      *
-     * @param limit the rate, and how it is kept
-     * @throws UnsupportedVerbException when the device has no packet pacing
-     * @throws VerbsException when the verb fails otherwise, for example for a rate that the device does not have
+     * @param limit the rate, and the sizes of bursts and packets
+     * @throws UnsupportedVerbException when the device does not support packet pacing
+     * @throws VerbsException when the verb fails otherwise, for example for a rate that the device does not support
      * @throws IllegalStateException when this is closed, or a {@link ExtendedQueuePair#startWorkRequests batch} is open
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_modify_qp_rate_limit
      */
@@ -1148,17 +1115,15 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Asks whether what an operation of the peer brings becomes visible here in order, so that a program may watch for
-     * the last byte; see ibv_query_qp_data_in_order(3). It holds for memory that was not registered with
-     * {@link AccessFlag#RELAXED_ORDERING}, and is only ever promised on x86. The answer may change when this is
-     * connected.
+     * Queries whether the data of an operation of the peer becomes visible here in order, so that a program may watch
+     * for the last byte; see ibv_query_qp_data_in_order(3). The answer holds for memory that was registered without
+     * {@link AccessFlag#RELAXED_ORDERING}, and only x86 guarantees an order. It may change when this is connected.
      *
-     * @param opcode what the peer does, such as RDMA_WRITE; SEND tells of this side's receives
-     * @return what is promised, empty when nothing is
+     * @param opcode the peer's operation, such as RDMA_WRITE; SEND stands for this side's receives
+     * @return the guarantees, possibly none
      * @throws NullPointerException when the opcode is null
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_query_qp_data_in_order
      */
@@ -1168,18 +1133,18 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         try {
             int result = provider.queryDataInOrder(address, code, rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS());
             check("ibv_query_qp_data_in_order", result);
-            return DataInOrder.ofMask(result);
+            return Codes.flags(DataInOrder.class, DataInOrder::code, result);
         } finally {
             exit();
         }
     }
 
-    /** Whether a receive can be posted to this, and would complete in its completion queue. */
+    /** Whether receives can be posted to this and complete in its completion queue. */
     final boolean takesReceives() {
         return takesReceives && capabilities.maxReceiveWorkRequests() > 0;
     }
 
-    /** Whether a send can be posted to this without saying where it goes. */
+    /** Whether sends can be posted to this without a destination. */
     final boolean takesSendsToItsPeer() {
         return takesSends && connecting.hasPeer() && capabilities.maxSendWorkRequests() > 0;
     }
@@ -1190,7 +1155,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    /** Takes this to the error state, where everything posted is flushed: whether that worked. */
+    /** Moves this to the error state, in which all posted requests are flushed. Returns whether that succeeded. */
     boolean fail() {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
@@ -1199,7 +1164,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
     }
 
-    /** Nothing can be outstanding on a queue pair that was never taken out of RESET. */
+    /** Returns whether work may be outstanding, which is not the case if this never left RESET. */
     boolean mayHaveWork() {
         return ibv_qp.state(struct) != QueuePairState.RESET.code();
     }
@@ -1220,7 +1185,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         super.ended();
         MemoryWindow.forget(windows, this);
         if (isBorrowed()) {
-            // Who owns it could not destroy it while it is attached.
+            // Its owner could not destroy it while it is attached.
             detachFromAll();
         }
     }
@@ -1238,6 +1203,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /** Type, number and device. */
     @Override
     public final String toString() {
-        return type + " queue pair " + number + " of " + context;
+        return "%s queue pair 0x%06x of %s".formatted(type, number, context);
     }
 }

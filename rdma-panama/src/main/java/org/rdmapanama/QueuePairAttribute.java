@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import java.util.Collection;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** Attribute of a queue pair, {@code enum ibv_qp_attr_mask}; see ibv_modify_qp(3). */
@@ -35,7 +34,7 @@ public enum QueuePairAttribute {
     MAX_QP_RD_ATOMIC(rdma_h.IBV_QP_MAX_QP_RD_ATOMIC()),
     /** Alternate path. */
     ALT_PATH(rdma_h.IBV_QP_ALT_PATH()),
-    /** How long the peer is to wait when no receive is posted. */
+    /** How long the peer waits if no receive is posted. */
     MIN_RNR_TIMER(rdma_h.IBV_QP_MIN_RNR_TIMER()),
     /** First packet sequence number of this side. */
     SQ_PSN(rdma_h.IBV_QP_SQ_PSN()),
@@ -56,21 +55,8 @@ public enum QueuePairAttribute {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
-    }
-
-    /** The set of attributes as C takes it. */
-    static int mask(Collection<QueuePairAttribute> attributes) {
-        int mask = 0;
-        for (QueuePairAttribute attribute : attributes) {
-            mask |= attribute.code;
-        }
-        return mask;
     }
 }

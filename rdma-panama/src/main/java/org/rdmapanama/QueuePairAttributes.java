@@ -6,17 +6,18 @@ import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.internal.Codes;
 
 /**
- * Attributes of a queue pair together with which of them are given, {@code struct ibv_qp_attr} and its mask: what
+ * Attributes of a queue pair, with a record of which ones are given, {@code struct ibv_qp_attr} and its mask: what
  * {@link QueuePair#modify} takes and {@link QueuePair#query} returns; see ibv_modify_qp(3).
  *
  * <p>{@snippet :
  * qp.modify(new QueuePairAttributes().state(QueuePairState.ERR));
  * }
  *
- * <p>Each attribute has a method to give it and a method of the same name to read it; giving it puts it into
- * {@link #given()}. Threads: one at a time.
+ * <p>Each attribute has a method that gives it and a method of the same name that reads it; giving it adds it to {@link
+ * #given()}. Threads: one at a time.
  */
 public final class QueuePairAttributes {
     private final Set<QueuePairAttribute> given = EnumSet.noneOf(QueuePairAttribute.class);
@@ -45,14 +46,10 @@ public final class QueuePairAttributes {
     private PathMigrationState pathMigrationState = PathMigrationState.MIGRATED;
     private QueuePairCapabilities capabilities;
 
-    /** Nothing is given. */
+    /** Creates attributes of which none is given. */
     public QueuePairAttributes() {}
 
-    /**
-     * Which attributes are given.
-     *
-     * @return an unmodifiable view
-     */
+    /** {@return the attributes that are given, an unmodifiable view} */
     public Set<QueuePairAttribute> given() {
         return Collections.unmodifiableSet(given);
     }
@@ -63,14 +60,13 @@ public final class QueuePairAttributes {
 
     private static int checked(QueuePairAttribute attribute, int value, int min, int max) {
         if (value < min || value > max) {
-            throw new IllegalArgumentException(
-                    attribute + " must be between " + min + " and " + max + ", not " + value);
+            throw new IllegalArgumentException(attribute + " must be between " + min + " and " + max + ": " + value);
         }
         return value;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#STATE}. Next state, or, when queried, the state.
+     * Gives {@link QueuePairAttribute#STATE}: the next state, or the state in the result of a query.
      *
      * @param value the attribute
      * @return this
@@ -82,17 +78,13 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Next state, or, when queried, the state.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the state; undefined unless it is given} */
     public QueuePairState state() {
         return state;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#CUR_STATE}. State that the queue pair is taken to be in.
+     * Gives {@link QueuePairAttribute#CUR_STATE}. The state that the queue pair is assumed to be in.
      *
      * @param value the attribute
      * @return this
@@ -104,11 +96,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * State that the queue pair is taken to be in.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the state that the queue pair is assumed to be in; undefined unless it is given} */
     public QueuePairState currentState() {
         return currentState;
     }
@@ -126,17 +114,13 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Path MTU.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the path MTU; undefined unless it is given} */
     public Mtu pathMtu() {
         return pathMtu;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#QKEY}. Q_Key, 32 bits: datagrams with another are dropped.
+     * Gives {@link QueuePairAttribute#QKEY}. The Q_Key, 32 bits; datagrams with another one are dropped.
      *
      * @param value the attribute
      * @return this
@@ -147,11 +131,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Q_Key, 32 bits: datagrams with another are dropped.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the Q_Key; undefined unless it is given} */
     public int qkey() {
         return qkey;
     }
@@ -169,11 +149,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Number of the first packet that the peer will send.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the number of the first packet that the peer sends; undefined unless it is given} */
     public int receivePsn() {
         return receivePsn;
     }
@@ -191,11 +167,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Number of the first packet that this side will send.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the number of the first packet that this side sends; undefined unless it is given} */
     public int sendPsn() {
         return sendPsn;
     }
@@ -213,39 +185,31 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Number of the peer's queue pair.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the number of the peer's queue pair; undefined unless it is given} */
     public int destinationQueuePair() {
         return destinationQueuePair;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#ACCESS_FLAGS}. What peers may do through this queue pair.
+     * Gives {@link QueuePairAttribute#ACCESS_FLAGS}. The operations that peers may use through this queue pair.
      *
      * @param value the attribute
      * @return this
      * @throws NullPointerException when it is null
      */
     public QueuePairAttributes accessFlags(Set<AccessFlag> value) {
-        accessFlags = AccessFlag.copyOf(value);
+        accessFlags = Codes.copyOf(AccessFlag.class, value);
         give(QueuePairAttribute.ACCESS_FLAGS);
         return this;
     }
 
-    /**
-     * What peers may do through this queue pair.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the operations that peers may use through this queue pair; undefined unless they are given} */
     public Set<AccessFlag> accessFlags() {
         return accessFlags;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#AV}. The way to the peer.
+     * Gives {@link QueuePairAttribute#AV}. The path to the peer.
      *
      * @param value the attribute
      * @return this
@@ -257,24 +221,20 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * The way to the peer.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the path to the peer; undefined unless it is given} */
     public AddressVector addressVector() {
         return addressVector;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#ALT_PATH}. An alternate way to the peer.
+     * Gives {@link QueuePairAttribute#ALT_PATH}. An alternate path to the peer.
      *
-     * @param value the way
-     * @param pkeyIndex place of the partition key on that way in its port's table, 0 to 65535
-     * @param timeout how long to wait there for an acknowledgement, 0 to 31; see {@link #timeout(int)}
+     * @param value the path
+     * @param pkeyIndex index of the partition key for that path in its port's table, 0 to 65535
+     * @param timeout how long to wait for an acknowledgement on that path, 0 to 31; see {@link #timeout(int)}
      * @return this
      * @throws IllegalArgumentException when a number is out of range
-     * @throws NullPointerException when the way is null
+     * @throws NullPointerException when the path is null
      */
     public QueuePairAttributes alternatePath(AddressVector value, int pkeyIndex, int timeout) {
         alternatePath = Objects.requireNonNull(value, "alternatePath");
@@ -284,17 +244,13 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * An alternate way to the peer.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the alternate path to the peer; undefined unless it is given} */
     public AddressVector alternatePath() {
         return alternatePath;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#PKEY_INDEX}. Place of the partition key in the port's table.
+     * Gives {@link QueuePairAttribute#PKEY_INDEX}. The index of the partition key in the port's table.
      *
      * @param value the attribute, 0 to 65535
      * @return this
@@ -306,11 +262,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Place of the partition key in the port's table.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the index of the partition key in the port's table; undefined unless it is given} */
     public int pkeyIndex() {
         return pkeyIndex;
     }
@@ -327,17 +279,14 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Whether draining the send queue raises an event.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return whether draining the send queue raises an event; undefined unless it is given} */
     public boolean notifyWhenDrained() {
         return notifyWhenDrained;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#MAX_QP_RD_ATOMIC}. RDMA reads and atomics outstanding to the peer at most.
+     * Gives {@link QueuePairAttribute#MAX_QP_RD_ATOMIC}. The maximum number of outstanding RDMA reads and atomics to
+     * the peer.
      *
      * @param value the attribute, 0 to 255
      * @return this
@@ -349,17 +298,14 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * RDMA reads and atomics outstanding to the peer at most.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the maximum number of outstanding RDMA reads and atomics to the peer; undefined unless it is given} */
     public int maxReadAtomicAsInitiator() {
         return maxReadAtomicAsInitiator;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#MAX_DEST_RD_ATOMIC}. RDMA reads and atomics outstanding from the peer at most.
+     * Gives {@link QueuePairAttribute#MAX_DEST_RD_ATOMIC}. The maximum number of outstanding RDMA reads and atomics
+     * from the peer.
      *
      * @param value the attribute, 0 to 255
      * @return this
@@ -372,16 +318,15 @@ public final class QueuePairAttributes {
     }
 
     /**
-     * RDMA reads and atomics outstanding from the peer at most.
-     *
-     * @return the attribute; without meaning unless it is given
+     * {@return the maximum number of outstanding RDMA reads and atomics from the peer; undefined unless it is given}
      */
     public int maxReadAtomicAsTarget() {
         return maxReadAtomicAsTarget;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#MIN_RNR_TIMER}. How long the peer is to wait when no receive is posted, coded as in the specification: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, 0 is 655.36 ms.
+     * Gives {@link QueuePairAttribute#MIN_RNR_TIMER}. How long the peer waits before it retransmits if no receive is
+     * posted, coded as in the specification: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, 0 is 655.36 ms.
      *
      * @param value the attribute, 0 to 31
      * @return this
@@ -393,11 +338,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * How long the peer is to wait when no receive is posted, coded as in the specification: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, 0 is 655.36 ms.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the coded time for which the peer waits if no receive is posted; undefined unless it is given} */
     public int minRnrTimer() {
         return minRnrTimer;
     }
@@ -415,17 +356,14 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Port number, from 1.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the port number, from 1; undefined unless it is given} */
     public int port() {
         return port;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#TIMEOUT}. How long to wait for an acknowledgement: 4.096 microseconds times two to this power; 0 is for ever.
+     * Gives {@link QueuePairAttribute#TIMEOUT}. How long to wait for an acknowledgement, as the exponent n in 4.096
+     * microseconds * 2<sup>n</sup>; 0 waits forever.
      *
      * @param value the attribute, 0 to 31
      * @return this
@@ -437,17 +375,13 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * How long to wait for an acknowledgement: 4.096 microseconds times two to this power; 0 is for ever.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the coded time to wait for an acknowledgement; undefined unless it is given} */
     public int timeout() {
         return timeout;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#RETRY_CNT}. How often to send again what is not acknowledged.
+     * Gives {@link QueuePairAttribute#RETRY_CNT}. How often an unacknowledged request is retransmitted.
      *
      * @param value the attribute, 0 to 7
      * @return this
@@ -459,17 +393,14 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * How often to send again what is not acknowledged.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the number of retransmissions of an unacknowledged request; undefined unless it is given} */
     public int retryCount() {
         return retryCount;
     }
 
     /**
-     * Gives {@link QueuePairAttribute#RNR_RETRY}. How often to send again when the peer has no receive posted; 7 is without end.
+     * Gives {@link QueuePairAttribute#RNR_RETRY}. How often a request is retransmitted while the peer has no receive
+     * posted; 7 means no limit.
      *
      * @param value the attribute, 0 to 7
      * @return this
@@ -482,9 +413,8 @@ public final class QueuePairAttributes {
     }
 
     /**
-     * How often to send again when the peer has no receive posted; 7 is without end.
-     *
-     * @return the attribute; without meaning unless it is given
+     * {@return the number of retransmissions if the peer has no receive posted, 7 for no limit; undefined unless it is
+     * given}
      */
     public int rnrRetry() {
         return rnrRetry;
@@ -503,11 +433,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Rate limit of a raw packet queue pair, in kilobits per second.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the rate limit of a raw packet queue pair, in kilobits per second; undefined unless it is given} */
     public int rateLimit() {
         return rateLimit;
     }
@@ -525,11 +451,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * State of automatic path migration.
-     *
-     * @return the attribute; without meaning unless it is given
-     */
+    /** {@return the state of automatic path migration; undefined unless it is given} */
     public PathMigrationState pathMigrationState() {
         return pathMigrationState;
     }
@@ -547,11 +469,7 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /**
-     * Sizes of the queues.
-     *
-     * @return the attribute; null unless it is given
-     */
+    /** {@return the sizes of the queues; null unless they are given} */
     public QueuePairCapabilities capabilities() {
         return capabilities;
     }
@@ -566,7 +484,7 @@ public final class QueuePairAttributes {
         ibv_qp_attr.rq_psn(struct, receivePsn);
         ibv_qp_attr.sq_psn(struct, sendPsn);
         ibv_qp_attr.dest_qp_num(struct, destinationQueuePair);
-        ibv_qp_attr.qp_access_flags(struct, AccessFlag.mask(accessFlags));
+        ibv_qp_attr.qp_access_flags(struct, Codes.mask(accessFlags, AccessFlag::code));
         if (addressVector != null) {
             addressVector.write(ibv_qp_attr.ah_attr(struct));
         }
@@ -596,8 +514,8 @@ public final class QueuePairAttributes {
      * Attributes that other native code has filled in, such as {@code rdma_init_qp_attr}.
      *
      * @param struct a {@code struct ibv_qp_attr}
-     * @param mask which of its fields are given, of {@code enum ibv_qp_attr_mask}; bits that have no constant in
-     *     {@link QueuePairAttribute}, which some kernels set for themselves, are left out
+     * @param mask the mask of the fields that are given, {@code enum ibv_qp_attr_mask}; bits without a constant in
+     *     {@link QueuePairAttribute}, which some kernels set for internal use, are ignored
      * @return the attributes
      * @throws IllegalArgumentException when the memory does not have the alignment of the structure, or a field is out
      *     of its range
@@ -618,13 +536,13 @@ public final class QueuePairAttributes {
         QueuePairAttributes attributes = new QueuePairAttributes();
         attributes.state = QueuePairState.of(ibv_qp_attr.qp_state(struct));
         attributes.currentState = QueuePairState.of(ibv_qp_attr.cur_qp_state(struct));
-        // A queue pair that was never connected has none.
+        // A queue pair that was never connected has no path MTU.
         attributes.pathMtu = Mtu.orNull(ibv_qp_attr.path_mtu(struct));
         attributes.qkey = ibv_qp_attr.qkey(struct);
         attributes.receivePsn = ibv_qp_attr.rq_psn(struct);
         attributes.sendPsn = ibv_qp_attr.sq_psn(struct);
         attributes.destinationQueuePair = ibv_qp_attr.dest_qp_num(struct);
-        attributes.accessFlags = AccessFlag.of(ibv_qp_attr.qp_access_flags(struct));
+        attributes.accessFlags = Codes.flags(AccessFlag.class, AccessFlag::code, ibv_qp_attr.qp_access_flags(struct));
         attributes.addressVector = AddressVector.read(ibv_qp_attr.ah_attr(struct));
         attributes.alternatePath = AddressVector.read(ibv_qp_attr.alt_ah_attr(struct));
         attributes.alternatePkeyIndex = Short.toUnsignedInt(ibv_qp_attr.alt_pkey_index(struct));

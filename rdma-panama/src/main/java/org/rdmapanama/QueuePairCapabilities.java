@@ -6,11 +6,11 @@ import org.rdmapanama.ffm.verbs.ibv_qp_cap;
 /**
  * Sizes of a queue pair, {@code struct ibv_qp_cap}; see ibv_create_qp(3).
  *
- * @param maxSendWorkRequests sends outstanding at most
- * @param maxReceiveWorkRequests receives outstanding at most
- * @param maxSendSegments segments of one send at most
- * @param maxReceiveSegments segments of one receive at most
- * @param maxInlineData bytes that can be sent inline at most
+ * @param maxSendWorkRequests maximum number of outstanding sends
+ * @param maxReceiveWorkRequests maximum number of outstanding receives
+ * @param maxSendSegments maximum number of segments of one send
+ * @param maxReceiveSegments maximum number of segments of one receive
+ * @param maxInlineData maximum number of bytes that can be sent inline
  */
 public record QueuePairCapabilities(
         int maxSendWorkRequests,

@@ -14,28 +14,29 @@ import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
- * Takes queue pairs that are about to go to the error state and waits until all that was posted to them has completed.
+ * Moves queue pairs to the error state and waits until all posted work has completed.
  *
- * <p>A queue completes in the order in which it was posted to, so an empty work request behind all others, a marker,
- * tells when the others are through: the way of the Linux kernel's {@code ib_drain_qp}. Where no marker can be posted (a
- * datagram would need an address), a moment without completions has to do.
+ * <p>A queue completes its requests in the order of posting, so an empty work request after all others, a marker, shows
+ * when the others are done, as in the Linux kernel's {@code ib_drain_qp}. If no marker can be posted (a datagram would
+ * need an address), a short time without completions must suffice.
  */
 final class QueuePairDrain {
-    private static final long LIMIT_NANOS = 2_000_000_000L;
     private static final long QUIET_NANOS = 20_000_000L;
     private static final int BATCH = 32;
 
+    private final long limitNanos;
     private final Arena temporary;
     private final MemorySegment completions;
     private final Set<CompletionQueue> queues = new LinkedHashSet<>();
 
-    /** Markers whose queue is full: to be posted when completions have made room. */
+    /** Markers whose queue is full; they are posted when completions have made room. */
     private final List<Marker> waiting = new ArrayList<>();
 
-    /** The markers that are posted and have not completed, by their identifiers. */
+    /** The posted markers that have not completed, by identifier. */
     private final Map<Long, Marker> posted = new HashMap<>();
 
-    private QueuePairDrain(Arena temporary) {
+    private QueuePairDrain(Arena temporary, long limitNanos) {
+        this.limitNanos = limitNanos;
         this.temporary = temporary;
         completions = temporary.allocate(ibv_wc.layout(), BATCH);
     }
@@ -49,7 +50,7 @@ final class QueuePairDrain {
         }
     }
 
-    /** Drains all queue pairs of a context, with the arena's lock held. */
+    /** Drains all queue pairs of a context. The caller must hold the arena's lock. */
     static void drain(Context context) {
         List<QueuePair> queuePairs =
                 context.queuePairs().stream().filter(QueuePair::mayHaveWork).toList();
@@ -57,10 +58,15 @@ final class QueuePairDrain {
             return;
         }
         try (Arena temporary = Arena.ofConfined()) {
-            QueuePairDrain drain = new QueuePairDrain(temporary);
+            QueuePairDrain drain = new QueuePairDrain(
+                    temporary, context.arena.waitLimits().drain().toNanos());
             queuePairs.forEach(drain::begin);
             if (!drain.await()) {
-                Log.LOGGER.warn("{}: work on {} queue pairs did not drain in two seconds", context, queuePairs.size());
+                Log.LOGGER.warn(
+                        "{}: work on {} queue pairs did not drain in {} seconds",
+                        context,
+                        queuePairs.size(),
+                        context.arena.waitLimits().drain().toSeconds());
             }
         }
     }
@@ -68,14 +74,14 @@ final class QueuePairDrain {
     private void begin(QueuePair queuePair) {
         queues.add(queuePair.sendQueue());
         queues.add(queuePair.receiveQueue());
-        // Some types have one only, or none.
+        // Some types have only one completion queue, or none.
         queues.remove(null);
         Marker receive = receiveMarker(queuePair);
-        // Before the error state: drivers that share the receive queue with the kernel flush it once.
-        // What is posted to a shared receive queue stays there, for other queue pairs.
+        // Post before the error state, because drivers that share the receive queue with the kernel flush it only once.
+        // Receives of a shared receive queue stay there for other queue pairs.
         boolean settled = !queuePair.takesReceives() || post(receive);
         if (!queuePair.fail()) {
-            // The device is gone, or so broken that nothing will complete: there is nothing to wait for.
+            // The device is gone or has failed, so nothing will complete and there is nothing to wait for.
             posted.remove(receive.workRequest().address());
             return;
         }
@@ -85,7 +91,8 @@ final class QueuePairDrain {
         if (queuePair.takesSendsToItsPeer()) {
             waiting.add(sendMarker(queuePair));
         }
-        // Completions of unsignaled sends come out now: a queue that many share would overrun if nobody read it.
+        // Unsignaled sends generate completions now, and a queue that many queue pairs share would overrun if it were
+        // not read.
         pollAll();
     }
 
@@ -103,7 +110,7 @@ final class QueuePairDrain {
         return new Marker(queuePair, true, workRequest, temporary.allocate(Long.BYTES, Long.BYTES));
     }
 
-    /** Posts a marker, or gives it up when the driver refuses it: false when there is no room yet. */
+    /** Posts a marker, or gives it up if the driver refuses it. Returns false if there is no room yet. */
     private boolean post(Marker marker) {
         int result = marker.post();
         if (result == 0) {
@@ -122,7 +129,7 @@ final class QueuePairDrain {
         return settled;
     }
 
-    /** Polls until all markers are through and nothing more comes: false when the time was over first. */
+    /** Polls until all markers have completed and nothing more comes. Returns false on a timeout. */
     private boolean await() {
         try (ShortWait wait = new ShortWait()) {
             return await(wait);
@@ -144,7 +151,7 @@ final class QueuePairDrain {
                 postAgain();
                 lastCompletion = now;
             }
-            if (now > LIMIT_NANOS) {
+            if (now > limitNanos) {
                 return false;
             }
             if (count == 0) {
@@ -154,13 +161,13 @@ final class QueuePairDrain {
     }
 
     /**
-     * Completions that found their queue full were lost, and so may be those of markers. There is room again: another one
-     * tells the same, and if the first is only late, it does no harm.
+     * Completions that found their queue full were lost, possibly those of markers too. There is room now, so posts the
+     * markers again. If the first one was only late, the second does no harm.
      */
     private void postAgain() {
         for (Marker marker : List.copyOf(posted.values())) {
             postLate(marker);
-            // Those of other queue pairs may be lost in the same way.
+            // Completions of other queue pairs may be lost in the same way.
             pollAll();
         }
     }

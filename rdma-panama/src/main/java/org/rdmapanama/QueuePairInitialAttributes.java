@@ -5,15 +5,16 @@ import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 
 /**
- * What a queue pair was made with, as the device tells it, {@code struct ibv_qp_init_attr}; see ibv_query_qp(3).
+ * The options with which a queue pair was created, as the device reports them, {@code struct ibv_qp_init_attr}; see
+ * ibv_query_qp(3).
  *
  * @param type its transport service
- * @param capabilities its sizes; a device may have rounded up further than it said when the queue pair was made
- * @param signalAll whether every send completes visibly
+ * @param capabilities its sizes; a device may have rounded up further than it reported at creation
+ * @param signalAll whether every send generates a completion
  */
 public record QueuePairInitialAttributes(QueuePairType type, QueuePairCapabilities capabilities, boolean signalAll) {
     /**
-     * What a device told.
+     * Creates the attributes that a device reported.
      *
      * @throws NullPointerException when the type or the capabilities are null
      */

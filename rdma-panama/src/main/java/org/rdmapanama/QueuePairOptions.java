@@ -8,20 +8,22 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.rdmapanama.device.RssCapabilities;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /**
- * What a queue pair is to be, {@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}; see
+ * The options of a queue pair, {@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}; see
  * ibv_create_qp(3) and ibv_create_qp_ex(3).
  *
  * <p>{@snippet :
  * QueuePair qp = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue).maxSendWorkRequests(64));
  * }
  *
- * <p>Without further words: 16 sends and 16 receives of one segment each, no inline data, and only those sends
- * complete visibly that ask for it. Threads: one at a time.
+ * <p>Defaults: 16 sends and 16 receives of one segment each, no inline data, and only signaled sends generate a
+ * completion. Threads: one at a time.
  */
 public final class QueuePairOptions {
     private static final int DEFAULT_WORK_REQUESTS = 16;
@@ -43,25 +45,27 @@ public final class QueuePairOptions {
     private ReceiveIndirectionTable indirectionTable;
 
     /**
-     * A queue pair that reports sends and receives to one completion queue.
+     * Creates options for a queue pair that reports sends and receives to one completion queue.
      *
      * @param type its transport service
-     * @param queue where it reports
+     * @param queue the completion queue
      * @throws NullPointerException when an argument is null
-     * @throws IllegalArgumentException when the type is XRC_SEND or XRC_RECV: see {@link #xrcSend} and {@link #xrcReceive}
+     * @throws IllegalArgumentException when the type is XRC_SEND or XRC_RECV: see {@link #xrcSend} and {@link
+     *     #xrcReceive}
      */
     public QueuePairOptions(QueuePairType type, CompletionQueue queue) {
         this(type, queue, queue);
     }
 
     /**
-     * A queue pair that reports sends and receives to two completion queues.
+     * Creates options for a queue pair that reports sends and receives to two completion queues.
      *
      * @param type its transport service
-     * @param sendQueue where it reports sends
-     * @param receiveQueue where it reports receives
+     * @param sendQueue the completion queue of sends
+     * @param receiveQueue the completion queue of receives
      * @throws NullPointerException when an argument is null
-     * @throws IllegalArgumentException when the type is XRC_SEND or XRC_RECV: see {@link #xrcSend} and {@link #xrcReceive}
+     * @throws IllegalArgumentException when the type is XRC_SEND or XRC_RECV: see {@link #xrcSend} and {@link
+     *     #xrcReceive}
      */
     public QueuePairOptions(QueuePairType type, CompletionQueue sendQueue, CompletionQueue receiveQueue) {
         this(
@@ -77,9 +81,11 @@ public final class QueuePairOptions {
         Objects.requireNonNull(receiveQueue, "receive completion queue");
         return switch (Objects.requireNonNull(type, "type")) {
             case XRC_SEND ->
-                throw new IllegalArgumentException("XRC_SEND receives nothing: see QueuePairOptions.xrcSend");
+                throw new IllegalArgumentException(
+                        "type must not be XRC_SEND, which receives nothing; call QueuePairOptions.xrcSend");
             case XRC_RECV ->
-                throw new IllegalArgumentException("XRC_RECV has no queues: see QueuePairOptions.xrcReceive");
+                throw new IllegalArgumentException(
+                        "type must not be XRC_RECV, which has no queues; call QueuePairOptions.xrcReceive");
             default -> type;
         };
     }
@@ -93,9 +99,9 @@ public final class QueuePairOptions {
     }
 
     /**
-     * A queue pair of type {@link QueuePairType#XRC_SEND}, which receives nothing.
+     * Returns options for a queue pair of type {@link QueuePairType#XRC_SEND}, which receives nothing.
      *
-     * @param sendQueue where it reports sends
+     * @param sendQueue the completion queue of sends
      * @return new options: 16 sends of one segment each
      * @throws NullPointerException when the queue is null
      */
@@ -108,10 +114,10 @@ public final class QueuePairOptions {
     }
 
     /**
-     * A queue pair of type {@link QueuePairType#XRC_RECV}. It has no queues at all: each message names the shared receive
-     * queue of the domain that it goes to, and completes in the completion queue of that.
+     * Returns options for a queue pair of type {@link QueuePairType#XRC_RECV}. It has no queues at all: each message
+     * names a shared receive queue of the domain and completes in the completion queue of that one.
      *
-     * @param domain what it shares with the shared receive queues that messages may name
+     * @param domain the domain of the shared receive queues that messages may name
      * @return new options
      * @throws NullPointerException when the domain is null
      */
@@ -122,23 +128,22 @@ public final class QueuePairOptions {
     }
 
     /**
-     * A queue pair that only receives, and spreads what it receives over work queues: receive side scaling. Receives are
-     * posted to the work queues.
+     * Returns options for a queue pair that only receives, and spreads the packets over work queues (receive side
+     * scaling). Receives are posted to the work queues.
      *
      * @param type RAW_PACKET or UD: see {@link RssCapabilities#queuePairTypes}
      * @param table the work queues
-     * @param hash which of them takes a packet
+     * @param hash the hash that selects the work queue of a packet
      * @return new options
      * @throws NullPointerException when an argument is null
-     * @throws IllegalArgumentException when the type is one of connections
+     * @throws IllegalArgumentException when the type is a connected one
      */
     public static QueuePairOptions receiveSideScaling(QueuePairType type, ReceiveIndirectionTable table, RxHash hash) {
         Objects.requireNonNull(type, "type");
         Objects.requireNonNull(table, "indirection table");
         Objects.requireNonNull(hash, "hash");
         if (type != QueuePairType.RAW_PACKET && type != QueuePairType.UD && type != QueuePairType.DRIVER) {
-            throw new IllegalArgumentException(
-                    "a " + type + " queue pair receives for itself: RAW_PACKET and UD ones can spread what comes");
+            throw new IllegalArgumentException("type must be RAW_PACKET or UD for receive side scaling: " + type);
         }
         QueuePairOptions options = withoutQueues(type);
         options.indirectionTable = table;
@@ -150,7 +155,7 @@ public final class QueuePairOptions {
         return new QueuePairOptions(type, null, null, new QueuePairCapabilities(0, 0, 0, 0, 0));
     }
 
-    /** What an existing queue pair is: a receive queue may be null where the type has none. */
+    /** Returns the options of an existing queue pair. The receive queue may be null if the type has none. */
     static QueuePairOptions ofExisting(
             QueuePairInitialAttributes initial,
             CompletionQueue sendQueue,
@@ -166,22 +171,22 @@ public final class QueuePairOptions {
         return type;
     }
 
-    /** Null when it sends nothing. */
+    /** Null if it sends nothing. */
     CompletionQueue sendQueue() {
         return sendQueue;
     }
 
-    /** Null when it receives nothing, or by way of other objects. */
+    /** Null if it receives nothing, or through other objects. */
     CompletionQueue receiveQueue() {
         return receiveQueue;
     }
 
-    /** Null when it has receives of its own. */
+    /** Null if it has its own receive queue. */
     SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
 
-    /** Whether receives are posted to such a queue pair itself. */
+    /** Whether receives are posted to the queue pair itself. */
     boolean hasReceiveQueue() {
         return receiveQueue != null && sharedReceiveQueue == null;
     }
@@ -270,7 +275,7 @@ public final class QueuePairOptions {
     }
 
     /**
-     * Sets how much can be sent inline, that is copied when posted, so that its memory is free at once.
+     * Sets how much data can be sent inline, that is, copied when posted, so that its memory can be reused at once.
      *
      * @param bytes 0 or more
      * @return this
@@ -287,7 +292,7 @@ public final class QueuePairOptions {
     }
 
     /**
-     * Sets whether every send completes visibly, or only those marked {@link SendWorkRequest#signaled signaled}.
+     * Sets whether every send generates a completion, or only those marked {@link SendWorkRequest#signaled signaled}.
      *
      * @param all true for every one
      * @return this
@@ -298,31 +303,32 @@ public final class QueuePairOptions {
     }
 
     /**
-     * Takes receives from a shared receive queue instead of a receive queue of this queue pair's own, whose sizes do
-     * not matter then. It is posted to through {@link SharedReceiveQueue#postReceive}.
+     * Takes receives from a shared receive queue instead of the queue pair's own, whose sizes are then ignored. Post
+     * receives with {@link SharedReceiveQueue#postReceive}.
      *
-     * @param queue where to take them from, or null for a receive queue of its own
+     * @param queue the shared receive queue, or null for the queue pair's own receive queue
      * @return this
-     * @throws IllegalArgumentException when this is of a type whose messages name their queue, or that receives none:
-     *     XRC_RECV and XRC_SEND; or when it spreads what it receives over work queues
+     * @throws IllegalArgumentException when the type is XRC_RECV, whose messages name their queue, or XRC_SEND, which
+     *     receives nothing; or when this spreads packets over work queues
      */
     public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
         if (queue != null && (type == QueuePairType.XRC_SEND || type == QueuePairType.XRC_RECV)) {
-            throw new IllegalArgumentException(
-                    "a " + type + " queue pair has no receives: a message names the shared receive queue it goes to");
+            throw new IllegalArgumentException("a " + type
+                    + " queue pair has no receive queue; each message names the shared receive queue it goes to");
         }
         if (queue != null && indirectionTable != null) {
-            throw new IllegalArgumentException("what this queue pair receives goes to the work queues of its table");
+            throw new IllegalArgumentException(
+                    "this queue pair receives through the work queues of its indirection table");
         }
         sharedReceiveQueue = queue;
         return this;
     }
 
     /**
-     * Adds to what can be posted with {@link ExtendedQueuePair#startWorkRequests}. For
-     * {@link ProtectionDomain#createExtendedQueuePair} only, which needs one at least.
+     * Adds operations that can be posted with {@link ExtendedQueuePair#startWorkRequests}. For {@link
+     * ProtectionDomain#createExtendedQueuePair} only, which needs at least one.
      *
-     * @param operations what is to be posted
+     * @param operations the operations to add
      * @return this
      * @throws NullPointerException when one is null
      */
@@ -332,9 +338,9 @@ public final class QueuePairOptions {
     }
 
     /**
-     * Adds to how the queue pair behaves.
+     * Adds options of the queue pair.
      *
-     * @param flags any but {@link QueuePairCreateFlag#SOURCE_QPN}, which {@link #sourceQueuePair} adds
+     * @param flags any except {@link QueuePairCreateFlag#SOURCE_QPN}, which {@link #sourceQueuePair} adds
      * @return this
      * @throws IllegalArgumentException when SOURCE_QPN is among them
      * @throws NullPointerException when one is null
@@ -342,7 +348,7 @@ public final class QueuePairOptions {
     public QueuePairOptions createFlags(QueuePairCreateFlag... flags) {
         List<QueuePairCreateFlag> added = Arrays.asList(flags);
         if (added.contains(QueuePairCreateFlag.SOURCE_QPN)) {
-            throw new IllegalArgumentException("SOURCE_QPN needs a number: see sourceQueuePair(...)");
+            throw new IllegalArgumentException("flags must not contain SOURCE_QPN; call sourceQueuePair(number)");
         }
         createFlags.addAll(added);
         return this;
@@ -358,7 +364,7 @@ public final class QueuePairOptions {
      */
     public QueuePairOptions sourceQueuePair(int number) {
         if (number < 0 || number > MAX_NUMBER) {
-            throw new IllegalArgumentException("a queue pair number has 24 bits: " + number);
+            throw new IllegalArgumentException("queue pair number must be between 0 and 0xffffff: " + number);
         }
         sourceQueuePair = number;
         createFlags.add(QueuePairCreateFlag.SOURCE_QPN);
@@ -375,12 +381,12 @@ public final class QueuePairOptions {
      */
     public QueuePairOptions maxTsoHeader(int bytes) {
         if (bytes < 0 || bytes > MAX_HEADER) {
-            throw new IllegalArgumentException("headers have between 0 and " + MAX_HEADER + " bytes, not " + bytes);
+            throw new IllegalArgumentException("maxTsoHeader must be between 0 and " + MAX_HEADER + ": " + bytes);
         }
         maxTsoHeader = bytes;
         return this;
     }
-    /** Whether ibv_create_qp cannot make it: the other call has to. */
+    /** Whether ibv_create_qp cannot create it, so that the extended call is needed. */
     boolean needsExtendedCall() {
         return !sendOperations.isEmpty()
                 || !createFlags.isEmpty()
@@ -390,7 +396,7 @@ public final class QueuePairOptions {
                 || rxHash != null;
     }
 
-    /** Where to see whether a device has all this. */
+    /** Where to look for support of all these options. */
     String capability() {
         List<String> places = new ArrayList<>();
         if (maxTsoHeader > 0 || sendOperations.contains(SendOperation.TSO)) {
@@ -407,7 +413,7 @@ public final class QueuePairOptions {
             places.add("DeviceCapability.PCI_WRITE_END_PADDING in DeviceAttributes.capabilities");
         }
         if (!sendOperations.isEmpty()) {
-            places.add("the send operations of the driver, which no attribute tells");
+            places.add("the send operations of the driver, which no attribute shows");
         }
         if (places.isEmpty() && !createFlags.isEmpty()) {
             places.add("the documentation of the driver for " + createFlags);
@@ -419,8 +425,8 @@ public final class QueuePairOptions {
     /**
      * Writes a struct ibv_qp_init_attr_ex, which begins as a struct ibv_qp_init_attr does.
      *
-     * @param protectionDomain its address
-     * @param temporary for what the structure points to
+     * @param protectionDomain the address of the protection domain
+     * @param temporary the arena for memory that the structure points to
      */
     void write(MemorySegment attributes, long protectionDomain, Arena temporary) {
         ibv_qp_init_attr.send_cq(attributes, pointer(sendQueue));
@@ -444,7 +450,7 @@ public final class QueuePairOptions {
         }
         if (!createFlags.isEmpty()) {
             mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS();
-            ibv_qp_init_attr_ex.create_flags(attributes, QueuePairCreateFlag.mask(createFlags));
+            ibv_qp_init_attr_ex.create_flags(attributes, Codes.mask(createFlags, QueuePairCreateFlag::code));
             ibv_qp_init_attr_ex.source_qpn(attributes, sourceQueuePair);
         }
         if (maxTsoHeader > 0) {
@@ -461,7 +467,7 @@ public final class QueuePairOptions {
         }
         if (!sendOperations.isEmpty()) {
             mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS();
-            ibv_qp_init_attr_ex.send_ops_flags(attributes, SendOperation.mask(sendOperations));
+            ibv_qp_init_attr_ex.send_ops_flags(attributes, Codes.mask(sendOperations, SendOperation::code));
         }
         ibv_qp_init_attr_ex.comp_mask(attributes, mask);
     }
@@ -470,11 +476,11 @@ public final class QueuePairOptions {
         return object == null ? MemorySegment.NULL : MemorySegment.ofAddress(object.address);
     }
 
-    /** Type, sizes, and what goes beyond a plain queue pair. */
+    /** Type, sizes, and options beyond those of a plain queue pair. */
     @Override
     public String toString() {
         return type + ", " + sizes
-                + (sendOperations.isEmpty() ? "" : ", to post " + sendOperations)
+                + (sendOperations.isEmpty() ? "" : ", send operations " + sendOperations)
                 + (createFlags.isEmpty() ? "" : ", " + createFlags)
                 + (rxHash == null ? "" : ", " + rxHash);
     }

@@ -1,10 +1,13 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
-/** State of a queue pair, {@code enum ibv_qp_state}; see ibv_modify_qp(3) and InfiniBand Architecture volume 1, 10.3.1. */
+/**
+ * State of a queue pair, {@code enum ibv_qp_state}; see ibv_modify_qp(3) and InfiniBand Architecture volume 1, 10.3.1.
+ */
 public enum QueuePairState {
-    /** Made, and nothing else. */
+    /** Just created. */
     RESET(rdma_h.IBV_QPS_RESET()),
     /** Receives may be posted; nothing moves yet. */
     INIT(rdma_h.IBV_QPS_INIT()),
@@ -12,11 +15,11 @@ public enum QueuePairState {
     RTR(rdma_h.IBV_QPS_RTR()),
     /** Ready to send, and to receive. */
     RTS(rdma_h.IBV_QPS_RTS()),
-    /** Send queue drained: sends under way end, no new one begins. */
+    /** Send queue drained: sends in progress finish, and no new one begins. */
     SQD(rdma_h.IBV_QPS_SQD()),
     /** Send queue in error: UC and UD after a failed send. */
     SQE(rdma_h.IBV_QPS_SQE()),
-    /** In error: all that is posted completes as flushed. */
+    /** In error: all posted requests complete as flushed. */
     ERR(rdma_h.IBV_QPS_ERR()),
     /** None of these. */
     UNKNOWN(rdma_h.IBV_QPS_UNKNOWN());
@@ -29,27 +32,18 @@ public enum QueuePairState {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
-     * @return the constant, UNKNOWN when there is none
+     * @param code the value in {@code verbs.h}
+     * @return the constant, or UNKNOWN if there is none
      */
     public static QueuePairState of(int code) {
-        for (QueuePairState value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        return UNKNOWN;
+        return Codes.find(VALUES, QueuePairState::code, code, UNKNOWN);
     }
 }

@@ -39,7 +39,7 @@ final class QueuePairTransitions {
 
     private record Attributes(Set<QueuePairAttribute> required, Set<QueuePairAttribute> optional) {}
 
-    /** The states between which the device moves by itself. */
+    /** The states between which the device moves on its own. */
     private static final Set<QueuePairState> MAY_BE_ASSUMED =
             EnumSet.of(QueuePairState.RTR, QueuePairState.RTS, QueuePairState.SQD, QueuePairState.SQE);
 
@@ -57,7 +57,7 @@ final class QueuePairTransitions {
     private QueuePairTransitions() {}
 
     /**
-     * A type that has one peer.
+     * Returns the table of a type that has one peer.
      *
      * @param initiates whether it sends requests that the peer acknowledges
      * @param answers whether it acknowledges requests of the peer
@@ -151,13 +151,13 @@ final class QueuePairTransitions {
     }
 
     /**
-     * Checks what is given against what a transition needs and allows. A type that is not in the tables, which only a
-     * driver knows, is left to the driver.
+     * Checks the given attributes against those that a transition requires and allows. Types that are not in the tables
+     * are left to the driver.
      *
      * @throws IllegalArgumentException when there is no such transition, an attribute is missing, or one is given that
      *     does not belong there
      */
-    static void check(QueuePairType type, QueuePairState current, QueuePairAttributes attributes) {
+    static void check(Object queuePair, QueuePairType type, QueuePairState current, QueuePairAttributes attributes) {
         Map<Transition, Attributes> table = TABLES.get(type);
         if (table == null) {
             return;
@@ -165,32 +165,43 @@ final class QueuePairTransitions {
         Set<QueuePairAttribute> given = set();
         given.addAll(attributes.given());
         if (given.contains(CUR_STATE) && !MAY_BE_ASSUMED.contains(attributes.currentState())) {
-            throw new IllegalArgumentException("CUR_STATE may be one of " + MAY_BE_ASSUMED);
+            throw new IllegalArgumentException(
+                    "CUR_STATE must be one of " + MAY_BE_ASSUMED + ": " + attributes.currentState());
         }
         QueuePairState from = given.contains(CUR_STATE) ? attributes.currentState() : current;
         QueuePairState to = given.contains(QueuePairAttribute.STATE) ? attributes.state() : from;
-        String transition = type + " queue pair " + from + " -> " + to;
         given.remove(QueuePairAttribute.STATE);
         Attributes row = table.get(new Transition(from, to));
         if (to == QueuePairState.RESET || (to == QueuePairState.ERR && from != QueuePairState.RESET)) {
             row = new Attributes(set(), set());
         }
         if (row == null) {
-            throw new IllegalArgumentException(
-                    transition + " is no legal transition; from " + from + " it goes to " + targets(table, from));
+            throw new IllegalArgumentException(illegal(queuePair, table, from, to));
         }
         Set<QueuePairAttribute> missing = EnumSet.copyOf(row.required());
         missing.removeAll(given);
         if (!missing.isEmpty()) {
-            throw new IllegalArgumentException(transition + " needs " + missing + " as well");
+            throw new IllegalArgumentException(
+                    queuePair + " also needs " + missing + " to move from " + from + " to " + to);
         }
         given.removeAll(row.required());
         given.removeAll(row.optional());
         // Sizes may be given wherever the device can change them.
         given.remove(QueuePairAttribute.CAP);
         if (!given.isEmpty()) {
-            throw new IllegalArgumentException(transition + " does not take " + given);
+            throw new IllegalArgumentException(
+                    queuePair + " does not take " + given + " when it moves from " + from + " to " + to);
         }
+    }
+
+    private static String illegal(
+            Object queuePair, Map<Transition, Attributes> table, QueuePairState from, QueuePairState to) {
+        boolean back = to == QueuePairState.INIT || to == QueuePairState.RTR;
+        boolean ready = from == QueuePairState.RTS || from == QueuePairState.SQD || from == QueuePairState.SQE;
+        return queuePair + " is in state " + from + " and cannot move to " + to
+                + (back && ready ? " because it is connected or activated already" : "")
+                + "; from " + from + " it can move to " + targets(table, from)
+                + (back && from != QueuePairState.RESET ? "; modify it to RESET to connect or activate it again" : "");
     }
 
     private static Set<QueuePairState> targets(Map<Transition, Attributes> table, QueuePairState from) {

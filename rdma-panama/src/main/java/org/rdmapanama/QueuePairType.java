@@ -1,9 +1,8 @@
 package org.rdmapanama;
 
-import java.util.Collections;
-import java.util.EnumSet;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /** Transport service of a queue pair, {@code enum ibv_qp_type}; see ibv_create_qp(3). */
 public enum QueuePairType {
@@ -19,7 +18,7 @@ public enum QueuePairType {
     XRC_SEND(rdma_h.IBV_QPT_XRC_SEND()),
     /** Extended reliable connected, receiving side. */
     XRC_RECV(rdma_h.IBV_QPT_XRC_RECV()),
-    /** What a driver defines beyond these, such as EFA's SRD. */
+    /** A type that the driver defines, such as EFA's SRD. */
     DRIVER(rdma_h.IBV_QPT_DRIVER());
 
     private static final QueuePairType[] VALUES = values();
@@ -30,30 +29,31 @@ public enum QueuePairType {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
-    /** The types of a set of bits as {@code ibv_is_qpt_supported} reads it; DRIVER has no bit. */
-    static Set<QueuePairType> setOf(int mask) {
-        Set<QueuePairType> types = EnumSet.noneOf(QueuePairType.class);
-        for (QueuePairType type : VALUES) {
-            if (type.code < Integer.SIZE && (mask & 1 << type.code) != 0) {
-                types.add(type);
-            }
-        }
-        return Collections.unmodifiableSet(types);
+    /**
+     * Returns the types of a bit mask such as {@code ibv_tso_caps.supported_qpts}, in which bit N stands for the type
+     * with the code N; see {@code ibv_is_qpt_supported}. {@link #DRIVER} has no bit.
+     *
+     * @param mask 32 bits
+     * @return an unmodifiable set
+     */
+    public static Set<QueuePairType> ofMask(int mask) {
+        return Codes.flags(QueuePairType.class, QueuePairType::bit, Integer.toUnsignedLong(mask));
     }
 
-    /** Where to see whether a device has queue pairs of this type. */
+    private long bit() {
+        return code < Integer.SIZE ? 1L << code : 0;
+    }
+
+    /** Where to look for support of queue pairs of this type. */
     String capability() {
         return switch (this) {
-            case RC, UC, UD -> "the node and transport type of the device: " + this + " is part of InfiniBand and RoCE";
+            case RC, UC, UD ->
+                "the node and transport type of the device, since " + this + " is part of InfiniBand and RoCE";
             case RAW_PACKET -> "DeviceAttributes.maxRawEthernetQueuePairs and DeviceAttributes.rawPacketCapabilities";
             case XRC_SEND, XRC_RECV -> "DeviceCapability.XRC in DeviceAttributes.capabilities";
             case DRIVER -> "the documentation of the driver";
@@ -61,18 +61,13 @@ public enum QueuePairType {
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
+     * @param code the value in {@code verbs.h}
      * @return the constant
      * @throws IllegalArgumentException when there is none
      */
     public static QueuePairType of(int code) {
-        for (QueuePairType value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        throw new IllegalArgumentException("no QueuePairType has the code " + code);
+        return Codes.require(VALUES, QueuePairType::code, code);
     }
 }

@@ -1,10 +1,10 @@
 package org.rdmapanama;
 
 /**
- * How fast a queue pair sends at most, {@code struct ibv_qp_rate_limit_attr}; see ibv_modify_qp_rate_limit(3).
+ * The maximum sending rate of a queue pair, {@code struct ibv_qp_rate_limit_attr}; see ibv_modify_qp_rate_limit(3).
  *
- * @param kilobitsPerSecond the rate, in thousands of bits per second; 0 takes the limit away
- * @param maxBurstBytes size of one burst at most, in bytes; 0 leaves it to the device
+ * @param kilobitsPerSecond the rate, in thousands of bits per second; 0 removes the limit
+ * @param maxBurstBytes the maximum size of one burst in bytes; 0 leaves it to the device
  * @param typicalPacketBytes typical size of a packet in bytes, up to 65535; 0 means the MTU of the port
  */
 public record RateLimit(int kilobitsPerSecond, int maxBurstBytes, int typicalPacketBytes) {
@@ -17,19 +17,19 @@ public record RateLimit(int kilobitsPerSecond, int maxBurstBytes, int typicalPac
      */
     public RateLimit {
         if (kilobitsPerSecond < 0 || maxBurstBytes < 0) {
-            throw new IllegalArgumentException(
-                    "a rate and a burst are not negative: " + kilobitsPerSecond + ", " + maxBurstBytes);
+            throw new IllegalArgumentException("kilobitsPerSecond and maxBurstBytes must not be negative: "
+                    + kilobitsPerSecond + ", " + maxBurstBytes);
         }
         if (typicalPacketBytes < 0 || typicalPacketBytes > MAX_PACKET) {
             throw new IllegalArgumentException(
-                    "a packet has between 0 and " + MAX_PACKET + " bytes, not " + typicalPacketBytes);
+                    "typicalPacketBytes must be between 0 and " + MAX_PACKET + ": " + typicalPacketBytes);
         }
     }
 
     /**
-     * A rate, with bursts as the device chooses them.
+     * Creates a limit with bursts that the device chooses.
      *
-     * @param kilobitsPerSecond the rate, in thousands of bits per second; 0 takes the limit away
+     * @param kilobitsPerSecond the rate, in thousands of bits per second; 0 removes the limit
      * @throws IllegalArgumentException when the rate is negative
      */
     public RateLimit(int kilobitsPerSecond) {

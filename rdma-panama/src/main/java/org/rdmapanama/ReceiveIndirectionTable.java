@@ -14,12 +14,13 @@ import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table_init_attr;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A table of work queues, {@code struct ibv_rwq_ind_table}: a queue pair spreads what it receives among them, by a
- * hash of each packet's header (receive side scaling).
+ * A table of work queues, {@code struct ibv_rwq_ind_table}: a queue pair spreads received packets over them, by a hash
+ * of each packet's header (receive side scaling).
  *
  * <p>It is closed after the queue pairs that use it and before its work queues.
  *
- * <p>Threads: as its {@link VerbsArena} says.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread.
  */
 public final class ReceiveIndirectionTable extends ContextObject {
     static final Ending ENDING = new Ending("ibv_destroy_rwq_ind_table", ProviderContext::destroyIndirectionTable);
@@ -42,8 +43,8 @@ public final class ReceiveIndirectionTable extends ContextObject {
     private static List<WorkQueue> checked(Context context, List<WorkQueue> workQueues) {
         List<WorkQueue> copy = List.copyOf(workQueues);
         if (Integer.bitCount(copy.size()) != 1) {
-            throw new IllegalArgumentException("an indirection table has 1, 2, 4 or another power of two work queues,"
-                    + " not " + copy.size() + ": one may be named several times");
+            throw new IllegalArgumentException("the number of workQueues must be a power of two: " + copy.size()
+                    + "; the same one may be named several times");
         }
         for (WorkQueue workQueue : copy) {
             if (workQueue.context != context) {
@@ -78,18 +79,17 @@ public final class ReceiveIndirectionTable extends ContextObject {
     }
 
     /**
-     * Makes a table for one that other code of this process has made.
+     * Wraps a table that other code in this process has created.
      *
-     * @param context the open device that it was made on
-     * @param workQueues what it names, in its order
+     * @param context the open device on which it was created
+     * @param workQueues the work queues of the table, in order
      * @param nativeAddress address of the {@code struct ibv_rwq_ind_table}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the table
-     * @throws IllegalArgumentException when the address is 0 or has an object already, the number of work queues is no
-     *     power of two, or one belongs to another context
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, the number of work queues is
+     *     not a power of two, or one belongs to another context
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context or a work queue is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static ReceiveIndirectionTable ofNativeAddress(
             Context context, List<WorkQueue> workQueues, long nativeAddress, Ownership ownership) {
@@ -100,20 +100,12 @@ public final class ReceiveIndirectionTable extends ContextObject {
         });
     }
 
-    /**
-     * What it names.
-     *
-     * @return the work queues, in the order in which the hash counts them
-     */
+    /** {@return the work queues, in the order of their hash values} */
     public List<WorkQueue> workQueues() {
         return workQueues;
     }
 
-    /**
-     * Its number on the device.
-     *
-     * @return the number
-     */
+    /** {@return the number of the table on the device} */
     public int number() {
         return number;
     }

@@ -7,8 +7,8 @@ import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 
 /**
- * A work request for a receive queue, {@code struct ibv_recv_wr}: encoded once in native memory, posted as often as
- * wanted, and changed in place in between; see ibv_post_recv(3).
+ * A work request for a receive queue, {@code struct ibv_recv_wr}: encoded once in native memory, posted any number of
+ * times, and changed in place in between; see ibv_post_recv(3).
  *
  * <p>{@snippet :
  * ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 1).id(3).add(region, 0, 4096);
@@ -18,7 +18,8 @@ import org.rdmapanama.ffm.verbs.ibv_recv_wr;
  * <p>The request itself may be changed or posted again as soon as posting returns. The memory that it points to belongs
  * to the device until it has completed. A datagram needs {@link AddressHandle#GRH_BYTES} bytes more than its data.
  *
- * <p>Threads: one at a time. It lives as long as its arena.
+ * <p>Threads: one at a time. It lives as long as its arena. Methods that use a region throw {@link
+ * WrongThreadException} when the arena is confined to another thread.
  */
 public final class ReceiveWorkRequest {
     private static final long SIZE = ibv_recv_wr.sizeof();
@@ -32,20 +33,23 @@ public final class ReceiveWorkRequest {
     private final long address;
     private final Segments segments;
 
-    /** Offset of where a driver writes, when this begins a chain, which of the chain it did not post. */
+    /** The offset at which a driver writes the first request that it did not post, if this begins a chain. */
     private final long notPosted;
 
     private ReceiveWorkRequest next;
 
-    /** Whether another one has, or had, this behind it. */
+    /** Whether this is, or was, chained to another request. */
     private boolean chained;
 
-    /** How many segments a queue took that took all behind this, or 0, and after which change that was. */
+    /**
+     * The segment limit of the queue that accepted the rest of the chain at the last check, or 0, and the number of
+     * changes at that time.
+     */
     private int fits;
 
     private long fitsSince;
 
-    /** How many segments this had when it was last looked at. */
+    /** The number of segments at the last check. */
     private int segmentsSeen;
 
     private ReceiveWorkRequest(VerbsArena arena, int maxSegments) {
@@ -58,14 +62,13 @@ public final class ReceiveWorkRequest {
     }
 
     /**
-     * Makes a work request: a receive of nothing, until told otherwise.
+     * Creates a work request, initially an empty receive.
      *
-     * @param arena of the queue pairs that it will be posted to
-     * @param maxSegments how many segments it can hold, 0 to 65535
-     * @return a new one
+     * @param arena the arena of the queue pairs that it will be posted to
+     * @param maxSegments the maximum number of segments, 0 to 65535
+     * @return the new object
      * @throws IllegalArgumentException when the number is out of its range
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static ReceiveWorkRequest allocate(VerbsArena arena, int maxSegments) {
         return new ReceiveWorkRequest(arena, Segments.checkCount(maxSegments));
@@ -74,21 +77,21 @@ public final class ReceiveWorkRequest {
     long address(VerbsArena queueArena) {
         if (queueArena != arena) {
             throw new IllegalArgumentException(
-                    this + " belongs to another arena than the queue: allocate it with VerbsArena of the queue");
+                    this + " belongs to another arena than the queue; allocate it in the arena of the queue");
         }
         return address;
     }
 
-    /** Checks this and all that is chained behind against the sizes of a queue pair. */
+    /** Checks the whole chain against the sizes of a queue pair. */
     void checkFits(QueuePairCapabilities sizes) {
         checkFits(sizes.maxReceiveSegments(), "QueuePairOptions.maxSegments");
     }
 
     /**
-     * Checks this and all that is chained behind against the size of a queue. What is behind is not looked at again as long
-     * as no chain of the arena changes.
+     * Checks the whole chain against the size of a queue. The requests after this one are not checked again as long as
+     * no chain of the arena changes.
      *
-     * @param option where to say, or see, how many a queue takes
+     * @param option the option that sets the limit, or the place to read it
      */
     void checkFits(int maxSegments, String option) {
         checkAlone(maxSegments, option);
@@ -114,29 +117,29 @@ public final class ReceiveWorkRequest {
         }
     }
 
-    /** A queue that took this may not take it any more. */
+    /** Records that a queue that accepted this may no longer accept it. */
     private void changed() {
         if (chained) {
             arena.chainChanged();
         }
     }
 
-    /** For the driver of a queue pair. Each chain has its own, since many threads may post to a queue. */
+    /** For the driver of a queue pair. Each chain has its own field, because many threads may post to a queue. */
     long addressOfFirstNotPosted() {
         return address + notPosted;
     }
 
-    /** The address of the first one of this chain that was not posted to a queue pair, or 0. */
+    /** Returns the address of the first request of this chain that was not posted to a queue pair, or 0. */
     long firstNotPosted() {
         return struct.get(JAVA_LONG, notPosted);
     }
 
-    /** Only inside of a call about a queue of the same arena, which keeps the memory. */
+    /** Called only within a call on a queue of the same arena, which keeps the memory alive. */
     void firstNotPosted(long first) {
         Native.MEMORY.set(JAVA_LONG, address + notPosted, first);
     }
 
-    /** The one of this chain that is at an address, or null. */
+    /** Returns the request of this chain at an address, or null. */
     ReceiveWorkRequest find(VerbsArena queueArena, long wanted) {
         ReceiveWorkRequest request = this;
         while (request != null && request.address(queueArena) != wanted) {
@@ -156,11 +159,7 @@ public final class ReceiveWorkRequest {
         return this;
     }
 
-    /**
-     * The identifier that the completion will carry.
-     *
-     * @return what was set, else 0
-     */
+    /** {@return the identifier that the completion carries, 0 if none was set} */
     public long id() {
         return struct.get(JAVA_LONG, WR_ID);
     }
@@ -168,14 +167,13 @@ public final class ReceiveWorkRequest {
     /**
      * Adds a part of a region, to be filled after the parts added before.
      *
-     * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
-     * @param offset where it begins in the region, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param region the region to fill, registered with {@link AccessFlag#LOCAL_WRITE}
+     * @param offset the start of the part in the region, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when the part is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena
      * @throws IllegalStateException when the region is closed or no further segment fits
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest add(MemoryRegion region, long offset, long length) {
         segments.add(arena, region, offset, length);
@@ -186,14 +184,13 @@ public final class ReceiveWorkRequest {
     /**
      * Adds a slice of a region, to be filled after the parts added before.
      *
-     * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
-     * @param slice a slice of the region's memory; of a region of everything, any memory that could be registered
+     * @param region the region to fill, registered with {@link AccessFlag#LOCAL_WRITE}
+     * @param slice a slice of the region's memory; for a region of everything, any memory that could be registered
      * @return this
      * @throws IndexOutOfBoundsException when the slice is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena, or the slice is on the heap
      * @throws IllegalStateException when the region is closed or no further segment fits
      * @throws UnsupportedOperationException when the region has no memory of this process
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest add(MemoryRegion region, MemorySegment slice) {
         segments.add(arena, region, slice);
@@ -202,30 +199,28 @@ public final class ReceiveWorkRequest {
     }
 
     /**
-     * Adds a buffer of a pool, as a whole, behind the parts added before.
+     * Adds a buffer of a pool, as a whole, after the parts added before.
      *
-     * @param buffer where the data is, or goes
+     * @param buffer the buffer of the data
      * @return this
-     * @throws IndexOutOfBoundsException when it is longer than 2 to the 32 minus 1 bytes
+     * @throws IndexOutOfBoundsException when it is longer than 2<sup>32</sup> - 1 bytes
      * @throws IllegalArgumentException when it belongs to another arena
      * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest add(RegisteredBuffer buffer) {
         return add(buffer, 0, buffer.byteSize());
     }
 
     /**
-     * Adds a part of a buffer of a pool, behind the parts added before.
+     * Adds a part of a buffer of a pool, after the parts added before.
      *
-     * @param buffer where the data is, or goes
-     * @param offset where it begins in the buffer, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param buffer the buffer of the data
+     * @param offset the start of the part in the buffer, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when the part is not inside the buffer
      * @throws IllegalArgumentException when the buffer belongs to another arena
      * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
         segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
@@ -236,15 +231,14 @@ public final class ReceiveWorkRequest {
     /**
      * Changes one part in place.
      *
-     * @param index which one, in the order added
-     * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
-     * @param offset where it begins in the region, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param index the index of the part, in the order of adding
+     * @param region the region to fill, registered with {@link AccessFlag#LOCAL_WRITE}
+     * @param offset the start of the part in the region, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when there is no such part, or the new one is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena
      * @throws IllegalStateException when the region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest set(int index, MemoryRegion region, long offset, long length) {
         segments.set(arena, index, region, offset, length);
@@ -264,14 +258,15 @@ public final class ReceiveWorkRequest {
     /**
      * Chains another work request behind this one: posting this one posts both.
      *
-     * @param following what comes after this, or null for nothing
+     * @param following the request that follows this one, or null for none
      * @return this
      * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
      */
     public ReceiveWorkRequest next(ReceiveWorkRequest following) {
         for (ReceiveWorkRequest request = following; request != null; request = request.next) {
             if (request == this) {
-                throw new IllegalArgumentException("a chain of work requests must end");
+                throw new IllegalArgumentException(
+                        "following must not lead back to this work request; a chain of work requests must end");
             }
         }
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
@@ -284,11 +279,7 @@ public final class ReceiveWorkRequest {
         return this;
     }
 
-    /**
-     * What is chained behind this.
-     *
-     * @return the next work request, or null
-     */
+    /** {@return the work request that is chained behind this one, or null} */
     public ReceiveWorkRequest next() {
         return next;
     }

@@ -16,29 +16,17 @@ public final class RegionPart {
         this.byteSize = byteSize;
     }
 
-    /**
-     * The region.
-     *
-     * @return what this is a part of
-     */
+    /** {@return the region that this is a part of} */
     public MemoryRegion region() {
         return region;
     }
 
-    /**
-     * Where it begins, as the region counts.
-     *
-     * @return {@link MemoryRegion#address()} and the offset
-     */
+    /** {@return the address of the first byte: {@link MemoryRegion#address()} plus the offset} */
     public long address() {
         return address;
     }
 
-    /**
-     * How long it is.
-     *
-     * @return the size in bytes, up to 2 to the 32 minus 1
-     */
+    /** {@return the size in bytes, at most 2<sup>32</sup> - 1} */
     public long byteSize() {
         return byteSize;
     }

@@ -1,18 +1,17 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
 
 /**
- * A part of a {@link RegisteredPool}: memory that is registered already, with the keys that go with it. It goes into
- * work requests by {@link SendWorkRequest#add(RegisteredBuffer)} and {@link ReceiveWorkRequest#add(RegisteredBuffer)}.
+ * A part of a {@link RegisteredPool}: memory that is already registered, with its keys. Add it to work requests with
+ * {@link SendWorkRequest#add(RegisteredBuffer)} and {@link ReceiveWorkRequest#add(RegisteredBuffer)}.
  *
- * <p>Closing it gives the memory back to the pool, which may hand it out again at once: not before the work requests that
- * use it have completed, and not while a peer may still reach it. All buffers of a pool have the same keys; a peer that
- * knows the key of one can reach them all. A {@link MemoryWindow} opens one alone.
+ * <p>Closing it returns the memory to the pool, which may hand it out again at once. Close it only when the work
+ * requests that use it have completed and no peer may still access it. All buffers of a pool have the same keys, so a
+ * peer that knows the key of one can access them all. A {@link MemoryWindow} opens a single one.
  *
- * <p>Threads: as the {@link VerbsArena} of the pool says; in a shared arena closing it in one thread while another uses
- * it is for the program to prevent.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the pool throw {@link WrongThreadException} when its arena is
+ * confined to another thread. In a shared arena the program must not close a buffer while another thread uses it.
  */
 public final class RegisteredBuffer implements AutoCloseable {
     private final RegisteredPool pool;
@@ -33,20 +32,21 @@ public final class RegisteredBuffer implements AutoCloseable {
 
     private void checkOpen() {
         if (!isOpen()) {
-            throw new IllegalStateException(this + " is closed, or its pool is: its memory may belong to another one");
+            throw new IllegalStateException(
+                    this + " or its pool is closed; its memory may already belong to another buffer");
         }
     }
 
-    /** A place in the region, after checking that a part lies inside. */
+    /** Returns an offset in the region, after checking that the part lies within this buffer. */
     long offsetOf(long partOffset, long length) {
         checkOpen();
-        return offset + Objects.checkFromIndexSize(partOffset, length, byteSize);
+        return offset + Segments.checkRange(partOffset, length, byteSize, this);
     }
 
     /**
-     * The memory. It keeps what the buffer before left in it.
+     * Returns the memory, which still holds what its previous user left in it.
      *
-     * @return a segment of just the size asked for; not to be used once this is closed
+     * @return a segment of exactly the requested size; it must not be used once this is closed
      * @throws IllegalStateException when this, or its pool, is closed
      */
     public MemorySegment memory() {
@@ -54,74 +54,42 @@ public final class RegisteredBuffer implements AutoCloseable {
         return memory;
     }
 
-    /**
-     * The region that this is a part of.
-     *
-     * @return the pool's region
-     */
+    /** {@return the region of the pool} */
     public MemoryRegion region() {
         return pool.region();
     }
 
-    /**
-     * Where it begins in the region.
-     *
-     * @return an offset in bytes
-     */
+    /** {@return the offset of the buffer in the region, in bytes} */
     public long offset() {
         return offset;
     }
 
-    /**
-     * Where peers find the first byte.
-     *
-     * @return the address, for their work requests
-     */
+    /** {@return the address of the first byte, for work requests of peers} */
     public long address() {
         return region().address() + offset;
     }
 
-    /**
-     * How large it is.
-     *
-     * @return the size in bytes that was asked for
-     */
+    /** {@return the size in bytes that was asked for} */
     public long byteSize() {
         return byteSize;
     }
 
-    /**
-     * The key for work requests of this side.
-     *
-     * @return the local key of the pool's region, 32 bits
-     */
+    /** {@return the local key of the pool's region, 32 bits, for work requests of this side} */
     public int lkey() {
         return region().lkey();
     }
 
-    /**
-     * The key for work requests of peers.
-     *
-     * @return the remote key of the pool's region, 32 bits
-     */
+    /** {@return the remote key of the pool's region, 32 bits, for work requests of peers} */
     public int rkey() {
         return region().rkey();
     }
 
-    /**
-     * Whether this can still be used.
-     *
-     * @return false once this, or its pool, is closed
-     */
+    /** {@return whether neither this buffer nor its pool is closed} */
     public boolean isOpen() {
         return block != null && region().isOpen();
     }
 
-    /**
-     * Gives the memory back to the pool. Does nothing when this is closed already, or the pool is.
-     *
-     * @throws WrongThreadException when the arena is confined to another thread
-     */
+    /** Returns the memory to the pool. Does nothing if this or the pool is already closed. */
     @Override
     public void close() {
         pool.free(this);

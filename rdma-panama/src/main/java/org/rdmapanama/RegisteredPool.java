@@ -1,12 +1,16 @@
 package org.rdmapanama;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.internal.Codes;
 
 /**
- * One large region, handed out in buffers. Registering memory is expensive: a system call that pins every page and
- * tells the device of it. A program that needs registered memory now and then registers much once, and takes from it.
+ * A large memory region that is handed out in buffers. Registering memory is expensive: a system call pins every page
+ * and passes it to the device. A program that often needs registered memory should register a large region once and
+ * allocate from it.
  *
  * <p>{@snippet :
  * RegisteredPool pool = RegisteredPool.create(pd, 64 << 20, LOCAL_WRITE, REMOTE_READ);
@@ -17,21 +21,21 @@ import java.util.concurrent.locks.ReentrantLock;
  * message.close();
  * }
  *
- * <p>Taking a buffer and giving it back make no system call and touch none of its pages, and cost the same whatever the
- * size and however many there are; only where hardly any free block is large enough, or after alignment, they are looked
- * at one by one.
- * Buffers begin at multiples of 64 bytes, and neighbours that are given back become one again.
+ * <p>Allocating and freeing a buffer makes no system call, touches none of its pages, and costs the same for any size
+ * and number of buffers. Only if hardly any free block is large enough, or for alignment, free blocks are examined one
+ * by one. Buffers begin at multiples of 64 bytes, and adjacent free blocks are merged.
  *
- * <p>Closing the pool closes its region; its buffers then count as closed, too. The memory goes with the arena.
+ * <p>Closing the pool closes its region, and its buffers then count as closed. The memory is freed with the arena.
  *
- * <p>Threads: as its {@link VerbsArena} says. In a shared arena a lock is taken for each buffer.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. In a shared arena a lock is taken for each buffer.
  */
 public final class RegisteredPool implements AutoCloseable {
     private static final long PAGE = 4096;
 
     private final MemoryRegion region;
 
-    /** What the region was of when this was made: buffers are parts of it. */
+    /** The memory of the region at creation, of which the buffers are parts. */
     private final MemorySegment memory;
 
     private final BlockAllocator allocator;
@@ -49,38 +53,66 @@ public final class RegisteredPool implements AutoCloseable {
     /**
      * Allocates memory, registers it, and makes a pool of it.
      *
-     * @param protectionDomain where it is registered; its arena owns the memory
-     * @param byteSize how much, in bytes, at least 1; it is rounded up to whole pages of 4096
-     * @param access what may be done to the memory
-     * @return a pool, all of it free
-     * @throws IllegalArgumentException when the size is not positive, or remote writes or atomics are asked for without
+     * @param protectionDomain the protection domain; its arena owns the memory, unless registering fails
+     * @param byteSize the size in bytes, at least 1; it is rounded up to whole pages of 4096 bytes
+     * @param access the operations that the memory allows
+     * @return the new pool, all of it free
+     * @throws IllegalArgumentException when the size is not positive, or remote writes or atomics are requested without
      *     local writes
      * @throws IllegalStateException when the protection domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
-     * @throws OutOfMemoryError when there is no such memory, or {@code -XX:MaxDirectMemorySize} does not allow it
-     * @throws UnsupportedVerbException when the device does not have what the access asks for
-     * @throws VerbsException when registering fails; for want of locked memory the message names the limit
+     * @throws OutOfMemoryError when there is not enough memory, or {@code -XX:MaxDirectMemorySize} does not allow it
+     * @throws UnsupportedVerbException when the device does not support the access
+     * @throws VerbsException when registering fails; when the limit of locked memory is too low, the message names it
      */
     public static RegisteredPool create(ProtectionDomain protectionDomain, long byteSize, AccessFlag... access) {
         if (byteSize < 1 || byteSize > Long.MAX_VALUE - PAGE) {
-            throw new IllegalArgumentException("a pool cannot have " + byteSize + " bytes");
+            throw new IllegalArgumentException("byteSize must be positive: " + byteSize);
         }
         protectionDomain.checkOpen();
-        // The memory goes with the arena and not before: none is taken for what would be refused.
-        RegistrableMemory.checkAccess(AccessFlag.copyOf(Arrays.asList(access)));
-        long rounded = (byteSize + PAGE - 1) / PAGE * PAGE;
-        return over(protectionDomain.register(protectionDomain.arena.allocate(rounded, PAGE), access));
+        // Check before memory is allocated.
+        RegistrableMemory.checkAccess(Codes.copyOf(AccessFlag.class, Arrays.asList(access)));
+        PoolMemory memory = new PoolMemory();
+        MemorySegment segment = memory.allocate(protectionDomain.arena, (byteSize + PAGE - 1) / PAGE * PAGE);
+        try {
+            return over(protectionDomain.register(segment, access));
+        } catch (VerbsException | UnsupportedVerbException e) {
+            // The device never had this memory. Free it, so that a caller that retries does not fill the arena.
+            memory.free();
+            throw e;
+        }
+    }
+
+    /** Allocates memory that is freed with the arena, unless it is freed before. */
+    private static final class PoolMemory {
+        private final Arena memory = Arena.ofShared();
+        private final AtomicBoolean freed = new AtomicBoolean();
+
+        @SuppressWarnings("restricted")
+        MemorySegment allocate(VerbsArena arena, long byteSize) {
+            try {
+                return memory.allocate(byteSize, PAGE).reinterpret(arena, segment -> free());
+            } catch (Throwable e) {
+                free();
+                throw e;
+            }
+        }
+
+        /** Once: an arena that is closed cannot be closed again. */
+        void free() {
+            if (freed.compareAndSet(false, true)) {
+                memory.close();
+            }
+        }
     }
 
     /**
-     * Makes a pool of a region, such as one of huge pages or of a mapped file. Nobody else should use the region then,
-     * nor {@linkplain MemoryRegion#reregister change} it.
+     * Creates a pool over a region, such as one of huge pages or of a mapped file. Other code should neither use nor
+     * {@linkplain MemoryRegion#reregister change} the region then.
      *
-     * @param region of memory of this process
-     * @return a pool, all of it free
+     * @param region a region of memory of this process
+     * @return the new pool, all of it free
      * @throws UnsupportedOperationException when the region has no memory of this process
      * @throws IllegalStateException when the region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static RegisteredPool over(MemoryRegion region) {
         region.checkOpen();
@@ -88,29 +120,27 @@ public final class RegisteredPool implements AutoCloseable {
     }
 
     /**
-     * Takes a buffer.
+     * Allocates a buffer.
      *
      * @param byteSize its size in bytes, at least 1
-     * @return a buffer, whose memory is as the one before left it
+     * @return a buffer, whose memory still holds what its previous user left in it
      * @throws IllegalArgumentException when the size is not positive
-     * @throws PoolExhaustedException when no free block is large enough, also when the pool never has one
+     * @throws PoolExhaustedException when no free block is large enough, including when the whole pool is too small
      * @throws IllegalStateException when the pool is closed, or its region was changed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public RegisteredBuffer allocate(long byteSize) {
         return allocate(byteSize, 1);
     }
 
     /**
-     * Takes a buffer that begins at a multiple of something.
+     * Allocates an aligned buffer.
      *
      * @param byteSize its size in bytes, at least 1
-     * @param byteAlignment what its address in memory is to be a multiple of, a power of two; it is one of 64 anyway
-     * @return a buffer, whose memory is as the one before left it
-     * @throws IllegalArgumentException when the size is not positive, or the alignment no power of two
-     * @throws PoolExhaustedException when no free block is large enough, also when the pool never has one
+     * @param byteAlignment the alignment of its address in memory, a power of two; it is always at least 64
+     * @return a buffer, whose memory still holds what its previous user left in it
+     * @throws IllegalArgumentException when the size is not positive, or the alignment not a power of two
+     * @throws PoolExhaustedException when no free block is large enough, including when the whole pool is too small
      * @throws IllegalStateException when the pool is closed, or its region was changed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public RegisteredBuffer allocate(long byteSize, long byteAlignment) {
         RegisteredBuffer buffer = tryAllocate(byteSize, byteAlignment);
@@ -121,21 +151,21 @@ public final class RegisteredPool implements AutoCloseable {
     }
 
     /**
-     * Takes a buffer if there is one.
+     * Allocates a buffer if there is room.
      *
      * @param byteSize its size in bytes, at least 1
-     * @param byteAlignment what its address in memory is to be a multiple of, a power of two; it is one of 64 anyway
-     * @return a buffer, whose memory is as the one before left it, or null when no free block is large enough
-     * @throws IllegalArgumentException when the size is not positive, or the alignment no power of two
+     * @param byteAlignment the alignment of its address in memory, a power of two; it is always at least 64
+     * @return a buffer, whose memory still holds what its previous user left in it, or null when no free block is large
+     *     enough
+     * @throws IllegalArgumentException when the size is not positive, or the alignment not a power of two
      * @throws IllegalStateException when the pool is closed, or its region was changed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public RegisteredBuffer tryAllocate(long byteSize, long byteAlignment) {
         if (byteSize < 1) {
-            throw new IllegalArgumentException("a buffer has at least one byte, not " + byteSize);
+            throw new IllegalArgumentException("byteSize must be positive: " + byteSize);
         }
         if (Long.bitCount(byteAlignment) != 1 || byteAlignment < 0) {
-            throw new IllegalArgumentException("an alignment is a power of two, not " + byteAlignment);
+            throw new IllegalArgumentException("byteAlignment must be a power of two: " + byteAlignment);
         }
         begin();
         try {
@@ -154,7 +184,8 @@ public final class RegisteredPool implements AutoCloseable {
     private void checkUsable() {
         region.checkOpen();
         if (!region.isUsable() || !region.memory().equals(memory)) {
-            throw new IllegalStateException(this + " was made of a region that is not the same any longer");
+            throw new IllegalStateException(
+                    this + " is unusable because its region has been changed; close it and create another pool");
         }
     }
 
@@ -185,30 +216,17 @@ public final class RegisteredPool implements AutoCloseable {
         }
     }
 
-    /**
-     * The region that the buffers are parts of.
-     *
-     * @return the region
-     */
+    /** {@return the region that the buffers are parts of} */
     public MemoryRegion region() {
         return region;
     }
 
-    /**
-     * How much the pool has in all.
-     *
-     * @return the size in bytes
-     */
+    /** {@return the size of the pool in bytes} */
     public long byteSize() {
         return region.byteSize();
     }
 
-    /**
-     * How much is free, perhaps in many blocks.
-     *
-     * @return a size in bytes
-     * @throws WrongThreadException when the arena is confined to another thread
-     */
+    /** {@return the number of free bytes, possibly in several blocks} */
     public long freeBytes() {
         begin();
         try {
@@ -218,12 +236,7 @@ public final class RegisteredPool implements AutoCloseable {
         }
     }
 
-    /**
-     * The largest buffer that could be taken now.
-     *
-     * @return a size in bytes
-     * @throws WrongThreadException when the arena is confined to another thread
-     */
+    /** {@return the size in bytes of the largest buffer that could be allocated now} */
     public long largestFree() {
         begin();
         try {
@@ -237,7 +250,6 @@ public final class RegisteredPool implements AutoCloseable {
      * Closes the region, and with it all buffers. Does nothing when it is closed already.
      *
      * @throws VerbsException when the verb failed; see {@link MemoryRegion#close()}
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     @Override
     public void close() {

@@ -8,8 +8,8 @@ import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
- * What is to change about a memory region, in any combination; see {@link MemoryRegion#reregister}. What is not named
- * stays as it is.
+ * Changes to a memory region, in any combination; see {@link MemoryRegion#reregister}. Anything not named here stays as
+ * it is.
  *
  * <p>{@snippet :
  * region.reregister(new Reregistration().memory(bigger).access(LOCAL_WRITE, REMOTE_READ));
@@ -22,13 +22,13 @@ public final class Reregistration {
     private Set<AccessFlag> access;
     private ProtectionDomain protectionDomain;
 
-    /** Nothing to change yet. */
+    /** Creates an empty set of changes. */
     public Reregistration() {}
 
     /**
-     * Other memory: {@code IBV_REREG_MR_CHANGE_TRANSLATION}.
+     * Changes the memory: {@code IBV_REREG_MR_CHANGE_TRANSLATION}.
      *
-     * @param newMemory of the kinds that {@link ProtectionDomain#register(MemorySegment, AccessFlag...)} takes
+     * @param newMemory memory that {@link ProtectionDomain#register(MemorySegment, AccessFlag...)} accepts
      * @return this
      * @throws NullPointerException when it is null
      */
@@ -38,9 +38,9 @@ public final class Reregistration {
     }
 
     /**
-     * Other access: {@code IBV_REREG_MR_CHANGE_ACCESS}.
+     * Changes the access: {@code IBV_REREG_MR_CHANGE_ACCESS}.
      *
-     * @param newAccess all that may be done from then on
+     * @param newAccess all operations that the region allows from then on
      * @return this
      * @throws NullPointerException when one is null
      */
@@ -52,9 +52,9 @@ public final class Reregistration {
     }
 
     /**
-     * Another protection domain: {@code IBV_REREG_MR_CHANGE_PD}.
+     * Changes the protection domain: {@code IBV_REREG_MR_CHANGE_PD}.
      *
-     * @param newDomain of the same context
+     * @param newDomain a protection domain of the same context
      * @return this
      * @throws NullPointerException when it is null
      */
@@ -69,22 +69,22 @@ public final class Reregistration {
                 | (protectionDomain == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_PD());
     }
 
-    /** Null when it stays. */
+    /** Null if it is unchanged. */
     MemorySegment memory() {
         return memory;
     }
 
-    /** Null when it stays. */
+    /** Null if it is unchanged. */
     Set<AccessFlag> access() {
         return access;
     }
 
-    /** Null when it stays. */
+    /** Null if it is unchanged. */
     ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
-    /** What changes. */
+    /** All changes. */
     @Override
     public String toString() {
         return "memory "

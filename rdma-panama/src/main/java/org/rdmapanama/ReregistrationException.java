@@ -1,14 +1,14 @@
 package org.rdmapanama;
 
-/** A change of a memory region that failed, and what is left of the region. */
+/** Thrown when a change of a memory region failed; it says in which state the region is. */
 public final class ReregistrationException extends VerbsException {
     private static final long serialVersionUID = 1L;
 
-    /** What is left. */
+    /** The resulting state of the region. */
     private final ReregistrationFailure failure;
 
     /**
-     * A change that failed.
+     * Creates an exception for a failed change.
      *
      * @param why what to do about the errno, or null
      */
@@ -19,18 +19,14 @@ public final class ReregistrationException extends VerbsException {
 
     private static String state(ReregistrationFailure failure) {
         if (failure.leavesOld()) {
-            return "the region is as it was";
+            return "the region is unchanged";
         }
         return failure.leavesNew()
-                ? "the region is changed all the same"
-                : "the region cannot be used any longer: close it, and register the memory anew";
+                ? "the region is changed nevertheless"
+                : "the region is no longer usable; close it and register the memory again";
     }
 
-    /**
-     * What is left of the region.
-     *
-     * @return what C says
-     */
+    /** {@return the state that the failed change left the region in} */
     public ReregistrationFailure failure() {
         return failure;
     }

@@ -7,7 +7,10 @@ import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
+import org.rdmapanama.device.RxHashField;
+import org.rdmapanama.device.RxHashFunction;
 import org.rdmapanama.ffm.verbs.ibv_rx_hash_conf;
+import org.rdmapanama.internal.Codes;
 
 /**
  * How received packets are spread over the work queues of an indirection table, {@code struct ibv_rx_hash_conf}:
@@ -21,56 +24,44 @@ public final class RxHash {
     private final Set<RxHashField> fields;
 
     /**
-     * A way to spread packets.
+     * Creates a way to spread packets.
      *
-     * @param function what is computed of the fields
+     * @param function the hash function
      * @param key the function's key, at most 255 bytes; Toeplitz takes 40
-     * @param fields which fields of a packet count
-     * @throws IllegalArgumentException when the key is longer
+     * @param fields the packet fields that are hashed
+     * @throws IllegalArgumentException when the key is longer than 255 bytes
      * @throws NullPointerException when an argument is null
      */
     public RxHash(RxHashFunction function, byte[] key, Collection<RxHashField> fields) {
         this.function = Objects.requireNonNull(function, "function");
         this.key = key.clone();
-        this.fields = RxHashField.copyOf(fields);
+        this.fields = Codes.copyOf(RxHashField.class, fields);
         if (key.length > MAX_KEY) {
-            throw new IllegalArgumentException("a key has at most " + MAX_KEY + " bytes, not " + key.length);
+            throw new IllegalArgumentException("key must have at most " + MAX_KEY + " bytes: " + key.length);
         }
     }
 
-    /**
-     * What is computed of the fields.
-     *
-     * @return the function
-     */
+    /** {@return the hash function} */
     public RxHashFunction function() {
         return function;
     }
 
-    /**
-     * The function's key.
-     *
-     * @return a copy
-     */
+    /** {@return a copy of the key of the hash function} */
     public byte[] key() {
         return key.clone();
     }
 
-    /**
-     * Which fields of a packet count.
-     *
-     * @return an unmodifiable set
-     */
+    /** {@return the packet fields that are hashed, an unmodifiable set} */
     public Set<RxHashField> fields() {
         return fields;
     }
 
-    /** Writes this; the key goes into memory that must live until the verb has been called. */
+    /** Writes this, and the key into memory that must live until the verb has been called. */
     void write(MemorySegment struct, Arena keys) {
         ibv_rx_hash_conf.rx_hash_function(struct, (byte) function.code());
         ibv_rx_hash_conf.rx_hash_key_len(struct, (byte) key.length);
         ibv_rx_hash_conf.rx_hash_key(struct, keys.allocateFrom(JAVA_BYTE, key));
-        ibv_rx_hash_conf.rx_hash_fields_mask(struct, RxHashField.mask(fields));
+        ibv_rx_hash_conf.rx_hash_fields_mask(struct, Codes.longMask(fields, RxHashField::code));
     }
 
     /** Function and fields. */

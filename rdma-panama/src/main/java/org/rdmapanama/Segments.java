@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 
-/** The scatter/gather list of a work request, an array of {@code struct ibv_sge} that lies right behind it. */
+/** The scatter/gather list of a work request, an array of {@code struct ibv_sge} that directly follows it in memory. */
 final class Segments {
     private static final long SIZE = ibv_sge.sizeof();
     private static final long ADDR = ibv_sge.addr$offset();
@@ -16,7 +16,7 @@ final class Segments {
     private static final long LKEY = ibv_sge.lkey$offset();
     private static final long MAX_LENGTH = 0xffff_ffffL;
 
-    /** More than any device takes: a wrong number should not ask for gigabytes. */
+    /** More than any device supports; it keeps a wrong number from allocating gigabytes. */
     private static final int MOST = 0xffff;
 
     private final MemorySegment workRequest;
@@ -24,13 +24,13 @@ final class Segments {
     private final int capacity;
     private final long countField;
 
-    /** Inline data is read when posting, which the region's key does not guard: nothing of it may be freed by then. */
+    /** Inline data is read when posting, without a check of the region's key, so this keeps the memory alive. */
     private final MemorySegment[] memory;
 
-    /** Where the parts are for the device. */
+    /** The addresses of the parts for the device. */
     private final long[] addresses;
 
-    /** Where the parts are for this process, which copies inline data itself; 0 when it cannot. */
+    /** The addresses of the parts in this process, which copies inline data itself; 0 if it cannot. */
     private final long[] ownAddresses;
 
     private final long[] lengths;
@@ -51,7 +51,7 @@ final class Segments {
 
     static int checkCount(int maxSegments) {
         if (maxSegments < 0 || maxSegments > MOST) {
-            throw new IllegalArgumentException("a work request has 0 to " + MOST + " segments, and not " + maxSegments);
+            throw new IllegalArgumentException("maxSegments must be between 0 and " + MOST + ": " + maxSegments);
         }
         return maxSegments;
     }
@@ -87,7 +87,8 @@ final class Segments {
     }
 
     private IllegalStateException full() {
-        return new IllegalStateException("this work request was allocated for " + capacity + " segments");
+        return new IllegalStateException("no room for another segment: the request was allocated for " + capacity
+                + (capacity == 1 ? " segment" : " segments") + "; allocate it with a larger maxSegments");
     }
 
     private static void checkOpen(VerbsArena arena, MemoryRegion region) {
@@ -99,15 +100,25 @@ final class Segments {
 
     static long checkLength(long length) {
         if (length > MAX_LENGTH) {
-            throw new IndexOutOfBoundsException("a segment has at most " + MAX_LENGTH + " bytes, not " + length);
+            throw new IndexOutOfBoundsException(
+                    "length must be at most " + MAX_LENGTH + ": " + length + "; add the data as several segments");
         }
         return length;
+    }
+
+    /** Returns the offset, after checking that the range lies within something that has a size in bytes. */
+    static long checkRange(long offset, long length, long byteSize, Object whole) {
+        if (offset < 0 || length < 0 || length > byteSize - offset) {
+            throw new IndexOutOfBoundsException(
+                    "the range of " + length + " bytes at offset " + offset + " must lie within " + whole);
+        }
+        return offset;
     }
 
     private void write(VerbsArena arena, int index, MemoryRegion region, long offset, long length) {
         checkOpen(arena, region);
         checkLength(length);
-        // Another thread may change the region meanwhile: all of this is of one registration.
+        // Another thread may change the region meanwhile, so all values must come from one registration.
         MemoryRegion.Registration is = region.registration();
         long address = region.addressOf(is, offset, length);
         MemorySegment own = is.memory();
@@ -129,7 +140,7 @@ final class Segments {
         lengths[index] = length;
     }
 
-    /** Inline data is copied by this process, which goes by its own addresses and not by those of regions. */
+    /** This process copies inline data, so it uses its own addresses and not those of the regions. */
     void inline(boolean on) {
         for (int i = 0; on && i < count; i++) {
             if (ownAddresses[i] == 0) {
@@ -144,7 +155,7 @@ final class Segments {
 
     private static IllegalArgumentException notInline() {
         return new IllegalArgumentException(
-                "inline data must be memory of this process: send from this region without inline");
+                "inline data must be memory of this process; send from this region without inline");
     }
 
     void clear() {
@@ -171,12 +182,12 @@ final class Segments {
     /**
      * Checks this against the size of a queue.
      *
-     * @param option where to say, or see, how many a queue takes
+     * @param option the option that sets the limit, or the place to read it
      */
     void checkFits(int maxSegments, String option) {
         if (count > maxSegments) {
-            throw new IllegalArgumentException("a work request has " + count + " segments, and the queue takes "
-                    + maxSegments + ": see " + option);
+            throw new IllegalArgumentException("work request has " + count + " segments, and the queue takes at most "
+                    + maxSegments + "; see " + option);
         }
     }
 

@@ -1,12 +1,9 @@
 package org.rdmapanama;
 
-import java.util.Collection;
-import java.util.Collections;
-import java.util.EnumSet;
-import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
-/** What an extended queue pair is to be able to post, {@code enum ibv_qp_create_send_ops_flags}; see ibv_wr_post(3). */
+/** An operation that an extended queue pair can post, {@code enum ibv_qp_create_send_ops_flags}; see ibv_wr_post(3). */
 public enum SendOperation {
     /** {@link WorkRequestBuilder#rdmaWrite}. */
     RDMA_WRITE(rdma_h.IBV_QP_EX_WITH_RDMA_WRITE()),
@@ -43,44 +40,19 @@ public enum SendOperation {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
+     * @param code the value in {@code verbs.h}
      * @return the constant
      * @throws IllegalArgumentException when there is none
      */
     public static SendOperation of(int code) {
-        for (SendOperation value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        throw new IllegalArgumentException("no SendOperation has the code " + code);
-    }
-
-    /** An unmodifiable copy, in the order in which the constants are declared. */
-    static Set<SendOperation> copyOf(Collection<SendOperation> values) {
-        Set<SendOperation> copy = EnumSet.noneOf(SendOperation.class);
-        copy.addAll(values);
-        return Collections.unmodifiableSet(copy);
-    }
-
-    /** The set as C takes it. */
-    static int mask(Collection<SendOperation> values) {
-        int mask = 0;
-        for (SendOperation value : values) {
-            mask |= value.code;
-        }
-        return mask;
+        return Codes.require(VALUES, SendOperation::code, code);
     }
 }

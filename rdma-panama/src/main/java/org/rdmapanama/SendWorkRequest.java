@@ -12,8 +12,8 @@ import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
- * A work request for a send queue, {@code struct ibv_send_wr}: encoded once in native memory, posted as often as
- * wanted, and changed in place in between; see ibv_post_send(3).
+ * A work request for a send queue, {@code struct ibv_send_wr}: encoded once in native memory, posted any number of
+ * times, and changed in place in between; see ibv_post_send(3).
  *
  * <p>{@snippet :
  * SendWorkRequest write = SendWorkRequest.allocate(arena, 1)
@@ -25,9 +25,10 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * }
  *
  * <p>The request itself may be changed or posted again as soon as posting returns. The memory that it points to must
- * not be touched until it has completed, unless it went {@link #inline}.
+ * not be modified until it has completed, unless the data is {@link #inline}.
  *
- * <p>Threads: one at a time. It lives as long as its arena.
+ * <p>Threads: one at a time. It lives as long as its arena. Methods that use a region throw {@link
+ * WrongThreadException} when the arena is confined to another thread.
  */
 public final class SendWorkRequest {
     private static final ValueLayout.OfInt NETWORK_INT = JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
@@ -81,30 +82,36 @@ public final class SendWorkRequest {
     private final long address;
     private final Segments segments;
 
-    /** Offset of where the driver writes, when this begins a chain, which of the chain it did not post. */
+    /** The offset at which the driver writes the first request that it did not post, if this begins a chain. */
     private final long notPosted;
 
     private SendWorkRequest next;
 
-    /** Whether another one has, or had, this behind it. */
+    /** Whether this is, or was, chained to another request. */
     private boolean chained;
 
-    /** The queue pair that took all that is behind this when it was last looked at, and which change that was after. */
+    /**
+     * The sizes of the queue pair that accepted the rest of the chain at the last check, and the number of changes at
+     * that time.
+     */
     private QueuePairCapabilities fits;
 
     private long fitsSince;
 
-    /** How many segments, and how much inline, this had when it was last looked at. */
+    /** The number of segments and the length of inline data at the last check. */
     private int segmentsSeen;
 
     private long inlineSeen;
 
-    /** Its address shares the bytes of a remote address: null as soon as one of those is written. */
+    /**
+     * The handle's address shares its bytes with the remote address, so this becomes null when a remote address is
+     * written.
+     */
     private AddressHandle addressHandle;
 
     private boolean inline;
 
-    /** What the operation binds, or null. */
+    /** The window that the operation binds, or null. */
     private MemoryWindow window;
 
     private MemoryRegion windowRegion;
@@ -123,14 +130,13 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes a work request: a send of nothing, not signaled, until told otherwise.
+     * Creates a work request, initially an empty, unsignaled send.
      *
-     * @param arena of the queue pairs that it will be posted to
-     * @param maxSegments how many segments it can hold, 0 to 65535
-     * @return a new one
+     * @param arena the arena of the queue pairs that it will be posted to
+     * @param maxSegments the maximum number of segments, 0 to 65535
+     * @return the new object
      * @throws IllegalArgumentException when the number is out of its range
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static SendWorkRequest allocate(VerbsArena arena, int maxSegments) {
         return new SendWorkRequest(arena, Segments.checkCount(maxSegments));
@@ -139,22 +145,22 @@ public final class SendWorkRequest {
     long address(VerbsArena queueArena) {
         if (queueArena != arena) {
             throw new IllegalArgumentException(
-                    this + " belongs to another arena than the queue: allocate it with VerbsArena of the queue");
+                    this + " belongs to another arena than the queue; allocate it in the arena of the queue");
         }
         return address;
     }
 
-    /** For the driver. Each chain has its own, since many threads may post to a queue. */
+    /** For the driver. Each chain has its own field, because many threads may post to a queue. */
     long addressOfFirstNotPosted() {
         return address + notPosted;
     }
 
-    /** The address of the first one of this chain that was not posted, or 0. */
+    /** Returns the address of the first request of this chain that was not posted, or 0. */
     long firstNotPosted() {
         return struct.get(JAVA_LONG, notPosted);
     }
 
-    /** Only inside of a call about a queue of the same arena, which keeps the memory. */
+    /** Called only within a call on a queue of the same arena, which keeps the memory alive. */
     void firstNotPosted(long first) {
         Native.MEMORY.set(JAVA_LONG, address + notPosted, first);
     }
@@ -170,11 +176,7 @@ public final class SendWorkRequest {
         return this;
     }
 
-    /**
-     * The identifier that the completion will carry.
-     *
-     * @return what was set, else 0
-     */
+    /** {@return the identifier that the completion carries, 0 if none was set} */
     public long id() {
         return struct.get(JAVA_LONG, WR_ID);
     }
@@ -190,9 +192,9 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this a SEND_WITH_IMM: as {@link #send()}, with 32 bits for the completion of the receive.
+     * Makes this a SEND_WITH_IMM: like {@link #send()}, with 32 bits for the completion of the receive.
      *
-     * @param immediate what {@link WorkCompletions#immediate} gives the peer
+     * @param immediate the value that the peer reads with {@link WorkCompletions#immediate}
      * @return this
      */
     public SendWorkRequest sendWithImmediate(int immediate) {
@@ -201,7 +203,7 @@ public final class SendWorkRequest {
         return this;
     }
 
-    /** What the operation before pointed to is nothing to this one. */
+    /** Starts a new operation and drops the references of the previous one. */
     private void begin(int opcode) {
         struct.set(JAVA_INT, OPCODE, opcode);
         struct.set(JAVA_INT, IMM_DATA, 0);
@@ -211,27 +213,29 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this a TSO: the data is cut into TCP segments, each behind a copy of the headers. For raw packets and
-     * datagrams, on devices that have it.
+     * Makes this a TSO: the data is cut into TCP segments, each preceded by a copy of the headers. For raw packets and
+     * datagrams, on devices that support it.
      *
-     * @param headers all headers up to that of TCP, at most as long as {@link QueuePairOptions#maxTsoHeader} says; read
-     *     when this is posted
-     * @param maxSegmentSize data of one segment in bytes, 1 to 65535
+     * @param headers all headers up to that of TCP, at most {@link QueuePairOptions#maxTsoHeader} bytes; read when this
+     *     is posted
+     * @param maxSegmentSize the data of one segment in bytes, 1 to 65535
      * @return this
-     * @throws IllegalArgumentException when the headers are on the heap, of another arena than this one, the global or an
-     *     automatic one, or longer than 65535 bytes, or the size is out of range
+     * @throws IllegalArgumentException when the headers are on the heap, belong to an arena other than this one, the
+     *     global one or an automatic one, or exceed 65535 bytes, or when the size is out of range
      */
     public SendWorkRequest tso(MemorySegment headers, int maxSegmentSize) {
         if (!headers.isNative() || !RegistrableMemory.hasKnownLife(headers, arena)) {
-            throw new IllegalArgumentException("headers must be native memory that nobody can free: take it from the"
-                    + " VerbsArena or from Arena.ofAuto()");
+            throw new IllegalArgumentException(
+                    "headers must lie in native memory that is not freed before the request is posted;"
+                            + " allocate it from the VerbsArena or from Arena.ofAuto()");
         }
         if (headers.byteSize() > MAX_SHORT) {
-            throw new IllegalArgumentException("headers have at most " + MAX_SHORT + " bytes: " + headers.byteSize());
+            throw new IllegalArgumentException(
+                    "headers must have at most " + MAX_SHORT + " bytes: " + headers.byteSize());
         }
         if (maxSegmentSize < 1 || maxSegmentSize > MAX_SHORT) {
             throw new IllegalArgumentException(
-                    "a segment has between 1 and " + MAX_SHORT + " bytes, not " + maxSegmentSize);
+                    "maxSegmentSize must be between 1 and " + MAX_SHORT + ": " + maxSegmentSize);
         }
         begin(TSO);
         header = headers;
@@ -243,9 +247,9 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this an RDMA_WRITE: the data goes into the peer's memory, of which the peer notices nothing.
+     * Makes this an RDMA_WRITE: the data goes into the peer's memory without notice to the peer's program.
      *
-     * @param remoteAddress where, in the peer's address space
+     * @param remoteAddress the destination in the peer's address space
      * @param rkey the remote key of the peer's region
      * @return this
      */
@@ -255,12 +259,12 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this an RDMA_WRITE_WITH_IMM: as {@link #rdmaWrite}, and then it uses up one of the peer's receives, whose
-     * completion carries 32 bits.
+     * Makes this an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite}, and then it consumes one of the peer's receives,
+     * whose completion carries 32 bits.
      *
-     * @param remoteAddress where, in the peer's address space
+     * @param remoteAddress the destination in the peer's address space
      * @param rkey the remote key of the peer's region
-     * @param immediate what {@link WorkCompletions#immediate} gives the peer
+     * @param immediate the value that the peer reads with {@link WorkCompletions#immediate}
      * @return this
      */
     public SendWorkRequest rdmaWriteWithImmediate(long remoteAddress, int rkey, int immediate) {
@@ -270,9 +274,9 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this an RDMA_READ: data comes from the peer's memory into the segments of this.
+     * Makes this an RDMA_READ: data goes from the peer's memory into the segments of this request.
      *
-     * @param remoteAddress from where, in the peer's address space
+     * @param remoteAddress the source in the peer's address space
      * @param rkey the remote key of the peer's region
      * @return this
      */
@@ -289,9 +293,9 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Changes only where an RDMA write or read goes.
+     * Changes only the remote address of an RDMA write or read.
      *
-     * @param remoteAddress where, in the peer's address space
+     * @param remoteAddress the destination in the peer's address space
      * @return this
      */
     public SendWorkRequest remoteAddress(long remoteAddress) {
@@ -301,13 +305,13 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this an ATOMIC_CMP_AND_SWP: eight bytes of the peer's memory become {@code desired} if they are
-     * {@code expected}. What they were before comes into the eight bytes of this one's segment.
+     * Makes this an ATOMIC_CMP_AND_SWP: eight bytes of the peer's memory become {@code desired} if they are {@code
+     * expected}. Their previous value goes into the segment of this request, which must have eight bytes.
      *
-     * @param remoteAddress of the eight bytes, a multiple of 8
+     * @param remoteAddress the address of the eight bytes, a multiple of 8
      * @param rkey the remote key of the peer's region
-     * @param expected what they must be
-     * @param desired what they become
+     * @param expected the value they must have
+     * @param desired the value they get
      * @return this
      */
     public SendWorkRequest compareAndSwap(long remoteAddress, int rkey, long expected, long desired) {
@@ -321,12 +325,12 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this an ATOMIC_FETCH_AND_ADD: a number is added to eight bytes of the peer's memory. What they were before
-     * comes into the eight bytes of this one's segment.
+     * Makes this an ATOMIC_FETCH_AND_ADD: a number is added to eight bytes of the peer's memory. Their previous value
+     * goes into the segment of this request, which must have eight bytes.
      *
-     * @param remoteAddress of the eight bytes, a multiple of 8
+     * @param remoteAddress the address of the eight bytes, a multiple of 8
      * @param rkey the remote key of the peer's region
-     * @param delta what is added
+     * @param delta the number to add
      * @return this
      */
     public SendWorkRequest fetchAndAdd(long remoteAddress, int rkey, long delta) {
@@ -339,10 +343,11 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this a SEND_WITH_INV: as {@link #send()}, and then a key of the peer's is invalid: that of a memory window
-     * of type 2 bound through the queue pair that receives this, or of a region that was registered for it.
+     * Makes this a SEND_WITH_INV: like {@link #send()}, and then one of the peer's keys becomes invalid: that of a
+     * memory window of type 2 that is bound through the receiving queue pair, or of a region that was registered for
+     * this purpose.
      *
-     * @param rkey the peer's remote key, which {@link WorkCompletions#invalidatedRkey} gives it
+     * @param rkey the peer's remote key, which it reads with {@link WorkCompletions#invalidatedRkey}
      * @return this
      * @verb ibv_post_send
      */
@@ -353,8 +358,8 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this a LOCAL_INV: a key of this side is invalid from then on, that of a memory window of type 2 bound
-     * through the same queue pair. It takes no parts.
+     * Makes this a LOCAL_INV: a key of this side becomes invalid, that of a memory window of type 2 that is bound
+     * through the same queue pair. It has no segments.
      *
      * @param rkey the remote key
      * @return this
@@ -367,19 +372,18 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Makes this a BIND_MW: a memory window of type 2 opens a part of a region to the peer of the queue pair. It takes
-     * no parts. Once this is posted, {@link MemoryWindow#rkey()} is the new key; if the completion says that it failed,
-     * give the old one back with {@link MemoryWindow#restoreRkey}. Bind a window once in a chain.
+     * Makes this a BIND_MW: a memory window of type 2 opens a part of a region to the peer of the queue pair. It has no
+     * segments. Once this is posted, {@link MemoryWindow#rkey()} is the new key; if the completion says that the
+     * binding failed, restore the old key with {@link MemoryWindow#restoreRkey}. Bind a window only once in a chain.
      *
-     * @param memoryWindow which window: a new one, or one that was invalidated
-     * @param rkey the key it is to have, mostly its {@link MemoryWindow#nextRkey()}
-     * @param binding what it opens
+     * @param memoryWindow the window, which must be new or have been invalidated
+     * @param rkey the new key, usually {@link MemoryWindow#nextRkey()}
+     * @param binding the part to open
      * @return this
      * @throws NullPointerException when the window or the binding is null
      * @throws IllegalArgumentException when the window is of type 1, or belongs to another protection domain than the
-     *     region; when the key cannot be one of the window; or when nothing is to be opened
+     *     region; when the key cannot be one of the window; or when the length of the binding is 0
      * @throws IllegalStateException when the window or the region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_post_send
      */
     public SendWorkRequest bindMemoryWindow(MemoryWindow memoryWindow, int rkey, MemoryWindowBinding binding) {
@@ -395,9 +399,9 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Says where a datagram goes. Every send on a queue pair of type UD or DRIVER needs it.
+     * Sets the destination of a datagram. Every send on a queue pair of type UD or DRIVER needs it.
      *
-     * @param handle the way to the peer
+     * @param handle the path to the peer
      * @param queuePairNumber the peer's queue pair, 24 bits
      * @param qkey the peer's Q_Key
      * @return this
@@ -416,8 +420,8 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Says which of the peer's shared receive queues a message goes to. Every send, and every write with immediate
-     * data, on an XRC_SEND queue pair needs it.
+     * Sets the peer's shared receive queue that a message goes to. Every send, and every write with immediate data, on
+     * an XRC_SEND queue pair needs it.
      *
      * @param number the peer's {@link SharedReceiveQueue#number}, 24 bits
      * @return this
@@ -427,7 +431,7 @@ public final class SendWorkRequest {
         return this;
     }
 
-    /** Other data, and no more of it, is no change that matters. */
+    /** Only growing data can invalidate an earlier check; other data of the same size cannot. */
     private void grown() {
         if (segments.count() > segmentsSeen || inlineLength() > inlineSeen) {
             changed();
@@ -438,7 +442,7 @@ public final class SendWorkRequest {
         return inline ? segments.totalLength() : 0;
     }
 
-    /** A queue that took this may not take it any more. */
+    /** Records that a queue that accepted this may no longer accept it. */
     private void changed() {
         if (chained) {
             arena.chainChanged();
@@ -446,12 +450,12 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Checks this and all that is chained behind against the sizes of a queue pair. Drivers are not careful here: some
-     * report too many segments as a full queue, and some copy inline data of any length. What is behind is not looked at
+     * Checks the whole chain against the sizes of a queue pair. Drivers are not careful here: some report too many
+     * segments as a full queue, and some copy inline data of any length. The requests after this one are not checked
      * again as long as no chain of the arena changes and this goes to the same queue pair.
      *
-     * @param sizes of the queue pair, always the same object
-     * @return whether one binds a memory window
+     * @param sizes the sizes of the queue pair, always the same object
+     * @return whether a request of the chain binds a memory window
      */
     @SuppressWarnings("ReferenceEquality") // of this queue pair, and not of one that looks alike
     boolean checkFits(QueuePairCapabilities sizes, int maxTsoHeader) {
@@ -481,18 +485,21 @@ public final class SendWorkRequest {
         segmentsSeen = segments.count();
         inlineSeen = inlineLength();
         if (inlineSeen > sizes.maxInlineData()) {
-            throw new IllegalArgumentException(this + " has " + segments.totalLength()
-                    + " bytes inline, and the queue pair takes " + sizes.maxInlineData()
-                    + ": see QueuePairOptions.maxInlineData");
+            throw new IllegalArgumentException(
+                    this + " has " + segments.totalLength() + " bytes inline, and the queue pair takes at most "
+                            + sizes.maxInlineData() + "; see QueuePairOptions.maxInlineData");
         }
         if (header != null && header.byteSize() > maxTsoHeader) {
-            throw new IllegalArgumentException(this + " has " + header.byteSize()
-                    + " bytes of headers, and the queue pair takes " + maxTsoHeader
-                    + ": see QueuePairOptions.maxTsoHeader");
+            throw new IllegalArgumentException(
+                    this + " has " + header.byteSize() + " bytes of headers, and the queue pair takes at most "
+                            + maxTsoHeader + "; see QueuePairOptions.maxTsoHeader");
         }
     }
 
-    /** Keeps open what this points to, until {@link #release}: drivers follow the pointers when they post. */
+    /**
+     * Keeps the objects that this points to open until {@link #release}, because drivers follow the pointers when they
+     * post.
+     */
     void hold(QueuePair queuePair) {
         if (queuePair.isAddressed()) {
             holdAddressHandle(queuePair.protectionDomain());
@@ -504,7 +511,7 @@ public final class SendWorkRequest {
     private void holdAddressHandle(ProtectionDomain protectionDomain) {
         if (addressHandle == null || addressHandle.protectionDomain.root != protectionDomain.root) {
             throw new IllegalArgumentException(
-                    "a datagram needs an address handle of the queue pair's protection domain: see to(...)");
+                    "a datagram needs an address handle of the queue pair's protection domain; call to(...)");
         }
         addressHandle.enter();
     }
@@ -517,7 +524,7 @@ public final class SendWorkRequest {
         }
     }
 
-    /** This was posted, and is still held. */
+    /** Called when this was posted and is still held. */
     void posted(QueuePair queuePair) {
         if (window != null) {
             window.bound(queuePair, struct.get(JAVA_INT, BIND_MW_RKEY));
@@ -525,7 +532,7 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Sets whether this completes visibly when it succeeds. Failures always do.
+     * Sets whether this generates a completion when it succeeds. Failures always do.
      *
      * @param on true to get a completion
      * @return this
@@ -535,7 +542,7 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Sets whether the receiver is woken even if it only waits for solicited completions.
+     * Sets whether this wakes a receiver that waits only for solicited completions.
      *
      * @param on true to wake it
      * @return this
@@ -555,12 +562,12 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Sets whether the data is copied when this is posted, so that its memory is free at once. It must fit into the
-     * queue pair's {@link QueuePairCapabilities#maxInlineData()}. For sends and writes only.
+     * Sets whether the data is copied when this is posted, so that its memory can be reused at once. It must not exceed
+     * the queue pair's {@link QueuePairCapabilities#maxInlineData()}. For sends and writes only.
      *
      * @param on true to copy
      * @return this
-     * @throws IllegalArgumentException when a part added is of a region without memory of this process
+     * @throws IllegalArgumentException when a part belongs to a region without memory of this process
      */
     public SendWorkRequest inline(boolean on) {
         segments.inline(on);
@@ -571,7 +578,7 @@ public final class SendWorkRequest {
 
     /**
      * Sets whether the device computes the checksums of IPv4, TCP and UDP. For raw packets and datagrams, on devices
-     * that have it.
+     * that support it.
      *
      * @param on true to compute them
      * @return this
@@ -587,16 +594,15 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Adds a part of a region, behind the parts added before.
+     * Adds a part of a region, after the parts added before.
      *
-     * @param region where the data is, or goes
-     * @param offset where it begins in the region, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param region the region of the data
+     * @param offset the start of the part in the region, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when the part is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena
      * @throws IllegalStateException when the region is closed or no further segment fits
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public SendWorkRequest add(MemoryRegion region, long offset, long length) {
         segments.add(arena, region, offset, length);
@@ -605,16 +611,15 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Adds a slice of a region, behind the parts added before.
+     * Adds a slice of a region, after the parts added before.
      *
-     * @param region where the data is, or goes
-     * @param slice a slice of the region's memory; of a region of everything, any memory that could be registered
+     * @param region the region of the data
+     * @param slice a slice of the region's memory; for a region of everything, any memory that could be registered
      * @return this
      * @throws IndexOutOfBoundsException when the slice is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena, or the slice is on the heap
      * @throws IllegalStateException when the region is closed or no further segment fits
      * @throws UnsupportedOperationException when the region has no memory of this process
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public SendWorkRequest add(MemoryRegion region, MemorySegment slice) {
         segments.add(arena, region, slice);
@@ -623,30 +628,28 @@ public final class SendWorkRequest {
     }
 
     /**
-     * Adds a buffer of a pool, as a whole, behind the parts added before.
+     * Adds a buffer of a pool, as a whole, after the parts added before.
      *
-     * @param buffer where the data is, or goes
+     * @param buffer the buffer of the data
      * @return this
-     * @throws IndexOutOfBoundsException when it is longer than 2 to the 32 minus 1 bytes
+     * @throws IndexOutOfBoundsException when it is longer than 2<sup>32</sup> - 1 bytes
      * @throws IllegalArgumentException when it belongs to another arena
      * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public SendWorkRequest add(RegisteredBuffer buffer) {
         return add(buffer, 0, buffer.byteSize());
     }
 
     /**
-     * Adds a part of a buffer of a pool, behind the parts added before.
+     * Adds a part of a buffer of a pool, after the parts added before.
      *
-     * @param buffer where the data is, or goes
-     * @param offset where it begins in the buffer, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param buffer the buffer of the data
+     * @param offset the start of the part in the buffer, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when the part is not inside the buffer
      * @throws IllegalArgumentException when the buffer belongs to another arena
      * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public SendWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
         segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
@@ -657,15 +660,14 @@ public final class SendWorkRequest {
     /**
      * Changes one part in place.
      *
-     * @param index which one, in the order added
-     * @param region where the data is, or goes
-     * @param offset where it begins in the region, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param index the index of the part, in the order of adding
+     * @param region the region of the data
+     * @param offset the start of the part in the region, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when there is no such part, or the new one is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena
      * @throws IllegalStateException when the region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public SendWorkRequest set(int index, MemoryRegion region, long offset, long length) {
         segments.set(arena, index, region, offset, length);
@@ -686,14 +688,15 @@ public final class SendWorkRequest {
     /**
      * Chains another work request behind this one: posting this one posts both.
      *
-     * @param following what comes after this, or null for nothing
+     * @param following the request that follows this one, or null for none
      * @return this
      * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
      */
     public SendWorkRequest next(SendWorkRequest following) {
         for (SendWorkRequest request = following; request != null; request = request.next) {
             if (request == this) {
-                throw new IllegalArgumentException("a chain of work requests must end");
+                throw new IllegalArgumentException(
+                        "following must not lead back to this work request; a chain of work requests must end");
             }
         }
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
@@ -706,11 +709,7 @@ public final class SendWorkRequest {
         return this;
     }
 
-    /**
-     * What is chained behind this.
-     *
-     * @return the next work request, or null
-     */
+    /** {@return the work request that is chained behind this one, or null} */
     public SendWorkRequest next() {
         return next;
     }
@@ -718,6 +717,7 @@ public final class SendWorkRequest {
     /** Identifier, opcode and number of segments. */
     @Override
     public String toString() {
-        return "send work request " + id() + " (opcode " + struct.get(JAVA_INT, OPCODE) + ", " + segments + ")";
+        return "send work request " + id() + " (" + WorkRequestOpcode.of(struct.get(JAVA_INT, OPCODE)) + ", " + segments
+                + ")";
     }
 }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.ffm.verbs.ibv_device_attr;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
@@ -16,7 +17,7 @@ import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
  * A shared receive queue, {@code struct ibv_srq}: receives for any number of queue pairs, each of which takes the next
- * one when a message comes.
+ * one when a message arrives.
  *
  * <p>{@snippet :
  * SharedReceiveQueue receives = pd.createSharedReceiveQueue(new SharedReceiveQueueOptions());
@@ -24,14 +25,15 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * QueuePair qp = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue).sharedReceiveQueue(receives));
  * }
  *
- * <p>A receive completes in the receive completion queue of the queue pair that took it;
- * {@link WorkCompletions#queuePairNumber} tells which one that was. The data lands in regions of the protection domain
- * of this queue, with Soft-RoCE in those of the protection domain of the queue pair: better have them in one. A queue
- * pair that goes to the error state flushes none of the receives here: they stay for the others,
- * and closing this drops them without completions. So this is closed after the queue pairs that use it, and before
- * the regions that its receives point to.
+ * <p>A receive completes in the receive completion queue of the queue pair that took it; {@link
+ * WorkCompletions#queuePairNumber} says which one. The data goes to regions of the protection domain of this queue, but
+ * with Soft-RoCE to those of the protection domain of the queue pair, so use the same domain for both. A queue pair in
+ * the error state does not flush receives of this queue: they stay for the others, and closing this discards them
+ * without completions. So this is closed after the queue pairs that use it, and before the regions that its receives
+ * point to.
  *
- * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may post.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. In a shared arena several threads may post.
  */
 public final class SharedReceiveQueue extends ContextObject {
     static final Ending ENDING = new Ending("ibv_destroy_srq", ProviderContext::destroySharedReceiveQueue);
@@ -48,7 +50,7 @@ public final class SharedReceiveQueue extends ContextObject {
 
     private volatile int maxWorkRequests;
 
-    /** So that the size told last is the one that the driver changed last. */
+    /** Ensures that the recorded size is the one that the driver set last. */
     private final ReentrantLock resizing = new ReentrantLock();
 
     private SharedReceiveQueue(
@@ -145,7 +147,7 @@ public final class SharedReceiveQueue extends ContextObject {
                         boolean known = context.provider().queryDevice(device.address()) >= 0;
                         long srq = context.provider().createExtendedSharedReceiveQueue(attributes.address());
                         if (srq < 0 && known && !(tags ? hasTagMatching(device) : hasXrc(device))) {
-                            // Drivers do not agree on what to report here: some say EINVAL, some nothing.
+                            // Drivers differ in what they report here: some EINVAL, some nothing.
                             throw new UnsupportedVerbException(
                                     "ibv_create_srq_ex",
                                     (int) -srq,
@@ -180,8 +182,8 @@ public final class SharedReceiveQueue extends ContextObject {
     private static String cureOfCreate(Context context, int errno) {
         if (errno == Errno.EINVAL.number) {
             DeviceAttributes device = context.queryDevice();
-            return "the device allows " + device.maxSharedReceiveWorkRequests() + " work requests and "
-                    + device.maxSharedReceiveSegments() + " segments at most";
+            return "the device allows at most " + device.maxSharedReceiveWorkRequests() + " work requests and "
+                    + device.maxSharedReceiveSegments() + " segments";
         }
         if (errno == Errno.ENOMEM.number) {
             return RegistrableMemory.cureOfTooMany("shared receive queues");
@@ -190,17 +192,16 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Makes a shared receive queue for an ordinary one that other code of this process has made.
+     * Wraps an ordinary shared receive queue that other code in this process has created.
      *
-     * @param protectionDomain what it was made in
+     * @param protectionDomain the protection domain in which it was created
      * @param nativeAddress address of the {@code struct ibv_srq}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the queue, with the sizes that the device reports
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
-     * @throws VerbsException when the device does not tell the sizes
+     * @throws VerbsException when the device does not report the sizes
      * @throws IllegalStateException when the protection domain is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static SharedReceiveQueue ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership) {
@@ -208,20 +209,19 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Makes a shared receive queue for one of any type that other code of this process has made.
+     * Wraps a shared receive queue of any type that other code in this process has created.
      *
-     * @param protectionDomain what it was made in
-     * @param options what it was made with; its numbers of work requests and segments do not count here, because the
-     *     device is asked for them
+     * @param protectionDomain the protection domain in which it was created
+     * @param options the options it was created with; the numbers of work requests and segments are ignored, because
+     *     the device reports them
      * @param nativeAddress address of the {@code struct ibv_srq}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the queue
-     * @throws IllegalArgumentException when the address is 0 or has an object already, or what the options name
-     *     belongs to another context
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, or an object among the
+     *     options belongs to another context
      * @throws NullPointerException when an argument is null
-     * @throws VerbsException when the device does not tell the sizes
-     * @throws IllegalStateException when the protection domain, or what the options name, is closed
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws VerbsException when the device does not report the sizes
+     * @throws IllegalStateException when the protection domain, or an object among the options, is closed
      */
     public static SharedReceiveQueue ofNativeAddress(
             ProtectionDomain protectionDomain,
@@ -246,59 +246,41 @@ public final class SharedReceiveQueue extends ContextObject {
         }
     }
 
-    /**
-     * The protection domain that this, and the regions of its receives, belong to.
-     *
-     * @return the protection domain
-     */
+    /** {@return the protection domain of this queue and of the regions that its receives use} */
     public ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
-    /**
-     * What this is for.
-     *
-     * @return the type
-     */
+    /** {@return the type of this queue} */
     public SharedReceiveQueueType type() {
         return type;
     }
 
     /**
-     * Where receives of an XRC queue, or operations and matched messages of a queue with tags, complete.
-     *
-     * @return the completion queue, or null for a BASIC one, whose receives complete where the queue pair says
+     * {@return the completion queue of an XRC queue, or of the operations and matched messages of a queue with tags;
+     * null for a BASIC queue, whose receives complete in the completion queue of the queue pair}
      */
     public CompletionQueue completionQueue() {
         return completionQueue;
     }
 
-    /**
-     * How many receives may be outstanding.
-     *
-     * @return at least what was asked for
-     */
+    /** {@return the maximum number of outstanding receives, at least what was asked for} */
     public int maxWorkRequests() {
         return maxWorkRequests;
     }
 
-    /**
-     * How many segments one receive may have.
-     *
-     * @return at least what was asked for
-     */
+    /** {@return the maximum number of segments of one receive, at least what was asked for} */
     public int maxSegments() {
         return maxSegments;
     }
 
     /**
-     * Number by which peers of extended reliable connections name this queue; see ibv_get_srq_num(3).
+     * Returns the number by which peers of extended reliable connections address this queue; see ibv_get_srq_num(3).
      *
      * @return 24 bits
-     * @throws UnsupportedVerbException when the device has no such numbers
+     * @throws UnsupportedVerbException when the device does not support such numbers
      * @throws VerbsException when the verb fails: with some drivers a BASIC queue has no number
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_get_srq_num
      */
     public int number() {
@@ -319,12 +301,11 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Asks the device for sizes and limit; see ibv_query_srq(3).
+     * Queries sizes and limit; see ibv_query_srq(3).
      *
      * @return the attributes
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_query_srq
      */
     public SharedReceiveQueueAttributes query() {
@@ -345,35 +326,34 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Changes how many receives may be outstanding; see ibv_modify_srq(3). What is posted stays posted.
+     * Changes the maximum number of outstanding receives; see ibv_modify_srq(3). Posted receives stay posted.
      *
-     * @param count 1 or more, not below an armed limit, and not below what is posted; {@link #maxWorkRequests} is at
-     *     least that afterwards
+     * @param count 1 or more, at least an armed limit, and at least the number of posted receives; {@link
+     *     #maxWorkRequests} is at least that afterwards
      * @throws IllegalArgumentException when the number is not positive, or is smaller than the present size on
-     *     Soft-RoCE, whose kernel driver frees the queue that it cannot shrink while it is in use
-     * @throws UnsupportedVerbException when the device cannot resize shared receive queues
-     * @throws VerbsException when the verb fails, for example because the number exceeds the device
+     *     Soft-RoCE, whose kernel driver frees the queue in use when shrinking fails
+     * @throws UnsupportedVerbException when the device does not support resizing shared receive queues
+     * @throws VerbsException when the verb fails, for example because the number exceeds the limit of the device
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_modify_srq
      */
     public void resize(int count) {
         if (count < 1) {
-            throw new IllegalArgumentException("a shared receive queue has room for one receive at least: " + count);
+            throw new IllegalArgumentException("count must be positive: " + count);
         }
         resizing.lock();
         try {
             if ("rxe".equals(context.driverName())) {
                 int now = query().maxWorkRequests();
                 if (count < now && count == maxWorkRequests) {
-                    // It has grown to this already, in a call that failed when it asked for the size.
+                    // An earlier call has already grown the queue to this size, and failed when it queried the size.
                     maxWorkRequests = now;
                     return;
                 }
                 if (count < now) {
                     throw new IllegalArgumentException(
-                            "a shared receive queue of Soft-RoCE only grows: make a smaller one instead of shrinking "
-                                    + this + " to " + count);
+                            "count must not be smaller than the present size on Soft-RoCE, whose driver cannot shrink "
+                                    + this + ": " + count + "; create a smaller queue");
                 }
             }
             try (Arena temporary = Arena.ofConfined()) {
@@ -384,7 +364,7 @@ public final class SharedReceiveQueue extends ContextObject {
                         rdma_h.IBV_SRQ_MAX_WR(),
                         "DeviceCapability.SRQ_RESIZE in DeviceAttributes.capabilities");
             }
-            // So many at least, should asking fail.
+            // The queue has at least this size, should the query fail.
             maxWorkRequests = count;
             maxWorkRequests = Math.max(count, query().maxWorkRequests());
         } finally {
@@ -393,19 +373,18 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Asks to be told, once, when fewer receives than this are left: {@link Context#awaitAsyncEvent} gives
-     * {@link AsyncEventType#SRQ_LIMIT_REACHED} then; see ibv_modify_srq(3).
+     * Requests one event when fewer receives than a limit are left: {@link Context#awaitAsyncEvent} then returns {@link
+     * AsyncEventType#SRQ_LIMIT_REACHED}; see ibv_modify_srq(3).
      *
-     * @param limit the number, up to the size of this queue; 0 takes an earlier request back
+     * @param limit the limit, up to the size of this queue; 0 cancels an earlier request
      * @throws IllegalArgumentException when the number is negative
-     * @throws VerbsException when the verb fails, for example because the number is larger than this queue
+     * @throws VerbsException when the verb fails, for example because the limit exceeds the size of this queue
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_modify_srq
      */
     public void armLimit(int limit) {
         if (limit < 0) {
-            throw new IllegalArgumentException("fewer than no receives cannot be left: " + limit);
+            throw new IllegalArgumentException("limit must not be negative: " + limit);
         }
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_srq_attr.layout());
@@ -432,22 +411,21 @@ public final class SharedReceiveQueue extends ContextObject {
 
     private String cureOfModify(int errno) {
         return errno == Errno.EINVAL.number
-                ? "the device allows " + context.queryDevice().maxSharedReceiveWorkRequests()
-                        + " work requests at most, and the limit is not above the size of the queue"
+                ? "the device allows at most " + context.queryDevice().maxSharedReceiveWorkRequests()
+                        + " work requests, and the limit must not exceed the size of the queue"
                 : null;
     }
 
     /**
      * Posts a receive, or a chain of them; see ibv_post_srq_recv(3). Allocates nothing.
      *
-     * @param first the work request, with whatever is {@link ReceiveWorkRequest#next chained} behind it
+     * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
      * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when some or all of the chain did not fit;
-     *     {@link #firstNotReceiving} tells from where
+     *     {@link #firstNotReceiving} returns the rest
      * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
      *     queue takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_post_srq_recv
      */
     public int postReceive(ReceiveWorkRequest first) {
@@ -471,15 +449,14 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Where posting a chain stopped when {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw, until its
-     * first work request is posted again.
+     * Returns the first request that was not posted when {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or
+     * threw. Valid until the first request of the chain is posted again.
      *
      * @param first the chain that was posted
-     * @return the first work request of it that was not posted, or null when all are posted, or when the driver refused
-     *     without saying which
+     * @return the first work request of it that was not posted, or null when all are posted, or when the driver does
+     *     not report it
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
@@ -487,26 +464,25 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Changes the list of tags of a queue made for {@link SharedReceiveQueueOptions#tagMatching}, by one operation or
-     * a chain of them; see ibv_post_srq_ops(3). Allocates nothing.
+     * Changes the tag list of a queue created with {@link SharedReceiveQueueOptions#tagMatching}, by one operation or a
+     * chain of them; see ibv_post_srq_ops(3). Allocates nothing.
      *
-     * @param first the operation, with whatever is {@link TagOperation#next chained} behind it; of those that add a
-     *     tag, {@link TagOperation#handle} then gives the handle
+     * @param first the operation, with all operations {@linkplain TagOperation#next chained} to it; for operations that
+     *     add a tag, {@link TagOperation#handle} then returns the handle
      * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when there is no room for some or all of the
-     *     chain, in the queue or in the list of tags; {@link #firstNotOperated} tells from where
+     *     chain, in the queue or in the list of tags; {@link #firstNotOperated} returns the rest
      * @throws IllegalArgumentException when the operation belongs to another arena, has more segments than the device
-     *     takes for a tag, or deletes by a handle that cannot be one of this queue
-     * @throws UnsupportedVerbException when the device has no tag matching
+     *     supports for a tag, or deletes by a handle that cannot be one of this queue
+     * @throws UnsupportedVerbException when the device does not support tag matching
      * @throws VerbsException when the driver refuses an operation; those before it in the chain are posted
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_post_srq_ops
      */
     public int postTagOperation(TagOperation first) {
         enter();
         try {
             long chain = first.address(arena);
-            // Drivers without tag matching do not say where they stopped: at the first.
+            // Drivers without tag matching do not report where they stopped, which is at the first operation.
             first.firstNotPosted(chain);
             if (type == SharedReceiveQueueType.TM) {
                 first.check(maxTagSegments, maxTags);
@@ -524,20 +500,19 @@ public final class SharedReceiveQueue extends ContextObject {
     private int operationRefused(int result) {
         String cure = type == SharedReceiveQueueType.TM
                 ? null
-                : "the queue was made without SharedReceiveQueueOptions.tagMatching";
+                : "the queue was created without SharedReceiveQueueOptions.tagMatching";
         throw context.failure("ibv_post_srq_ops", -result, toString(), errno -> cure, TAG_MATCHING);
     }
 
     /**
-     * Where posting a chain stopped when {@link #postTagOperation} returned {@link QueuePair#QUEUE_FULL} or threw, until
-     * its first operation is posted again.
+     * Returns the first operation that was not posted when {@link #postTagOperation} returned {@link
+     * QueuePair#QUEUE_FULL} or threw. Valid until the first operation of the chain is posted again.
      *
      * @param first the chain that was posted
-     * @return the first operation of it that was not posted, or null when all are posted, or when the driver refused
-     *     without saying which
+     * @return the first operation of it that was not posted, or null when all are posted, or when the driver does not
+     *     report it
      * @throws IllegalArgumentException when the operation belongs to another arena
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public TagOperation firstNotOperated(TagOperation first) {
         checkOpen();

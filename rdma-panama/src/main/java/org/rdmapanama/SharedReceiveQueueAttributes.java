@@ -6,9 +6,9 @@ import org.rdmapanama.ffm.verbs.ibv_srq_attr;
 /**
  * Sizes and limit of a shared receive queue, {@code struct ibv_srq_attr}; see ibv_query_srq(3).
  *
- * @param maxWorkRequests receives outstanding at most
- * @param maxSegments segments of one receive at most
- * @param limit the number of receives below which {@link AsyncEventType#SRQ_LIMIT_REACHED} comes, or 0 when it is not
+ * @param maxWorkRequests maximum number of outstanding receives
+ * @param maxSegments maximum number of segments of one receive
+ * @param limit the number of receives below which {@link AsyncEventType#SRQ_LIMIT_REACHED} is raised, or 0 if it is not
  *     armed
  */
 public record SharedReceiveQueueAttributes(int maxWorkRequests, int maxSegments, int limit) {

@@ -9,7 +9,7 @@ import org.rdmapanama.ffm.verbs.ibv_tm_cap;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
- * What a shared receive queue is to be, {@code struct ibv_srq_init_attr} and {@code struct ibv_srq_init_attr_ex}; see
+ * The options of a shared receive queue, {@code struct ibv_srq_init_attr} and {@code struct ibv_srq_init_attr_ex}; see
  * ibv_create_srq(3) and ibv_create_srq_ex(3).
  *
  * <p>{@snippet :
@@ -17,8 +17,8 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  *         pd.createSharedReceiveQueue(new SharedReceiveQueueOptions().maxWorkRequests(512).maxSegments(2));
  * }
  *
- * <p>Without further words: 128 receives of one segment each, for ordinary queue pairs. {@link #xrc} and
- * {@link #tagMatching} make another kind of queue; of the two the last one said counts. Threads: one at a time.
+ * <p>Defaults: 128 receives of one segment each, for ordinary queue pairs. {@link #xrc} and {@link #tagMatching} select
+ * another kind of queue; the last call of the two wins. Threads: one at a time.
  */
 public final class SharedReceiveQueueOptions {
     private static final int DEFAULT_WORK_REQUESTS = 128;
@@ -31,7 +31,7 @@ public final class SharedReceiveQueueOptions {
     private int maxTags;
     private int maxTagOperations;
 
-    /** A queue for ordinary queue pairs, until told otherwise. */
+    /** Creates options for a queue for ordinary queue pairs. */
     public SharedReceiveQueueOptions() {}
 
     /**
@@ -62,11 +62,11 @@ public final class SharedReceiveQueueOptions {
     }
 
     /**
-     * Makes this a queue for extended reliable connections: peers name it by its {@link SharedReceiveQueue#number},
-     * and its receives complete in a queue of its own.
+     * Makes this a queue for extended reliable connections: peers address it by its {@link SharedReceiveQueue#number},
+     * and its receives complete in a completion queue of their own.
      *
-     * @param domain what it shares with the XRC_RECV queue pairs that may use it
-     * @param queue where its receives complete
+     * @param domain the domain of the XRC_RECV queue pairs that may use it
+     * @param queue the completion queue of its receives
      * @return this
      * @throws NullPointerException when an argument is null
      */
@@ -80,12 +80,12 @@ public final class SharedReceiveQueueOptions {
     }
 
     /**
-     * Makes this a queue that matches the tags of messages with those of buffers, which
-     * {@link SharedReceiveQueue#postTagOperation} adds. What matches no tag goes into the ordinary receives.
+     * Makes this a queue that matches the tags of messages with those of buffers, which {@link
+     * SharedReceiveQueue#postTagOperation} adds. Messages that match no tag go to the ordinary receives.
      *
-     * @param maxTags how many buffers with tags there may be, 1 or more
-     * @param maxOperations how many operations on the list of tags may be outstanding, 1 or more
-     * @param queue where operations, and messages that matched, complete
+     * @param maxTags the maximum number of buffers with tags, 1 or more
+     * @param maxOperations the maximum number of outstanding operations on the tag list, 1 or more
+     * @param queue the completion queue of operations and matched messages
      * @return this
      * @throws IllegalArgumentException when a number is not positive
      * @throws NullPointerException when the queue is null
@@ -118,7 +118,7 @@ public final class SharedReceiveQueueOptions {
         return maxTags;
     }
 
-    /** What such a queue uses beyond its protection domain. */
+    /** The objects that such a queue uses besides its protection domain. */
     ContextObject[] uses() {
         return switch (type) {
             case BASIC -> new ContextObject[0];
@@ -132,12 +132,12 @@ public final class SharedReceiveQueueOptions {
         ibv_srq_attr.max_sge(sizes, maxSegments);
     }
 
-    /** Into a zeroed {@code struct ibv_srq_init_attr}. */
+    /** Writes to a zeroed {@code struct ibv_srq_init_attr}. */
     void writeBasic(MemorySegment attributes) {
         writeSizes(ibv_srq_init_attr.attr(attributes));
     }
 
-    /** Into a zeroed {@code struct ibv_srq_init_attr_ex}. */
+    /** Writes to a zeroed {@code struct ibv_srq_init_attr_ex}. */
     void writeExtended(MemorySegment attributes, ProtectionDomain protectionDomain) {
         writeSizes(ibv_srq_init_attr_ex.attr(attributes));
         int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE() | rdma_h.IBV_SRQ_INIT_ATTR_PD() | rdma_h.IBV_SRQ_INIT_ATTR_CQ();

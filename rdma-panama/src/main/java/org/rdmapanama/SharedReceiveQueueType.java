@@ -1,14 +1,15 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
-/** What a shared receive queue is for, {@code enum ibv_srq_type}; see ibv_create_srq_ex(3). */
+/** The kind of a shared receive queue, {@code enum ibv_srq_type}; see ibv_create_srq_ex(3). */
 public enum SharedReceiveQueueType {
-    /** Receives for any queue pairs that are made with it. */
+    /** Receives for any queue pairs that are created with it. */
     BASIC(rdma_h.IBV_SRQT_BASIC()),
     /** Receives for the XRC_RECV queue pairs of an XRC domain: each message names the queue by its number. */
     XRC(rdma_h.IBV_SRQT_XRC()),
-    /** As BASIC, and the device matches the tags of messages with those of buffers. */
+    /** Like BASIC, and the device matches the tags of messages with those of buffers. */
     TM(rdma_h.IBV_SRQT_TM());
 
     private static final SharedReceiveQueueType[] VALUES = values();
@@ -19,28 +20,19 @@ public enum SharedReceiveQueueType {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
+     * @param code the value in {@code verbs.h}
      * @return the constant
      * @throws IllegalArgumentException when there is none
      */
     public static SharedReceiveQueueType of(int code) {
-        for (SharedReceiveQueueType value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        throw new IllegalArgumentException("no SharedReceiveQueueType has the code " + code);
+        return Codes.require(VALUES, SharedReceiveQueueType::code, code);
     }
 }

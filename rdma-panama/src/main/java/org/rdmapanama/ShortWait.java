@@ -4,13 +4,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A wait for what other threads are about to do. It spins for a moment, and then sleeps, longer each time: a virtual
- * thread gives its carrier back, which the thread that it waits for may need.
+ * A wait for other threads that are expected to be quick. It spins briefly and then sleeps, longer each time. A
+ * sleeping virtual thread releases its carrier, which the awaited thread may need.
  *
- * <p>An interrupt neither ends the wait nor keeps it from sleeping, and is set again by {@link #close}.
+ * <p>An interrupt neither ends the wait nor prevents it from sleeping; {@link #close} restores it.
  */
 final class ShortWait implements AutoCloseable {
-    /** A few microseconds: as long as most calls of a driver take. */
+    /** A few microseconds, which most calls of a driver take. */
     private static final int SPINS = 100;
 
     private static final long FIRST_NAP_NANOS = 1_000;
@@ -21,7 +21,7 @@ final class ShortWait implements AutoCloseable {
     private long nap = FIRST_NAP_NANOS;
     private boolean interrupted;
 
-    /** A moment, after which the caller looks again. */
+    /** Waits briefly, after which the caller looks again. */
     void pause() {
         if (spins < SPINS) {
             spins++;
@@ -34,7 +34,7 @@ final class ShortWait implements AutoCloseable {
         nap = Math.min(2 * nap, LONGEST_NAP_NANOS);
     }
 
-    /** How long this wait has taken. */
+    /** The duration of this wait so far. */
     long nanos() {
         return System.nanoTime() - start;
     }

@@ -1,14 +1,13 @@
 package org.rdmapanama;
 
 import java.io.IOException;
-import java.net.Inet4Address;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.InterfaceAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
-import java.net.StandardProtocolFamily;
-import java.nio.channels.DatagramChannel;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,20 +15,29 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 
-/** The network of this machine, as it is now. */
+/**
+ * The network of this machine, as it is now.
+ *
+ * <p>Each query needs a few file descriptors. A query that fails for lack of descriptors must not look like an answer,
+ * or another GID would be chosen. Also, the first query may initialize the JDK's socket and channel classes, and a
+ * failure there would make them unusable in the whole process. So this first ensures that there are enough descriptors,
+ * and examines the cause of failures.
+ */
 final class SystemNetwork implements Network {
     static final SystemNetwork INSTANCE = new SystemNetwork();
 
     private static final Path NET_DEVICES = Path.of("/sys/class/net");
 
-    /** Any: a datagram channel that is connected looks for a route, and sends nothing. */
+    /** Any port: connecting a datagram socket looks up a route and sends nothing. */
     private static final int PORT = 9;
 
     private SystemNetwork() {}
 
     @Override
     public List<Address> addresses() {
+        requireDescriptors();
         List<Address> addresses = new ArrayList<>();
         try (Stream<NetworkInterface> interfaces = NetworkInterface.networkInterfaces()) {
             interfaces.forEach(each -> {
@@ -38,18 +46,23 @@ final class SystemNetwork implements Network {
                 }
             });
         } catch (SocketException e) {
-            // Then nothing is known of it, and a choice goes by the table of GIDs alone.
+            requireDescriptors();
+            // Nothing is known about the network then, and the choice depends on the GID table alone.
         }
         return addresses;
     }
 
-    /** Without /sys nobody can tell, and nothing speaks against it. */
+    /** Without /sys this is not known, and the interface is assumed to exist. */
     @Override
     public boolean hasInterface(int index) {
         return Files.notExists(NET_DEVICES) || nameOf(index).isPresent();
     }
 
-    /** The name of an interface. */
+    /**
+     * Returns the name of an interface.
+     *
+     * @throws VerbsException when too many files are open
+     */
     static Optional<String> nameOf(int index) {
         // java.net.NetworkInterface does not list a network device that is down or has no address.
         try (DirectoryStream<Path> devices = Files.newDirectoryStream(NET_DEVICES)) {
@@ -59,7 +72,8 @@ final class SystemNetwork implements Network {
                 }
             }
             return Optional.empty();
-        } catch (IOException noSysfs) {
+        } catch (IOException | DirectoryIteratorException noSysfs) {
+            requireDescriptors();
             return Optional.empty();
         }
     }
@@ -68,19 +82,31 @@ final class SystemNetwork implements Network {
         try {
             return Files.readString(device.resolve("ifindex")).strip();
         } catch (IOException goneMeanwhile) {
+            requireDescriptors();
             return "";
         }
     }
 
     @Override
     public InetAddress sourceTo(InetAddress peer) {
-        StandardProtocolFamily family =
-                peer instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
-        try (DatagramChannel channel = DatagramChannel.open(family)) {
-            channel.connect(new InetSocketAddress(peer, PORT));
-            return ((InetSocketAddress) channel.getLocalAddress()).getAddress();
-        } catch (IOException | UnsupportedOperationException noRoute) {
+        requireDescriptors();
+        // To open a channel the JDK searches the whole class path for channel providers; for a socket it does not.
+        try (DatagramSocket socket = new DatagramSocket()) {
+            socket.connect(new InetSocketAddress(peer, PORT));
+            return socket.getLocalAddress();
+        } catch (SocketException noRoute) {
+            requireDescriptors();
             return null;
+        }
+    }
+
+    private static void requireDescriptors() {
+        if (FreeDescriptors.check(FreeDescriptors.FEW) < 0) {
+            throw new VerbsException(
+                    "ibv_query_gid_table",
+                    Errno.EMFILE.number,
+                    "the network interfaces behind the GIDs",
+                    FreeDescriptors.CURE);
         }
     }
 }

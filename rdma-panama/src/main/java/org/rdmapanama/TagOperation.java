@@ -9,7 +9,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * An operation on the list of tags of a shared receive queue, {@code struct ibv_ops_wr}: encoded in native memory,
- * posted as often as wanted, and changed in place in between; see ibv_post_srq_ops(3).
+ * posted any number of times, and changed in place in between; see ibv_post_srq_ops(3).
  *
  * <p>{@snippet :
  * TagOperation add = TagOperation.allocate(arena, 1)
@@ -21,14 +21,16 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * int handle = add.handle();                 // for taking it out again
  * }
  *
- * <p>A message matches when its tag, restricted to the bits of the mask, is the tag of the buffer. The device hands
- * what matches nothing, an unexpected message, to the ordinary receives. Whoever works through those tells the device
- * how many there have been ({@link #unexpectedCount}): it does not use tags added later before both agree.
+ * <p>A message matches if its tag, restricted to the bits of the mask, equals the tag of the buffer. A message that
+ * matches no tag is an unexpected message, and goes to the ordinary receives. The program that processes unexpected
+ * messages must tell the device how many there have been ({@link #unexpectedCount}): the device does not use tags that
+ * are added later until both counts agree.
  *
  * <p>The operation itself may be changed or posted again as soon as posting returns. The memory that it points to
  * belongs to the device until it has completed or its tag is deleted.
  *
- * <p>Threads: one at a time. It lives as long as its arena.
+ * <p>Threads: one at a time. It lives as long as its arena. Methods that use a region throw {@link
+ * WrongThreadException} when the arena is confined to another thread.
  */
 public final class TagOperation {
     private static final long SIZE = ibv_ops_wr.sizeof();
@@ -56,7 +58,7 @@ public final class TagOperation {
     private final long address;
     private final Segments segments;
 
-    /** Offset of where a driver writes, when this begins a chain, which of the chain it did not post. */
+    /** The offset at which a driver writes the first operation that it did not post, if this begins a chain. */
     private final long notPosted;
 
     private TagOperation next;
@@ -72,14 +74,13 @@ public final class TagOperation {
     }
 
     /**
-     * Makes an operation: {@link #synchronize}, not signaled, until told otherwise.
+     * Creates an operation, initially an unsignaled {@link #synchronize}.
      *
-     * @param arena of the queues that it will be posted to
-     * @param maxSegments how many segments it can hold, 0 or more
-     * @return a new one
+     * @param arena the arena of the queues that it will be posted to
+     * @param maxSegments the maximum number of segments, 0 or more
+     * @return the new object
      * @throws IllegalArgumentException when the number is negative
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static TagOperation allocate(VerbsArena arena, int maxSegments) {
         return new TagOperation(arena, Segments.checkCount(maxSegments));
@@ -87,17 +88,18 @@ public final class TagOperation {
 
     long address(VerbsArena queueArena) {
         if (queueArena != arena) {
-            throw new IllegalArgumentException("this operation belongs to another arena than the queue");
+            throw new IllegalArgumentException(
+                    this + " belongs to another arena than the queue; allocate it in the arena of the queue");
         }
         return address;
     }
 
-    /** For the driver. Each chain has its own, since many threads may post to a queue. */
+    /** For the driver. Each chain has its own field, because many threads may post to a queue. */
     long addressOfFirstNotPosted() {
         return address + notPosted;
     }
 
-    /** The address of the first one of this chain that was not posted, or 0. */
+    /** Returns the address of the first operation of this chain that was not posted, or 0. */
     long firstNotPosted() {
         return struct.get(JAVA_LONG, notPosted);
     }
@@ -107,8 +109,8 @@ public final class TagOperation {
     }
 
     /**
-     * Checks this and all that is chained behind. Drivers are not careful here: some read one segment only, and take
-     * any handle for an index into their memory.
+     * Checks the whole chain. Drivers are not careful here: some read only one segment, and use any handle as an index
+     * into their memory.
      */
     void check(int maxSegments, int maxHandle) {
         for (TagOperation operation = this; operation != null; operation = operation.next) {
@@ -116,13 +118,13 @@ public final class TagOperation {
             if (opcode == OPCODE_ADD) {
                 operation.segments.checkFits(maxSegments, "DeviceAttributes.tagMatching");
             } else if (opcode == OPCODE_DEL && Integer.compareUnsigned(operation.handle(), maxHandle) > 0) {
-                throw new IllegalArgumentException(operation + " is no handle of this queue: take what handle()"
-                        + " gave after the tag was added");
+                throw new IllegalArgumentException(operation + " does not name a handle of this queue; pass what"
+                        + " handle() returned after the tag was added");
             }
         }
     }
 
-    /** The one of this chain that is at an address, or null. */
+    /** Returns the operation of this chain at an address, or null. */
     TagOperation find(VerbsArena queueArena, long wanted) {
         TagOperation operation = this;
         while (operation != null && operation.address(queueArena) != wanted) {
@@ -142,11 +144,7 @@ public final class TagOperation {
         return this;
     }
 
-    /**
-     * The identifier that the completion of this operation will carry.
-     *
-     * @return what was set, else 0
-     */
+    /** {@return the identifier that the completion of this operation carries, 0 if none was set} */
     public long id() {
         return struct.get(JAVA_LONG, WR_ID);
     }
@@ -155,7 +153,7 @@ public final class TagOperation {
      * Makes this a TAG_ADD: the segments of this become a buffer for messages with a tag.
      *
      * @param tag the tag, 64 bits
-     * @param mask which bits of a message's tag count; -1 for all
+     * @param mask the bits of a message's tag that are compared; -1 for all
      * @param receiveId the identifier that the completion of the message will carry
      * @return this
      */
@@ -168,11 +166,11 @@ public final class TagOperation {
     }
 
     /**
-     * Makes this a TAG_DEL: a buffer that was added leaves the list. When a message was faster, the operation completes
-     * with {@link CompletionStatus#TM_ERR}.
+     * Makes this a TAG_DEL: a buffer leaves the list. If a message has already used it, the operation completes with
+     * {@link CompletionStatus#TM_ERR}.
      *
-     * @param handle what {@link #handle()} gave after it was added; of a buffer that a message has used up, drivers
-     *     do not all notice that it is gone
+     * @param handle the {@link #handle()} after the buffer was added; not all drivers notice that a message has used up
+     *     the buffer
      * @return this
      */
     public TagOperation deleteTag(int handle) {
@@ -182,9 +180,9 @@ public final class TagOperation {
     }
 
     /**
-     * Makes this a TAG_SYNC: it changes nothing but tells the device how many unexpected messages there have been.
+     * Makes this a TAG_SYNC: it only tells the device how many unexpected messages there have been.
      *
-     * @param count how many unexpected messages have been worked through since the queue was made
+     * @param count the number of unexpected messages processed since the queue was created
      * @return this
      */
     public TagOperation synchronize(int count) {
@@ -193,10 +191,10 @@ public final class TagOperation {
     }
 
     /**
-     * Lets this operation, of any kind, tell the device how many unexpected messages there have been: sets the flag
-     * TM_SYNC.
+     * Makes this operation, of any kind, also tell the device how many unexpected messages there have been: sets the
+     * flag TM_SYNC.
      *
-     * @param count how many unexpected messages have been worked through since the queue was made
+     * @param count the number of unexpected messages processed since the queue was created
      * @return this
      */
     public TagOperation unexpectedCount(int count) {
@@ -205,7 +203,7 @@ public final class TagOperation {
     }
 
     /**
-     * Takes {@link #unexpectedCount} back.
+     * Undoes {@link #unexpectedCount}.
      *
      * @return this
      */
@@ -215,7 +213,7 @@ public final class TagOperation {
     }
 
     /**
-     * Sets whether this completes visibly, in the completion queue of the shared receive queue.
+     * Sets whether this generates a completion in the completion queue of the shared receive queue.
      *
      * @param on true to get a completion
      * @return this
@@ -230,19 +228,14 @@ public final class TagOperation {
         return this;
     }
 
-    /**
-     * What this does.
-     *
-     * @return the opcode
-     */
+    /** {@return the opcode} */
     public TagOpcode opcode() {
         return TagOpcode.of(struct.get(JAVA_INT, OPCODE));
     }
 
     /**
-     * The handle of a tag: what the driver gave when this was posted to add one, or what {@link #deleteTag} set.
-     *
-     * @return the handle
+     * {@return the handle of a tag: the one the driver assigned when this operation added a tag, or the one passed to
+     * {@link #deleteTag}}
      */
     public int handle() {
         return struct.get(JAVA_INT, HANDLE);
@@ -251,14 +244,13 @@ public final class TagOperation {
     /**
      * Adds a part of a region to the buffer, to be filled after the parts added before.
      *
-     * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
-     * @param offset where it begins in the region, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param region the region to fill, registered with {@link AccessFlag#LOCAL_WRITE}
+     * @param offset the start of the part in the region, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when the part is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena
      * @throws IllegalStateException when the region is closed or no further segment fits
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public TagOperation add(MemoryRegion region, long offset, long length) {
         segments.add(arena, region, offset, length);
@@ -268,15 +260,14 @@ public final class TagOperation {
     /**
      * Changes one part of the buffer in place.
      *
-     * @param index which one, in the order added
-     * @param region where the data goes; it needs {@link AccessFlag#LOCAL_WRITE}
-     * @param offset where it begins in the region, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param index the index of the part, in the order of adding
+     * @param region the region to fill, registered with {@link AccessFlag#LOCAL_WRITE}
+     * @param offset the start of the part in the region, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when there is no such part, or the new one is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena
      * @throws IllegalStateException when the region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public TagOperation set(int index, MemoryRegion region, long offset, long length) {
         segments.set(arena, index, region, offset, length);
@@ -296,14 +287,15 @@ public final class TagOperation {
     /**
      * Chains another operation behind this one: posting this one posts both.
      *
-     * @param following what comes after this, or null for nothing
+     * @param following the operation that follows this one, or null for none
      * @return this
      * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
      */
     public TagOperation next(TagOperation following) {
         for (TagOperation operation = following; operation != null; operation = operation.next) {
             if (operation == this) {
-                throw new IllegalArgumentException("a chain of operations must end");
+                throw new IllegalArgumentException(
+                        "following must not lead back to this operation; a chain of operations must end");
             }
         }
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
@@ -311,11 +303,7 @@ public final class TagOperation {
         return this;
     }
 
-    /**
-     * What is chained behind this.
-     *
-     * @return the next operation, or null
-     */
+    /** {@return the operation that is chained behind this one, or null} */
     public TagOperation next() {
         return next;
     }

@@ -6,17 +6,18 @@ import org.rdmapanama.ffm.verbs.ibv_td_init_attr;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A thread domain, {@code struct ibv_td}: a promise that what is made in it, through a {@link ParentDomain}, is used by
- * one thread at a time. The driver then leaves out its locks and shares hardware resources.
+ * A thread domain, {@code struct ibv_td}: a promise that objects created in it, through a {@link ParentDomain}, are
+ * used by one thread at a time. The driver then omits its locks and shares hardware resources.
  *
- * <p>Threads: as its {@link VerbsArena} says. The queue pairs and completion queues that are made in it are for one
- * thread at a time, in a shared arena too: nothing checks this there.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. Queue pairs and completion queues created in it must be used by one
+ * thread at a time, also in a shared arena, where this is not checked.
  */
 public final class ThreadDomain extends ContextObject {
     static final Ending ENDING = new Ending("ibv_dealloc_td", ProviderContext::deallocateThreadDomain);
 
     private static final String CAPABILITY =
-            "a driver with thread domains, such as mlx5 and hns: no DeviceCapability tells of them, only this call";
+            "a driver with thread domains, such as mlx5 and hns; no DeviceCapability shows them, only this call";
 
     private ThreadDomain(Context context, long address) {
         super(context, address, context);
@@ -37,16 +38,15 @@ public final class ThreadDomain extends ContextObject {
     }
 
     /**
-     * Makes a thread domain for one that other code of this process has made.
+     * Wraps a thread domain that other code in this process has created.
      *
-     * @param context the open device that it was made on
+     * @param context the open device on which it was created
      * @param nativeAddress address of the {@code struct ibv_td}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the thread domain
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static ThreadDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, domain -> new ThreadDomain(context, domain));
@@ -62,7 +62,7 @@ public final class ThreadDomain extends ContextObject {
         return 7;
     }
 
-    /** Which device it is on. */
+    /** The device. */
     @Override
     public String toString() {
         return "thread domain of " + context;

@@ -1,9 +1,10 @@
 package org.rdmapanama;
 
 /**
- * A verb that the device, its driver or the kernel does not have. The call was really made, save where a driver is known
- * to do harm instead of refusing: this carries the errno that came back, or would have to, and names the capability by
- * which a program can know beforehand. It is no {@link VerbsException}, which is a verb that is there and failed.
+ * Thrown when the device, its driver or the kernel does not support a verb. The call was really made, except where a
+ * driver is known to do harm instead of refusing. The exception carries the errno that was, or should have been,
+ * returned, and names the capability that a program can check in advance. It is not a {@link VerbsException}, which is
+ * the failure of a supported verb.
  */
 public final class UnsupportedVerbException extends UnsupportedOperationException {
     private static final long serialVersionUID = 1L;
@@ -11,23 +12,23 @@ public final class UnsupportedVerbException extends UnsupportedOperationExceptio
     /** The C function that failed. */
     private final String verb;
 
-    /** Why it failed, as in errno(3). */
+    /** The reason, as in errno(3). */
     private final int errno;
 
     /** Name of the device. */
     private final String device;
 
-    /** What to look for. */
+    /** The capability to look for. */
     private final String capability;
 
     /**
-     * A verb that is not there.
+     * Creates an exception for an unsupported verb.
      *
      * @param verb the C function
-     * @param errno what it reported, a positive value of errno(3)
+     * @param errno the reported error, a positive value of errno(3)
      * @param device name of the device
-     * @param arguments what it was called with, for people to read
-     * @param capability what to look for
+     * @param arguments the arguments of the call, for people to read
+     * @param capability the capability to look for
      */
     UnsupportedVerbException(String verb, int errno, String device, String arguments, String capability) {
         super(verb + " is not supported by " + device + " (" + Errno.describe(errno) + ")"
@@ -38,38 +39,22 @@ public final class UnsupportedVerbException extends UnsupportedOperationExceptio
         this.capability = capability;
     }
 
-    /**
-     * The verb that the device does not have.
-     *
-     * @return its C name, such as {@code ibv_open_xrcd}
-     */
+    /** {@return the C name of the verb that is not supported, such as {@code ibv_open_xrcd}} */
     public String verb() {
         return verb;
     }
 
-    /**
-     * What the verb reported.
-     *
-     * @return a positive number of errno(3), mostly EOPNOTSUPP
-     */
+    /** {@return the positive errno(3) value that the verb reported, usually EOPNOTSUPP} */
     public int errno() {
         return errno;
     }
 
-    /**
-     * The device without the verb.
-     *
-     * @return its name, such as {@code rxe0}
-     */
+    /** {@return the name of the device, such as {@code rxe0}} */
     public String device() {
         return device;
     }
 
-    /**
-     * The capability that a device with this verb has, and where to read it.
-     *
-     * @return text for people
-     */
+    /** {@return the capability to look for, and where it can be read, for people to read} */
     public String capability() {
         return capability;
     }

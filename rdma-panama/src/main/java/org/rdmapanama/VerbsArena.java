@@ -13,21 +13,21 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * An arena that owns memory together with the verbs objects that use it, and ends their lives in the right order.
+ * An arena that owns memory together with the verbs objects that use it, and closes them in the right order.
  *
- * <p>A plain {@link Arena} does not say in which order it cleans up, and it knows nothing of a network card that may
- * still write to its memory. Closing this one takes, for every {@link Context} opened in it:
+ * <p>A plain {@link Arena} does not define in which order it cleans up, and does not know about a network card that may
+ * still write to its memory. Closing this arena does the following, for every {@link Context} opened in it:
  *
  * <ol>
- *   <li>the queue pairs to the error state, and drains what was posted to them;
- *   <li>then memory windows, queue pairs, address handles, memory regions, completion queues, device memory, completion
- *       channels and protection domains away, children before parents, and the device last;
- *   <li>and only then, its memory.
+ *   <li>It moves the queue pairs to the error state and drains their posted work.
+ *   <li>It closes memory windows, queue pairs, address handles, memory regions, completion queues, device memory,
+ *       completion channels and protection domains, children before parents, and the device last.
+ *   <li>Only then it frees its memory.
  * </ol>
  *
- * <p>Memory that is to be registered comes from this arena: from {@link #allocate}, or from
- * {@link java.nio.channels.FileChannel#map(java.nio.channels.FileChannel.MapMode, long, long, Arena)} with this arena
- * as its last argument. Both are freed after everything else, so never while they are registered.
+ * <p>Allocate memory for registration from this arena, with {@link #allocate} or with {@link
+ * java.nio.channels.FileChannel#map(java.nio.channels.FileChannel.MapMode, long, long, Arena)} with this arena as the
+ * last argument. It is freed after everything else, so never while it is registered.
  *
  * <h2>Which kind</h2>
  *
@@ -50,24 +50,27 @@ import java.util.function.Consumer;
  */
 public final class VerbsArena implements Arena {
     /**
-     * Arenas with an open device. A region may rest on memory that the collector frees, of an automatic arena: an arena
-     * that is dropped without being closed, or with a device that could not be closed, must keep it.
+     * Arenas with an open device. A region may use memory of an automatic arena, which the garbage collector frees. An
+     * arena that becomes unreachable without being closed, or with a device that could not be closed, must keep that
+     * memory alive.
      */
     private static final Set<VerbsArena> WITH_OPEN_DEVICES = ConcurrentHashMap.newKeySet();
 
-    /** Memory that could not be deregistered; that of an automatic arena among it must not be collected. */
+    /** Memory that could not be deregistered. It may belong to an automatic arena, and must not be collected. */
     private static final Collection<MemorySegment> LEAKED = new ConcurrentLinkedQueue<>();
 
     private final Arena memory;
     private final Thread owner;
 
-    /** How often chained work requests were changed so that a queue may not take them any more. */
+    /** The number of changes to chained work requests after which a queue may no longer accept them. */
     private final AtomicLong chainChanges = new AtomicLong();
 
     private final ReentrantLock lock = new ReentrantLock();
 
     /** Changed with the lock held, and read without it. */
     private final Set<Context> contexts = new CopyOnWriteArraySet<>();
+
+    private volatile WaitLimits waitLimits = WaitLimits.USUAL;
 
     private boolean closed;
     private boolean freed;
@@ -78,20 +81,12 @@ public final class VerbsArena implements Arena {
         this.owner = owner;
     }
 
-    /**
-     * An arena for one thread: the fastest, and the safest.
-     *
-     * @return a new arena, owned by the calling thread
-     */
+    /** {@return a new arena that is owned by the calling thread: the fastest and safest kind} */
     public static VerbsArena ofConfined() {
         return new VerbsArena(Arena.ofConfined(), Thread.currentThread());
     }
 
-    /**
-     * An arena that any thread may use.
-     *
-     * @return a new arena
-     */
+    /** {@return a new arena that any thread may use} */
     public static VerbsArena ofShared() {
         return new VerbsArena(Arena.ofShared(), null);
     }
@@ -102,35 +97,33 @@ public final class VerbsArena implements Arena {
      * @param byteSize size in bytes
      * @param byteAlignment alignment in bytes, a power of two; 4096 keeps a registered region from sharing its pages
      * @return the memory
-     * @throws IllegalArgumentException when the size is negative or the alignment no power of two
+     * @throws IllegalArgumentException when the size is negative or the alignment is not a power of two
      * @throws IllegalStateException when this arena is closed
      * @throws WrongThreadException when this arena is confined to another thread
-     * @throws OutOfMemoryError when there is no such memory
+     * @throws OutOfMemoryError when there is not enough memory
      */
     @Override
     public MemorySegment allocate(long byteSize, long byteAlignment) {
+        if (!memory.scope().isAlive()) {
+            throw new IllegalStateException(this + "; allocate from another arena");
+        }
         return memory.allocate(byteSize, byteAlignment);
     }
 
-    /**
-     * The scope of the memory of this arena.
-     *
-     * @return the scope; it ends when this arena has closed
-     */
+    /** {@return the scope of the memory of this arena, which ends when the arena has closed} */
     @Override
     public MemorySegment.Scope scope() {
         return memory.scope();
     }
 
     /**
-     * Closes everything in this arena, in the order that the class text gives, and frees its memory.
+     * Closes everything in this arena, in the order that the class description gives, and frees its memory.
      *
      * <p>A verb that fails on the way does not stop the rest. When a memory region could not be deregistered, the
-     * memory of this arena is not freed: it leaks, which the log and the exception say. When a device could not be closed,
-     * the memory is not freed either, and closing this again tries again.
+     * memory of this arena is not freed: it leaks, as the log and the exception say. When a device could not be closed,
+     * the memory is not freed either; closing this again retries.
      *
-     * <p>Work that is outstanding on a queue pair is given two seconds to drain; what did not drain by then is
-     * reported in the log.
+     * <p>Outstanding work on a queue pair has two seconds to drain; the log reports work that did not.
      *
      * @throws IllegalStateException when another thread is using memory of this arena in a call of its own, such as
      *     writing it to a channel: everything else is closed then, and closing again frees the memory; or when another
@@ -179,17 +172,17 @@ public final class VerbsArena implements Arena {
 
     private void free(VerbsException failure) {
         if (!contexts.isEmpty()) {
-            // Its regions keep memory of automatic arenas, so this must not be forgotten.
-            Log.LOGGER.error("keeping the memory of an arena: {} could not be closed", contexts);
+            // Its regions keep memory of automatic arenas alive, so this arena must stay reachable.
+            Log.LOGGER.error("the memory of an arena is not freed because {} could not be closed", contexts);
             return;
         }
         if (memoryMayBeInUse) {
-            Log.LOGGER.error("leaking the memory of an arena: a region in it could not be deregistered");
+            Log.LOGGER.error("the memory of an arena is never freed because a region in it could not be deregistered");
         } else {
             try {
                 memory.close();
             } catch (IllegalStateException inUse) {
-                // Another thread is in a call with this memory: nothing is freed, and closing can be tried again.
+                // Another thread uses this memory in a call. Nothing is freed, and closing can be repeated.
                 if (failure != null) {
                     inUse.addSuppressed(failure);
                 }
@@ -200,24 +193,34 @@ public final class VerbsArena implements Arena {
         WITH_OPEN_DEVICES.remove(this);
     }
 
-    /** A work request that others are chained before has changed: all chains are to be looked at again. */
+    /** Records that a chained work request has changed, so that all chains must be checked again. */
     void chainChanged() {
         chainChanges.incrementAndGet();
     }
 
-    /** Another number after each change. */
+    /** Returns a number that differs after each change. */
     long chainChanges() {
         return chainChanges.get();
     }
 
-    /** Null when shared. */
+    /** Null if this is shared. */
     Thread owner() {
         return owner;
     }
 
-    /** Guards the making and closing of objects, never the data path. */
+    /** Guards creating and closing objects, never the data path. */
     ReentrantLock lock() {
         return lock;
+    }
+
+    /** How long this waits for other threads. */
+    WaitLimits waitLimits() {
+        return waitLimits;
+    }
+
+    /** Other ones, from the next wait on: for tests. */
+    void waitLimits(WaitLimits limits) {
+        waitLimits = limits;
     }
 
     @SuppressWarnings("ReferenceEquality") // threads are compared by identity
@@ -230,15 +233,16 @@ public final class VerbsArena implements Arena {
     void checkOpen() {
         checkThread();
         if (closed) {
-            throw new IllegalStateException("the arena is closed");
+            throw new IllegalStateException("arena is closed; use another one");
         }
     }
 
-    /** With the lock held. */
+    /** The caller must hold the lock. */
     void requireNoContextAt(long nativeAddress) {
         for (Context known : contexts) {
             if (known.address == nativeAddress) {
-                throw new IllegalArgumentException("there is an object for this address already: " + known);
+                throw new IllegalArgumentException(
+                        "nativeAddress has a Java object already: " + known + "; use that one");
             }
         }
     }
@@ -255,15 +259,22 @@ public final class VerbsArena implements Arena {
         }
     }
 
-    /** From now on this memory, and all of this arena, is never freed: the device may still use it. */
+    /** Never frees this memory and that of this arena from now on, because the device may still use it. */
     void leak(MemorySegment memory) {
         leak();
         LEAKED.add(memory);
     }
 
-    /** As {@link #leak(MemorySegment)}, when it is not known which memory the device may still use. */
+    /** Like {@link #leak(MemorySegment)}, if it is not known which memory the device may still use. */
     void leak() {
         memoryMayBeInUse = true;
+    }
+
+    /** Its kind, its owner and the open devices. */
+    @Override
+    public String toString() {
+        String kind = owner == null ? "shared arena" : "arena confined to " + owner;
+        return kind + (memory.scope().isAlive() ? " with open devices " + contexts : " is closed");
     }
 
     /** Whether memory lives exactly as long as this arena. */

@@ -1,12 +1,12 @@
 package org.rdmapanama;
 
 /**
- * A verb that failed.
+ * Thrown when a verb fails.
  *
- * <p>Functions of the connection manager fail with a class that extends this one.
+ * <p>Functions of the connection manager throw a subclass of it.
  *
- * <p>It carries the C function, its errno and its arguments, and, where one is known, the cure. The message holds all
- * of them. What a device does not have is another exception: {@link UnsupportedVerbException}.
+ * <p>It carries the C function, its errno, its arguments and, if one is known, the cure. The message contains all of
+ * them. For verbs that a device does not support there is {@link UnsupportedVerbException}.
  */
 public class VerbsException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -14,22 +14,22 @@ public class VerbsException extends RuntimeException {
     /** The C function that failed. */
     private final String verb;
 
-    /** Why it failed, as in errno(3). */
+    /** The reason, as in errno(3). */
     private final int errno;
 
-    /** What it was called with. */
+    /** The arguments of the call. */
     private final String arguments;
 
     /** What to do about it, or null. */
     private final String cure;
 
     /**
-     * A failed verb.
+     * Creates an exception for a failed verb.
      *
      * @param verb the C function, such as {@code ibv_reg_mr}
-     * @param errno why it failed, a positive value of errno(3)
-     * @param arguments what it was called with, for people to read
-     * @param cure what to do about it, or null when that is not known
+     * @param errno the reason, a positive value of errno(3)
+     * @param arguments the arguments of the call, for people to read
+     * @param cure what to do about it, or null if that is not known
      */
     protected VerbsException(String verb, int errno, String arguments, String cure) {
         super(message(verb, errno, arguments, cure));
@@ -50,47 +50,27 @@ public class VerbsException extends RuntimeException {
         return text.toString();
     }
 
-    /**
-     * The verb that failed.
-     *
-     * @return its C name, such as {@code ibv_reg_mr}
-     */
+    /** {@return the C name of the verb that failed, such as {@code ibv_reg_mr}} */
     public String verb() {
         return verb;
     }
 
-    /**
-     * Why it failed, as in errno(3).
-     *
-     * @return a positive number
-     */
+    /** {@return the positive errno(3) value that the verb reported} */
     public int errno() {
         return errno;
     }
 
-    /**
-     * The name of {@link #errno()}, such as {@code ENOMEM}.
-     *
-     * @return the name, or the number in digits when it has none here
-     */
+    /** {@return the name of {@link #errno()}, such as {@code ENOMEM}, or its digits if the name is not known} */
     public String errnoName() {
         return Errno.name(errno);
     }
 
-    /**
-     * What the verb was called with.
-     *
-     * @return text for people
-     */
+    /** {@return the arguments of the verb, for people to read} */
     public String arguments() {
         return arguments;
     }
 
-    /**
-     * What to do about it.
-     *
-     * @return one sentence, or null when no cure is known
-     */
+    /** {@return what to do about the failure, in one sentence; null if no cure is known} */
     public String cure() {
         return cure;
     }

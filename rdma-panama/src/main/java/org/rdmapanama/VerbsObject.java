@@ -11,10 +11,10 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * What every verbs object has: a native address, a place in the tree of objects, and an end.
+ * The base class of verbs objects, with a native address, a position in the tree of objects, and a lifetime.
  *
- * <p>An object stands below the objects that it uses, its parents. Closing it closes first whatever stands below it,
- * so no order of closing is wrong.
+ * <p>An object is a child of the objects that it uses, its parents. Closing it first closes its children, so objects
+ * may be closed in any order.
  */
 abstract class VerbsObject implements AutoCloseable {
     private static final int CLOSED = Integer.MIN_VALUE;
@@ -35,29 +35,29 @@ abstract class VerbsObject implements AutoCloseable {
     /** Guarded by the arena's lock. */
     private final Set<VerbsObject> parents = new LinkedHashSet<>();
 
-    /** What stands below this. Guarded by the arena's lock. */
+    /** The objects that use this one. Guarded by the arena's lock. */
     private final Set<VerbsObject> children = new LinkedHashSet<>();
 
-    /** Calls under way, in a shared arena; the sign bit is set when this is closed. */
+    /** The number of calls in progress, in a shared arena; the sign bit is set when this is closed. */
     @SuppressWarnings("unused") // through USERS
     private int users;
 
-    /** Whether this stands below its parents: from when it is complete. Guarded by the arena's lock. */
+    /** Whether this is a child of its parents, which it becomes when it is complete. Guarded by the arena's lock. */
     private boolean joined;
 
-    /** Whether the native object is no more, or nothing that ends here. Guarded by the arena's lock. */
+    /** Whether the native object is destroyed, or is not destroyed here. Guarded by the arena's lock. */
     private boolean ended;
 
-    /** With which errno the driver refused to end the native object, or 0. Guarded by the arena's lock. */
+    /** The errno with which the driver refused to destroy the native object, or 0. Guarded by the arena's lock. */
     private int refusal;
 
-    /** Whether somebody else ends the native object. Guarded by the arena's lock. */
+    /** Whether other code destroys the native object. Guarded by the arena's lock. */
     private boolean borrowed;
 
     /**
-     * To be called with the arena's lock held.
+     * The caller must hold the arena's lock.
      *
-     * @param address of the C structure
+     * @param address the address of the C structure
      */
     VerbsObject(VerbsArena arena, long address, VerbsObject... parents) {
         this.arena = arena;
@@ -69,8 +69,8 @@ abstract class VerbsObject implements AutoCloseable {
     }
 
     /**
-     * From now on this ends with its parents. A constructor that throws leaves nothing below them. To be called with the
-     * arena's lock held.
+     * Makes this a child of its parents, with which it will be closed. A constructor that throws leaves no child
+     * behind. The caller must hold the arena's lock.
      */
     final void join() {
         joined = true;
@@ -79,14 +79,14 @@ abstract class VerbsObject implements AutoCloseable {
         }
     }
 
-    /** Takes back {@link #join}. */
+    /** Undoes {@link #join}. */
     final void leave() {
         for (VerbsObject parent : parents) {
             parent.children.remove(this);
         }
     }
 
-    /** From now on this uses that, too, and ends before it. To be called with the arena's lock held. */
+    /** Adds a parent, before which this is closed. The caller must hold the arena's lock. */
     final void addParent(VerbsObject parent) {
         parents.add(parent);
         if (joined) {
@@ -94,39 +94,40 @@ abstract class VerbsObject implements AutoCloseable {
         }
     }
 
-    /** From now on this no longer uses that. To be called with the arena's lock held. */
+    /** Removes a parent that this no longer uses. The caller must hold the arena's lock. */
     final void removeParent(VerbsObject parent) {
         parents.remove(parent);
         parent.children.remove(this);
     }
 
-    /** Calls the verb that ends this object: zero or a negated errno. */
+    /** Calls the verb that destroys this object. Returns zero or a negated errno. */
     abstract int destroy();
 
     /** The C name of the verb behind {@link #destroy}. */
     abstract String destroyVerb();
 
-    /** Among siblings, lower goes first: what can use memory goes before memory regions. */
+    /** Siblings with lower numbers are closed first; objects that can use memory precede memory regions. */
     abstract int closingOrder();
 
     /**
-     * Whether this can be ended while something stands below it that could not be. Asking the driver all the same would be
-     * wrong: some, such as siw, take a queue's memory away before they are told that it is still in use.
+     * Whether this can be destroyed while it has a child that could not be. Calling the driver in that case may do
+     * harm: some drivers, such as siw, unmap the memory of a queue before the kernel tells them that it is still in
+     * use.
      */
     boolean endsWithWhatIsLeft() {
         return false;
     }
 
-    /** Whether a driver that refused to end this may be asked again. */
+    /** Whether the driver may be called again after it refused to destroy this. */
     boolean canTryAgain() {
         return true;
     }
 
-    /** What this is, for messages: "queue pair 17 of rxe0". */
+    /** Describes this object for messages: "RC queue pair 0x000011 of rxe0". */
     @Override
     public abstract String toString();
 
-    /** From now on somebody else ends the native object. */
+    /** Records that other code destroys the native object. */
     final void borrow() {
         borrowed = true;
     }
@@ -135,7 +136,10 @@ abstract class VerbsObject implements AutoCloseable {
         return borrowed;
     }
 
-    /** What closing this closes, each before what it uses. With the arena's lock held. */
+    /**
+     * Visits all objects that closing this closes, each before the objects that it uses. The caller must hold the
+     * arena's lock.
+     */
     void forEachInTree(Consumer<VerbsObject> visitor) {
         for (VerbsObject child : children) {
             child.forEachInTree(visitor);
@@ -144,56 +148,50 @@ abstract class VerbsObject implements AutoCloseable {
     }
 
     /**
-     * Called before anything of the tree that this belongs to is closed, perhaps several times, with the arena's lock held:
-     * has the closing hold the queues on which no batch of another thread may be open when this ends.
+     * Called before any object of the tree is closed, perhaps several times, with the arena's lock held. Makes the
+     * closing hold the queues on which no other thread may have a batch open when this is destroyed.
      */
     void holdBatches(@SuppressWarnings("unused") Closing closing) {}
 
-    /** Called once this has ended. */
+    /** Called once this has been destroyed. */
     void ended() {}
 
-    /** Called when the native object will never end while the process lives, since its device was closed. */
+    /** Called when the native object can no longer be destroyed, because its device was closed. */
     void lost() {}
 
-    /** The device was closed, and with it goes the last chance to end this. */
+    /** Called when the device was closed, after which this can no longer be destroyed. */
     final void lose() {
         ended = true;
-        Log.LOGGER.error("{} could not be ended; the kernel may keep it until this process ends", this);
+        Log.LOGGER.error("{} could not be destroyed; the kernel may keep it until this process exits", this);
         lost();
     }
 
     /**
-     * The address of the C structure behind this object, for native code that this library does not cover. The object
-     * keeps owning it.
+     * Returns the address of the C structure behind this object, for native code outside of this library. The object
+     * keeps owning the structure.
      *
      * @return the address
      * @throws IllegalStateException when this object is closed
-     * @throws WrongThreadException when its arena is confined to another thread
      */
     public final long nativeAddress() {
         checkOpen();
         return address;
     }
 
-    /**
-     * Whether this object can still be used.
-     *
-     * @return false once it, or an object that it depends on, is closed
-     */
+    /** {@return whether this object can be used: false once it, or an object that it depends on, is closed} */
     public final boolean isOpen() {
         return ((int) USERS.getVolatile(this) & CLOSED) == 0;
     }
 
     /**
-     * Closes this object and, before it, everything that depends on it. Does nothing when it is closed already.
+     * Closes this object and, before it, everything that depends on it. Does nothing if it is already closed.
      *
-     * @throws VerbsException when a driver refused to end a native object; further failures are suppressed exceptions of
-     *     the first. Nothing of it can be used any more all the same. What could not be ended, and what that uses, is
-     *     tried again when this is closed again, or with what it belongs to, its {@link Context} last
-     *     of all. A call of another thread that takes longer than ten seconds is EBUSY
+     * @throws VerbsException when a driver refused to destroy a native object; further failures are suppressed
+     *     exceptions of the first. The objects can no longer be used nevertheless. Those that could not be destroyed,
+     *     and the objects they use, are retried when this is closed again, or with a parent, and at last with the
+     *     {@link Context}. EBUSY means that a call of another thread takes longer than ten seconds
      * @throws IllegalStateException when another thread is in the middle of a batch on an extended queue and does not
      *     end it within two seconds; nothing is closed then
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     @Override
     public final void close() {
@@ -212,7 +210,7 @@ abstract class VerbsObject implements AutoCloseable {
         closing.throwFailure();
     }
 
-    /** Closes what stands below and then this, with the arena's lock held. */
+    /** Closes the children and then this. The caller must hold the arena's lock. */
     void closeTree(Closing closing) {
         if (ended || !closing.begins(this)) {
             return;
@@ -221,14 +219,14 @@ abstract class VerbsObject implements AutoCloseable {
             child.closeTree(closing);
         }
         if (!closing.isShut(this)) {
-            String cure = "a call on it is under way in another thread; close it again when that has come back";
+            String cure = "a call on it is in progress in another thread; close it again when that call has returned";
             closing.failed(new VerbsException(destroyVerb(), Errno.EBUSY.number, toString(), cure));
             return;
         }
         VerbsException failure = end();
         if (failure != null) {
             closing.failed(failure);
-            // A driver that has no such verb will never end it: nothing is to wait for that.
+            // A driver without this verb can never destroy the object, so there is nothing to wait for.
             if (refusal != Errno.EOPNOTSUPP.number && refusal != Errno.ENOSYS.number) {
                 return;
             }
@@ -239,28 +237,36 @@ abstract class VerbsObject implements AutoCloseable {
         ended();
     }
 
-    /** Ends the native object; returns why it could not be ended, or null. */
+    /** Destroys the native object. Returns why that failed, or null. */
     private VerbsException end() {
         if (borrowed) {
             return null;
         }
         if (!children.isEmpty() && !endsWithWhatIsLeft()) {
-            String left = children.iterator().next() + " uses it, and could not be ended";
+            String left = children.iterator().next() + " uses it and could not be destroyed";
             return new VerbsException(destroyVerb(), Errno.EBUSY.number, toString(), left);
         }
         if (refusal != 0 && !canTryAgain()) {
-            return new VerbsException(destroyVerb(), refusal, toString(), "it was tried before");
+            return new VerbsException(destroyVerb(), refusal, toString(), "an earlier close failed in the same way");
         }
-        refusal = -destroy();
+        try {
+            refusal = -destroy();
+        } catch (RuntimeException e) {
+            // A fault in a software device. The rest of the tree is closed nevertheless.
+            refusal = Errno.EIO.number;
+            VerbsException failure = new VerbsException(destroyVerb(), refusal, toString(), "the device threw " + e);
+            failure.initCause(e);
+            return failure;
+        }
         return refusal > 0 ? new VerbsException(destroyVerb(), refusal, toString(), null) : null;
     }
 
-    /** Whether the driver refused to end this, the last time it was asked. */
+    /** Whether the driver refused to destroy this in the last attempt. */
     final boolean isRefused() {
         return refusal > 0;
     }
 
-    /** What this uses. */
+    /** The objects that this uses. */
     final Set<VerbsObject> parents() {
         return parents;
     }
@@ -271,7 +277,7 @@ abstract class VerbsObject implements AutoCloseable {
         return sorted;
     }
 
-    /** Lets no further call in: whether none is under way any more. With the arena's lock held. */
+    /** Refuses further calls. Returns whether none is in progress. The caller must hold the arena's lock. */
     boolean shut() {
         if (owner != null) {
             users = CLOSED;

@@ -8,8 +8,8 @@ import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
- * A batch of work completions, an array of {@code struct ibv_wc}, that {@link CompletionQueue#poll} fills again and
- * again; see ibv_poll_cq(3).
+ * A batch of work completions, an array of {@code struct ibv_wc}, that {@link CompletionQueue#poll} fills repeatedly;
+ * see ibv_poll_cq(3).
  *
  * <p>Fields are read by index, from 0 to {@link #count()}, and nothing is allocated. Status, request identifier, queue
  * pair number and vendor error are valid whatever the status; the rest only on success.
@@ -33,14 +33,16 @@ public final class WorkCompletions {
     private static final int DLID_PATH_BITS = (int) ibv_wc.dlid_path_bits$offset();
     private static final int INVALIDATED_RKEY = (int) ibv_wc.invalidated_rkey$offset();
 
-    /** A wrong number should not ask for gigabytes. */
+    /** Keeps a wrong number from allocating gigabytes. */
     private static final int MAX_CAPACITY = 1 << 20;
 
     /** Set in the opcodes of receives, and of nothing else. */
     private static final int RECEIVE = rdma_h.IBV_WC_RECV();
 
     private final VerbsArena arena;
-    /** A buffer, and no segment: reading completions in a loop takes half the time, for its offsets are of 32 bits. */
+    /**
+     * A buffer instead of a segment: its offsets have 32 bits, and reading completions in a loop takes half the time.
+     */
     private final ByteBuffer batch;
 
     private final long address;
@@ -48,18 +50,16 @@ public final class WorkCompletions {
     private int count;
 
     /**
-     * Makes room for completions.
+     * Creates a batch.
      *
-     * @param arena of the completion queues that will be polled
-     * @param capacity how many one poll may take, 1 to 1048576
+     * @param arena the arena of the completion queues that will be polled
+     * @param capacity the maximum number of completions of one poll, 1 to 1048576
      * @throws IllegalArgumentException when the capacity is out of its range
      * @throws IllegalStateException when the arena is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public WorkCompletions(VerbsArena arena, int capacity) {
         if (capacity < 1 || capacity > MAX_CAPACITY) {
-            throw new IllegalArgumentException(
-                    "a batch holds 1 to " + MAX_CAPACITY + " completions, and not " + capacity);
+            throw new IllegalArgumentException("capacity must be between 1 and " + MAX_CAPACITY + ": " + capacity);
         }
         this.arena = arena;
         this.capacity = capacity;
@@ -70,23 +70,25 @@ public final class WorkCompletions {
 
     long address(VerbsArena queueArena) {
         if (queueArena != arena) {
-            throw new IllegalArgumentException("these completions belong to another arena than the queue");
+            throw new IllegalArgumentException(
+                    "completions belong to another arena than the queue; create them with the arena of the queue");
         }
         return address;
     }
 
     /**
-     * Where the completion of a datagram is.
+     * Returns the address of the completion of a datagram.
      *
-     * @throws IllegalArgumentException when it is of none that arrived well, or these belong to another arena
+     * @throws IllegalArgumentException when it is not that of a datagram received without error, or these belong to
+     *     another arena
      */
     long addressOfDatagram(VerbsArena otherArena, int index) {
         long start = address(otherArena);
         if (!succeeded(index)) {
-            throw new IllegalArgumentException("only what succeeded tells a sender: " + describe(index));
+            throw new IllegalArgumentException("only a successful completion names a sender: " + describe(index));
         }
         if ((batch.getInt(at(index, OPCODE)) & RECEIVE) == 0) {
-            throw new IllegalArgumentException("only what was received tells a sender: " + describe(index));
+            throw new IllegalArgumentException("only the completion of a receive names a sender: " + describe(index));
         }
         return start + at(index, 0);
     }
@@ -95,20 +97,12 @@ public final class WorkCompletions {
         count = completions;
     }
 
-    /**
-     * How many one poll may take.
-     *
-     * @return the number given when this was made
-     */
+    /** {@return the number of completions that one poll may take} */
     public int capacity() {
         return capacity;
     }
 
-    /**
-     * How many the last poll took.
-     *
-     * @return 0 to {@link #capacity()}
-     */
+    /** {@return the number of completions that the last poll took, 0 to {@link #capacity()}} */
     public int count() {
         return count;
     }
@@ -118,9 +112,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * Identifier of the work request, as its poster gave it.
+     * Returns the identifier that the work request was posted with.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return any 64 bits
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -129,9 +123,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * How the work request ended.
+     * Returns how the work request ended.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return the status
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -140,9 +134,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * Whether the work request succeeded.
+     * Returns whether the work request succeeded.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return true when the status is {@link CompletionStatus#SUCCESS}
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -151,9 +145,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * What kind of work request it was. Valid on success.
+     * Returns what kind of work request it was. Valid on success.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return the kind; after a failure the device may leave anything
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -162,10 +156,10 @@ public final class WorkCompletions {
     }
 
     /**
-     * What the driver adds to a failure, in the vendor's own numbers.
+     * Returns the vendor-specific error code of a failure.
      *
-     * @param index which completion
-     * @return the number, 0 when there is none
+     * @param index the index of the completion
+     * @return the code, 0 if there is none
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public int vendorError(int index) {
@@ -173,10 +167,11 @@ public final class WorkCompletions {
     }
 
     /**
-     * How much data came: of a receive, an RDMA read or an atomic. A datagram counts the 40 bytes in front of it.
+     * Returns the length of the data of a receive, an RDMA read or an atomic. For a datagram it includes the 40 bytes
+     * in front of it.
      *
-     * @param index which completion
-     * @return size in bytes, unsigned
+     * @param index the index of the completion
+     * @return the length in bytes, unsigned
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public int byteLength(int index) {
@@ -184,10 +179,10 @@ public final class WorkCompletions {
     }
 
     /**
-     * The immediate data that came with a receive, as its sender gave it.
+     * Returns the immediate data of a receive, as its sender set it.
      *
-     * @param index which completion
-     * @return 32 bits; without meaning unless {@link #hasImmediate}
+     * @param index the index of the completion
+     * @return 32 bits; undefined unless {@link #hasImmediate}
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public int immediate(int index) {
@@ -195,10 +190,10 @@ public final class WorkCompletions {
     }
 
     /**
-     * Whether immediate data came.
+     * Returns whether the completion carries immediate data.
      *
-     * @param index which completion
-     * @return true when {@link #immediate} has a meaning
+     * @param index the index of the completion
+     * @return true if {@link #immediate} is defined
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean hasImmediate(int index) {
@@ -206,10 +201,10 @@ public final class WorkCompletions {
     }
 
     /**
-     * The remote key of this side that a send with invalidation made invalid.
+     * Returns the remote key of this side that a send with invalidation made invalid.
      *
-     * @param index which completion
-     * @return the key; without meaning unless {@link #hasInvalidatedRkey}
+     * @param index the index of the completion
+     * @return the key; undefined unless {@link #hasInvalidatedRkey}
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public int invalidatedRkey(int index) {
@@ -217,11 +212,11 @@ public final class WorkCompletions {
     }
 
     /**
-     * Whether a send with invalidation came. Valid on success. Soft-RoCE sets {@link #checksumOk} in its place, at least
-     * up to kernel 6.1.
+     * Returns whether a send with invalidation arrived. Valid on success. Soft-RoCE sets {@link #checksumOk} instead,
+     * at least up to kernel 6.1.
      *
-     * @param index which completion
-     * @return true when {@link #invalidatedRkey} has a meaning
+     * @param index the index of the completion
+     * @return true if {@link #invalidatedRkey} is defined
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean hasInvalidatedRkey(int index) {
@@ -229,10 +224,10 @@ public final class WorkCompletions {
     }
 
     /**
-     * Whether the device found the checksums of a received IPv4 packet right, of its header and of TCP or UDP.
+     * Returns whether the device verified the checksums of a received IPv4 packet, in its header and in TCP or UDP.
      *
-     * @param index which completion
-     * @return true when they are right; a device that does not look never says so
+     * @param index the index of the completion
+     * @return true if they are correct; always false on a device that does not verify them
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean checksumOk(int index) {
@@ -240,11 +235,11 @@ public final class WorkCompletions {
     }
 
     /**
-     * Whether something is said of a completion. Valid on success.
+     * Returns whether a completion has a flag. Valid on success.
      *
-     * @param index which completion
-     * @param flag what
-     * @return true when it is
+     * @param index the index of the completion
+     * @param flag the flag
+     * @return true if so
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean has(int index, CompletionFlag flag) {
@@ -253,11 +248,11 @@ public final class WorkCompletions {
     }
 
     /**
-     * Whether a global routing header lies in the first 40 bytes of a received datagram. The 40 bytes are kept for it
-     * in any case.
+     * Returns whether a global routing header lies in the first 40 bytes of a received datagram. The 40 bytes are
+     * reserved for it in any case.
      *
-     * @param index which completion
-     * @return true when it is there
+     * @param index the index of the completion
+     * @return true if there is one
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean hasGlobalRoutingHeader(int index) {
@@ -265,9 +260,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * The flags as C gives them, {@code enum ibv_wc_flags}.
+     * Returns the flags as a C bit mask, {@code enum ibv_wc_flags}.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return bits
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -276,9 +271,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * Number of the local queue pair.
+     * Returns the number of the local queue pair.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return 24 bits
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -287,9 +282,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * Number of the queue pair that a datagram came from.
+     * Returns the number of the queue pair that a datagram came from.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return 24 bits
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -298,10 +293,10 @@ public final class WorkCompletions {
     }
 
     /**
-     * Place of the partition key that a datagram carried, on queue pairs that get all of them.
+     * Returns the index of the partition key of a datagram, on queue pairs that receive all of them.
      *
-     * @param index which completion
-     * @return an index into the port's P_Key table
+     * @param index the index of the completion
+     * @return the index in the port's P_Key table
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public int pkeyIndex(int index) {
@@ -309,9 +304,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * Local identifier that a datagram came from, on InfiniBand.
+     * Returns the local identifier that a datagram came from, on InfiniBand.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return 16 bits
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -320,9 +315,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * Service level of a received datagram.
+     * Returns the service level of a received datagram.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return 0 to 15
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -331,9 +326,9 @@ public final class WorkCompletions {
     }
 
     /**
-     * Low bits of the local identifier that a datagram was sent to, on InfiniBand.
+     * Returns the low bits of the local identifier that a datagram was sent to, on InfiniBand.
      *
-     * @param index which completion
+     * @param index the index of the completion
      * @return 7 bits
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
@@ -342,19 +337,19 @@ public final class WorkCompletions {
     }
 
     /**
-     * One line about a completion, for logs and exceptions.
+     * Returns one line about a completion, for logs and exceptions.
      *
-     * @param index which completion
-     * @return such as {@code RETRY_EXC_ERR (vendor error 0x81) on queue pair 17, work request 3}
+     * @param index the index of the completion
+     * @return status, what it means, queue pair and work request, such as {@code RETRY_EXC_ERR (peer does not answer,
+     *     and the retries are used up; vendor error 0x81) on queue pair 0x000011, work request 3}
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public String describe(int index) {
-        int vendorError = vendorError(index);
-        return status(index) + (vendorError == 0 ? "" : " (vendor error 0x" + Integer.toHexString(vendorError) + ")")
-                + " on queue pair " + queuePairNumber(index) + ", work request " + id(index);
+        return "%s on queue pair 0x%06x, work request %d"
+                .formatted(status(index).explained(vendorError(index)), queuePairNumber(index), id(index));
     }
 
-    /** What the last poll took. */
+    /** The completions of the last poll. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder().append(count).append(" completions");

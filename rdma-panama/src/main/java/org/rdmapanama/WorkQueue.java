@@ -9,13 +9,14 @@ import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A work queue, {@code struct ibv_wq}: a receive queue outside of a queue pair. A {@link ReceiveIndirectionTable} names
- * several, among which a queue pair spreads what it receives.
+ * A work queue, {@code struct ibv_wq}: a receive queue outside of a queue pair. A {@link ReceiveIndirectionTable}
+ * contains several, over which a queue pair spreads received packets.
  *
- * <p>It starts in state RESET; {@link #modify} makes it ready. It is closed after the tables that name it, and before
- * the regions that its receives point to.
+ * <p>It starts in state RESET; {@link #modify} makes it ready. It is closed after the tables that contain it, and
+ * before the regions that its receives point to.
  *
- * <p>Threads: as its {@link VerbsArena} says. In a shared arena several threads may post.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread. In a shared arena several threads may post.
  */
 public final class WorkQueue extends ContextObject {
     static final Ending ENDING = new Ending("ibv_destroy_wq", ProviderContext::destroyWorkQueue);
@@ -77,18 +78,18 @@ public final class WorkQueue extends ContextObject {
     }
 
     /**
-     * Makes a work queue for one that other code of this process has made.
+     * Wraps a work queue that other code in this process has created.
      *
-     * @param protectionDomain what it was made in
-     * @param options what it was made with; the device cannot be asked for its sizes, so these count
+     * @param protectionDomain the protection domain in which it was created
+     * @param options the options it was created with, which also determine the sizes, because the device does not
+     *     report them
      * @param nativeAddress address of the {@code struct ibv_wq}
-     * @param ownership whether closing this object ends the native one
+     * @param ownership whether closing this object destroys the native one
      * @return the queue
-     * @throws IllegalArgumentException when the address is 0 or has an object already, or the completion queue belongs
-     *     to another context
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, or the completion queue
+     *     belongs to another context
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain or the completion queue is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static WorkQueue ofNativeAddress(
             ProtectionDomain protectionDomain, WorkQueueOptions options, long nativeAddress, Ownership ownership) {
@@ -100,67 +101,42 @@ public final class WorkQueue extends ContextObject {
         });
     }
 
-    /**
-     * The protection domain that this, and the regions of its receives, belong to.
-     *
-     * @return the protection domain
-     */
+    /** {@return the protection domain of this queue and of the regions that its receives use} */
     public ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
-    /**
-     * Where its receives complete.
-     *
-     * @return the completion queue
-     */
+    /** {@return the completion queue of receives} */
     public CompletionQueue completionQueue() {
         return completionQueue;
     }
 
-    /**
-     * Kind of queue.
-     *
-     * @return RQ: there is no other
-     */
+    /** {@return the kind of queue, which is always RQ} */
     public WorkQueueType type() {
         return WorkQueueType.RQ;
     }
 
-    /**
-     * Its number on the device.
-     *
-     * @return 24 bits
-     */
+    /** {@return the number of this queue on the device, 24 bits} */
     public int number() {
         return number;
     }
 
-    /**
-     * How many receives may be outstanding.
-     *
-     * @return at least what was asked for
-     */
+    /** {@return the maximum number of outstanding receives, at least what was asked for} */
     public int maxWorkRequests() {
         return maxWorkRequests;
     }
 
-    /**
-     * How many segments one receive may have.
-     *
-     * @return at least what was asked for
-     */
+    /** {@return the maximum number of segments of one receive, at least what was asked for} */
     public int maxSegments() {
         return maxSegments;
     }
 
     /**
-     * The state that this side last put the queue into. An error that the device finds is told by
-     * {@link AsyncEventType#WQ_FATAL}.
+     * Returns the state that this side last put the queue into. An error of the device raises {@link
+     * AsyncEventType#WQ_FATAL}.
      *
      * @return the state
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public WorkQueueState state() {
         enter();
@@ -173,14 +149,13 @@ public final class WorkQueue extends ContextObject {
 
     /**
      * Changes state and flags; see ibv_modify_wq(3). It leaves a batch of the calling thread on the completion queue
-     * open, but nothing more can be read of its completion.
+     * open, but its current completion can no longer be read.
      *
-     * @param attributes what to change
-     * @throws UnsupportedVerbException when the device has no work queues
+     * @param attributes the attributes to change
+     * @throws UnsupportedVerbException when the device does not support work queues
      * @throws VerbsException when the verb fails, for example because there is no such transition
      * @throws IllegalStateException when this is closed, or another thread has a batch open on the completion queue and
      *     does not end it within two seconds
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_modify_wq
      */
     public void modify(WorkQueueAttributes attributes) {
@@ -203,14 +178,13 @@ public final class WorkQueue extends ContextObject {
     /**
      * Posts a receive, or a chain of them: {@code ibv_post_wq_recv}, which has no manual page. Allocates nothing.
      *
-     * @param first the work request, with whatever is {@link ReceiveWorkRequest#next chained} behind it
+     * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
      * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when some or all of the chain did not fit;
-     *     {@link #firstNotReceiving} tells from where
+     *     {@link #firstNotReceiving} returns the rest
      * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
      *     queue takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_post_wq_recv
      */
     public int postReceive(ReceiveWorkRequest first) {
@@ -234,15 +208,14 @@ public final class WorkQueue extends ContextObject {
     }
 
     /**
-     * Where posting a chain stopped when {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or threw, until its
-     * first work request is posted again.
+     * Returns the first request that was not posted when {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or
+     * threw. Valid until the first request of the chain is posted again.
      *
      * @param first the chain that was posted
-     * @return the first work request of it that was not posted, or null when all are posted, or when the driver refused
-     *     without saying which
+     * @return the first work request of it that was not posted, or null when all are posted, or when the driver does
+     *     not report it
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();

@@ -6,9 +6,10 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /**
- * What to change about a work queue, {@code struct ibv_wq_attr}; see ibv_modify_wq(3). Only what is set is changed.
+ * Changes to a work queue, {@code struct ibv_wq_attr}; see ibv_modify_wq(3). Only attributes that are set are changed.
  *
  * <p>{@snippet :
  * workQueue.modify(new WorkQueueAttributes().state(WorkQueueState.RDY));
@@ -22,12 +23,12 @@ public final class WorkQueueAttributes {
     private WorkQueueState state;
     private WorkQueueState currentState;
 
-    /** Nothing to change, until told otherwise. */
+    /** Creates attributes of which none is set. */
     public WorkQueueAttributes() {}
 
     private static WorkQueueState known(WorkQueueState state) {
         if (Objects.requireNonNull(state, "state") == WorkQueueState.UNKNOWN) {
-            throw new IllegalArgumentException("UNKNOWN is no state that a work queue can be in");
+            throw new IllegalArgumentException("state must not be UNKNOWN");
         }
         return state;
     }
@@ -46,7 +47,7 @@ public final class WorkQueueAttributes {
     }
 
     /**
-     * Sets the state that the queue is to be in now, or else nothing is changed.
+     * Sets the state in which the queue must be now; otherwise nothing is changed.
      *
      * @param current the present state
      * @return this
@@ -59,10 +60,10 @@ public final class WorkQueueAttributes {
     }
 
     /**
-     * Sets whether the queue does something with packets.
+     * Sets or clears a flag of the queue.
      *
-     * @param flag what
-     * @param on true to do it
+     * @param flag the flag
+     * @param on true to set it
      * @return this
      * @throws NullPointerException when the flag is null
      */
@@ -76,7 +77,7 @@ public final class WorkQueueAttributes {
         return this;
     }
 
-    /** Into a zeroed {@code struct ibv_wq_attr}. */
+    /** Writes to a zeroed {@code struct ibv_wq_attr}. */
     void write(MemorySegment attributes) {
         int mask = 0;
         if (state != null) {
@@ -89,13 +90,13 @@ public final class WorkQueueAttributes {
         }
         if (!changed.isEmpty()) {
             mask |= rdma_h.IBV_WQ_ATTR_FLAGS();
-            ibv_wq_attr.flags(attributes, WorkQueueFlag.mask(set));
-            ibv_wq_attr.flags_mask(attributes, WorkQueueFlag.mask(changed));
+            ibv_wq_attr.flags(attributes, Codes.mask(set, WorkQueueFlag::code));
+            ibv_wq_attr.flags_mask(attributes, Codes.mask(changed, WorkQueueFlag::code));
         }
         ibv_wq_attr.attr_mask(attributes, mask);
     }
 
-    /** What is set. */
+    /** All attributes. */
     @Override
     public String toString() {
         return "state " + state + ", current state " + currentState + ", flags " + set + " of " + changed;

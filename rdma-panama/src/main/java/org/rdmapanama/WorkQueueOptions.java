@@ -7,12 +7,12 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /**
- * What a work queue is to be, {@code struct ibv_wq_init_attr}; see ibv_create_wq(3).
+ * The options of a work queue, {@code struct ibv_wq_init_attr}; see ibv_create_wq(3).
  *
- * <p>Without further words: a receive queue for 128 receives of one segment each, with no flags. Threads: one at a
- * time.
+ * <p>Defaults: a receive queue for 128 receives of one segment each, with no flags. Threads: one at a time.
  */
 public final class WorkQueueOptions {
     private static final int DEFAULT_WORK_REQUESTS = 128;
@@ -23,9 +23,9 @@ public final class WorkQueueOptions {
     private int maxSegments = 1;
 
     /**
-     * A receive queue.
+     * Creates options for a receive queue.
      *
-     * @param completionQueue where its receives complete
+     * @param completionQueue the completion queue of its receives
      * @throws NullPointerException when the queue is null
      */
     public WorkQueueOptions(CompletionQueue completionQueue) {
@@ -63,7 +63,7 @@ public final class WorkQueueOptions {
     }
 
     /**
-     * Sets what the queue does with packets.
+     * Sets how the queue treats packets.
      *
      * @param wanted these flags and no others
      * @return this
@@ -86,7 +86,7 @@ public final class WorkQueueOptions {
         return maxSegments;
     }
 
-    /** Into a zeroed {@code struct ibv_wq_init_attr}. */
+    /** Writes to a zeroed {@code struct ibv_wq_init_attr}. */
     void write(MemorySegment attributes, ProtectionDomain protectionDomain) {
         ibv_wq_init_attr.wq_type(attributes, WorkQueueType.RQ.code());
         ibv_wq_init_attr.max_wr(attributes, maxWorkRequests);
@@ -95,7 +95,7 @@ public final class WorkQueueOptions {
         ibv_wq_init_attr.cq(attributes, MemorySegment.ofAddress(completionQueue.address));
         if (!flags.isEmpty()) {
             ibv_wq_init_attr.comp_mask(attributes, rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
-            ibv_wq_init_attr.create_flags(attributes, WorkQueueFlag.mask(flags));
+            ibv_wq_init_attr.create_flags(attributes, Codes.mask(flags, WorkQueueFlag::code));
         }
     }
 

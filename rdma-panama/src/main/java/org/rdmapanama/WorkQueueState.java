@@ -1,14 +1,15 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /** State of a work queue, {@code enum ibv_wq_state}; see ibv_modify_wq(3). */
 public enum WorkQueueState {
-    /** Made, and nothing else. */
+    /** Just created. */
     RESET(rdma_h.IBV_WQS_RESET()),
     /** Ready: receives are posted and filled. */
     RDY(rdma_h.IBV_WQS_RDY()),
-    /** In error: all that is posted completes as flushed. */
+    /** In error: all posted requests complete as flushed. */
     ERR(rdma_h.IBV_WQS_ERR()),
     /** None of these. */
     UNKNOWN(rdma_h.IBV_WQS_UNKNOWN());
@@ -21,27 +22,18 @@ public enum WorkQueueState {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
-     * @return the constant, UNKNOWN when there is none
+     * @param code the value in {@code verbs.h}
+     * @return the constant, or UNKNOWN if there is none
      */
     public static WorkQueueState of(int code) {
-        for (WorkQueueState value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        return UNKNOWN;
+        return Codes.find(VALUES, WorkQueueState::code, code, UNKNOWN);
     }
 }

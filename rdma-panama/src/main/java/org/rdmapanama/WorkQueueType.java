@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
 /** Kind of a work queue, {@code enum ibv_wq_type}; see ibv_create_wq(3). */
 public enum WorkQueueType {
@@ -15,28 +16,19 @@ public enum WorkQueueType {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
+     * @param code the value in {@code verbs.h}
      * @return the constant
      * @throws IllegalArgumentException when there is none
      */
     public static WorkQueueType of(int code) {
-        for (WorkQueueType value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        throw new IllegalArgumentException("no WorkQueueType has the code " + code);
+        return Codes.require(VALUES, WorkQueueType::code, code);
     }
 }

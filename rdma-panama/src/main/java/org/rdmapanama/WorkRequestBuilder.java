@@ -16,14 +16,15 @@ import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.SendVerbs;
 
 /**
  * A batch of work requests for the send queue of an {@link ExtendedQueuePair}; see ibv_wr_post(3).
  *
- * <p>A work request is made in this order: identifier and flags, which hold until they are changed; the operation; and
- * then, in any order, where it goes and its data. The next operation, or {@link #complete}, begins when all is said
- * about the one before.
+ * <p>A work request is built in this order: identifier and flags, which stay in effect until they are changed; the
+ * operation; and then, in any order, its destination and its data. The next operation, or {@link #complete}, ends the
+ * work request.
  *
  * <p>{@snippet :
  * try (WorkRequestBuilder batch = qp.startWorkRequests()) {
@@ -35,11 +36,12 @@ import org.rdmapanama.internal.provider.SendVerbs;
  * }
  * }
  *
- * <p>Nothing reaches the device before {@link #complete}, and then all or nothing. Wrong use, which in C destroys the
- * queue, is refused by an exception; what was wrong can be set right or the batch {@link #abort aborted}, which closing
- * this does as well. Nothing here allocates.
+ * <p>Nothing reaches the device before {@link #complete}, and then all or nothing. Incorrect use, which corrupts the
+ * queue in C, is refused with an exception. The caller can then correct the request or {@link #abort} the batch;
+ * closing this also aborts it. No method allocates.
  *
- * <p>Threads: the one that started the batch.
+ * <p>Threads: the one that started the batch. Methods throw {@link WrongThreadException} when the arena is confined to
+ * another thread.
  */
 public final class WorkRequestBuilder implements AutoCloseable {
     private static final long WR_ID = ibv_qp_ex.wr_id$offset() + Pthread.MUTEX_GROWTH;
@@ -61,19 +63,22 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private static final int SEND = SendOperation.SEND.code();
     private static final int RDMA_READ = SendOperation.RDMA_READ.code();
     private static final int RDMA_WRITE = SendOperation.RDMA_WRITE.code();
-    private static final int ATOMICS =
-            SendOperation.mask(EnumSet.of(SendOperation.ATOMIC_CMP_AND_SWP, SendOperation.ATOMIC_FETCH_AND_ADD));
-    private static final int LOCAL = SendOperation.mask(EnumSet.of(SendOperation.LOCAL_INV, SendOperation.BIND_MW));
+    private static final int ATOMICS = Codes.mask(
+            EnumSet.of(SendOperation.ATOMIC_CMP_AND_SWP, SendOperation.ATOMIC_FETCH_AND_ADD), SendOperation::code);
+    private static final int LOCAL =
+            Codes.mask(EnumSet.of(SendOperation.LOCAL_INV, SendOperation.BIND_MW), SendOperation::code);
     private static final int WITHOUT_DATA =
-            LOCAL | SendOperation.mask(EnumSet.of(SendOperation.FLUSH, SendOperation.ATOMIC_WRITE));
-    private static final int INLINE_POSSIBLE = SendOperation.mask(EnumSet.of(
-            SendOperation.SEND,
-            SendOperation.SEND_WITH_IMM,
-            SendOperation.SEND_WITH_INV,
-            SendOperation.RDMA_WRITE,
-            SendOperation.RDMA_WRITE_WITH_IMM));
+            LOCAL | Codes.mask(EnumSet.of(SendOperation.FLUSH, SendOperation.ATOMIC_WRITE), SendOperation::code);
+    private static final int INLINE_POSSIBLE = Codes.mask(
+            EnumSet.of(
+                    SendOperation.SEND,
+                    SendOperation.SEND_WITH_IMM,
+                    SendOperation.SEND_WITH_INV,
+                    SendOperation.RDMA_WRITE,
+                    SendOperation.RDMA_WRITE_WITH_IMM),
+            SendOperation::code);
 
-    /** Pieces of inline data beyond these lengthen the last one, behind which they lie. */
+    /** Further pieces of inline data extend the last one, which they directly follow in memory. */
     private static final int MAX_BUFFERS = 16;
 
     private final ExtendedQueuePair queuePair;
@@ -88,14 +93,14 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private final int maxSegments;
     private final int maxTsoHeader;
 
-    /** The operations that the queue pair was made for: the driver has no function for the others. */
+    /** The operations that the queue pair was created for; the driver has no function for others. */
     private final int allowed;
 
     private final boolean addressed;
     private final boolean mustBeAddressed;
     private final boolean xrc;
 
-    /** The struct ibv_sge of the work request in the making. */
+    /** The struct ibv_sge of the work request under construction. */
     private final MemorySegment segments;
 
     /** A copy of its inline data, and the struct ibv_data_buf that point into it. */
@@ -109,7 +114,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private long id;
     private int flags;
 
-    /** The code of the operation of the work request in the making, or 0; and what it was given. */
+    /** The operation code of the work request under construction, or 0, and its arguments. */
     private int operation;
 
     private long operationId;
@@ -127,7 +132,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private boolean sharedReceiveQueueGiven;
     private int sharedReceiveQueue;
 
-    /** The first segment, which is in {@link #segments} as soon as there is a second one. */
+    /** The first segment, which is copied to {@link #segments} when there is a second one. */
     private long segmentAddress;
 
     private int segmentLength;
@@ -137,7 +142,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private int bufferCount;
     private int inlineBytes;
 
-    /** A window that was given to the driver with a key, but not posted yet. */
+    /** A window that was passed to the driver with a key, but is not posted yet. */
     private record Bound(MemoryWindow window, int key) {
         void posted(QueuePair queuePair) {
             window.boundIfOpen(queuePair, key);
@@ -147,19 +152,19 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /** Windows that the batch binds. */
     private final List<Bound> bound = new ArrayList<>();
 
-    /** The driver has seen a part of a work request, and the rest failed. */
+    /** Whether the driver has seen a part of a work request whose rest failed. */
     private boolean torn;
 
     WorkRequestBuilder(ExtendedQueuePair queuePair, long extended, int maxTsoHeader) {
         this.queuePair = queuePair;
-        batch = new Batch(queuePair, "complete() or abort()", this::start);
+        batch = new Batch(queuePair, "complete() or abort()", this::start, this::giveUp);
         this.extended = extended;
         arena = queuePair.arena;
         verbs = queuePair.provider.sendVerbs();
         sizes = queuePair.capabilities();
         maxSegments = sizes.maxSendSegments();
         this.maxTsoHeader = maxTsoHeader;
-        allowed = SendOperation.mask(queuePair.sendOperations());
+        allowed = Codes.mask(queuePair.sendOperations(), SendOperation::code);
         QueuePairType type = queuePair.type();
         mustBeAddressed = type == QueuePairType.UD;
         addressed = mustBeAddressed || type == QueuePairType.DRIVER;
@@ -185,8 +190,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private void checkMine() {
         if (!batch.isMine()) {
             queuePair.checkOpen();
-            throw new IllegalStateException(
-                    "this thread has no batch open on " + queuePair + ": see ExtendedQueuePair.startWorkRequests");
+            throw new IllegalStateException("this thread has no batch open on " + queuePair
+                    + "; call ExtendedQueuePair.startWorkRequests first");
         }
     }
 
@@ -196,7 +201,6 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @param id any 64 bits
      * @return this
      * @throws IllegalStateException when no batch of this thread is open
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public WorkRequestBuilder id(long id) {
         checkMine();
@@ -205,26 +209,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Sets whether the following work requests complete visibly when they succeed. Failures always do. It is off when a
-     * batch starts.
+     * Sets whether the following work requests generate completions when they succeed. Failures always do. It is off
+     * when a batch starts.
      *
      * @param on true to get completions
      * @return this
      * @throws IllegalStateException when no batch of this thread is open
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public WorkRequestBuilder signaled(boolean on) {
         return flag(SIGNALED, on);
     }
 
     /**
-     * Sets whether the following work requests wake a receiver that only waits for solicited completions. It is off when
-     * a batch starts.
+     * Sets whether the following work requests wake a receiver that only waits for solicited completions. It is off
+     * when a batch starts.
      *
      * @param on true to wake it
      * @return this
      * @throws IllegalStateException when no batch of this thread is open
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public WorkRequestBuilder solicited(boolean on) {
         return flag(SOLICITED, on);
@@ -237,20 +239,18 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @param on true to wait
      * @return this
      * @throws IllegalStateException when no batch of this thread is open
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public WorkRequestBuilder fence(boolean on) {
         return flag(FENCE, on);
     }
 
     /**
-     * Sets whether the device computes the checksums of IPv4, TCP and UDP in the following work requests. For raw packets
-     * and datagrams, on devices that have it. It is off when a batch starts.
+     * Sets whether the device computes the checksums of IPv4, TCP and UDP in the following work requests. For raw
+     * packets and datagrams, on devices that support it. It is off when a batch starts.
      *
      * @param on true to compute them
      * @return this
      * @throws IllegalStateException when no batch of this thread is open
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public WorkRequestBuilder ipChecksum(boolean on) {
         return flag(IP_CSUM, on);
@@ -266,10 +266,9 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * Begins a SEND: the data goes into the peer's next receive.
      *
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for SEND, or the
-     *     work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for SEND, or
+     *     the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_send
      */
@@ -279,14 +278,13 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins a SEND_WITH_IMM: as {@link #send}, with 32 bits for the completion of the receive.
+     * Begins a SEND_WITH_IMM: like {@link #send}, with 32 bits for the completion of the receive.
      *
-     * @param immediate what {@link WorkCompletions#immediate} gives the peer
+     * @param immediate the value that the peer reads with {@link WorkCompletions#immediate}
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for
-     *     SEND_WITH_IMM, or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     SEND_WITH_IMM, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_send_imm
      */
@@ -297,15 +295,14 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins a SEND_WITH_INV: as {@link #send}, and before the receive completes the peer's device takes away one of
+     * Begins a SEND_WITH_INV: like {@link #send}, and before the receive completes the peer's device invalidates one of
      * the peer's remote keys.
      *
      * @param remoteKey a remote key of the peer, of a memory window of type 2
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for
-     *     SEND_WITH_INV, or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     SEND_WITH_INV, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_send_inv
      */
@@ -316,15 +313,14 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins an RDMA_READ: data comes from the peer's memory into the segments.
+     * Begins an RDMA_READ: data goes from the peer's memory into the segments.
      *
-     * @param address from where, in the peer's address space
+     * @param address the source in the peer's address space
      * @param remoteKey the remote key of the peer's region
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for RDMA_READ,
-     *     or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_READ, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_rdma_read
      */
@@ -333,15 +329,14 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins an RDMA_WRITE: the data goes into the peer's memory, of which the peer notices nothing.
+     * Begins an RDMA_WRITE: the data goes into the peer's memory without notice to the peer's program.
      *
-     * @param address where, in the peer's address space
+     * @param address the destination in the peer's address space
      * @param remoteKey the remote key of the peer's region
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for RDMA_WRITE,
-     *     or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_WRITE, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_rdma_write
      */
@@ -350,17 +345,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins an RDMA_WRITE_WITH_IMM: as {@link #rdmaWrite}, and then it uses up one of the peer's receives, whose
+     * Begins an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite}, and then it consumes one of the peer's receives, whose
      * completion carries 32 bits.
      *
-     * @param address where, in the peer's address space
+     * @param address the destination in the peer's address space
      * @param remoteKey the remote key of the peer's region
-     * @param immediate what {@link WorkCompletions#immediate} gives the peer
+     * @param immediate the value that the peer reads with {@link WorkCompletions#immediate}
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for
-     *     RDMA_WRITE_WITH_IMM, or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_WRITE_WITH_IMM, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_rdma_write_imm
      */
@@ -372,17 +366,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
 
     /**
      * Begins an ATOMIC_CMP_AND_SWP: eight bytes of the peer's memory become {@code desired} if they are {@code
-     * expected}. What they were before comes into the segment, which has eight bytes.
+     * expected}. Their previous value goes into the segment, which must have eight bytes.
      *
-     * @param address of the eight bytes, a multiple of 8
+     * @param address the address of the eight bytes, a multiple of 8
      * @param remoteKey the remote key of the peer's region
-     * @param expected what they must be
-     * @param desired what they become
+     * @param expected the value they must have
+     * @param desired the value they get
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for
-     *     ATOMIC_CMP_AND_SWP, or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_CMP_AND_SWP, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_atomic_cmp_swp
      */
@@ -394,17 +387,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins an ATOMIC_FETCH_AND_ADD: a number is added to eight bytes of the peer's memory. What they were before
-     * comes into the segment, which has eight bytes.
+     * Begins an ATOMIC_FETCH_AND_ADD: a number is added to eight bytes of the peer's memory. Their previous value goes
+     * into the segment, which must have eight bytes.
      *
-     * @param address of the eight bytes, a multiple of 8
+     * @param address the address of the eight bytes, a multiple of 8
      * @param remoteKey the remote key of the peer's region
-     * @param delta what is added
+     * @param delta the number to add
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for
-     *     ATOMIC_FETCH_AND_ADD, or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_FETCH_AND_ADD, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_atomic_fetch_add
      */
@@ -415,17 +407,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins an ATOMIC_WRITE: eight bytes of the peer's memory are written at once, behind all that was written before.
-     * It has no segments.
+     * Begins an ATOMIC_WRITE: eight bytes of the peer's memory are written atomically, after all earlier writes. It has
+     * no segments.
      *
-     * @param address of the eight bytes, a multiple of 8
+     * @param address the address of the eight bytes, a multiple of 8
      * @param remoteKey the remote key of the peer's region
-     * @param value what they become, in this machine's byte order
+     * @param value the value they get, in this machine's byte order
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for
-     *     ATOMIC_WRITE, or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_WRITE, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_atomic_write
      */
@@ -436,14 +427,13 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins a LOCAL_INV: takes away a remote key of this side. It has no segments.
+     * Begins a LOCAL_INV: invalidates a remote key of this side. It has no segments.
      *
      * @param localRkey a remote key of this side, of a memory window of type 2
      * @return this
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for LOCAL_INV,
-     *     or the work request before is not complete
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     LOCAL_INV, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_local_inv
      */
@@ -454,31 +444,30 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins a FLUSH: completes when what was written before is visible or persistent at the peer. It has no segments.
+     * Begins a FLUSH: completes when all earlier writes are visible or persistent at the peer. It has no segments.
      *
-     * @param remoteAddress where the range begins, in the peer's address space
+     * @param remoteAddress the start of the range in the peer's address space
      * @param remoteKey the remote key of the peer's region
-     * @param length how long the range is, in bytes
-     * @param types what the data is to be safe from, one at least; the region must allow it
-     * @param level whether the range counts, or all of the region
+     * @param length the length of the range in bytes
+     * @param types the guarantees for the data, at least one; the region must allow them
+     * @param level whether to flush the range or the whole region
      * @return this
      * @throws IllegalArgumentException when no type is given or the length is negative
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for FLUSH, or the
-     *     work request before is not complete
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for FLUSH, or
+     *     the previous work request is not complete
      * @throws NullPointerException when an argument is null
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_flush
      */
     public WorkRequestBuilder flush(
             long remoteAddress, int remoteKey, long length, Set<FlushType> types, FlushLevel level) {
         if (length < 0) {
-            throw new IllegalArgumentException("a range has no negative length: " + length);
+            throw new IllegalArgumentException("length must not be negative: " + length);
         }
         int mask = (types.contains(FlushType.GLOBAL) ? FlushType.GLOBAL.code() : 0)
                 | (types.contains(FlushType.PERSISTENT) ? FlushType.PERSISTENT.code() : 0);
         if (mask == 0) {
-            throw new IllegalArgumentException("a flush is to make data visible or persistent: no type is given");
+            throw new IllegalArgumentException("types must name at least one of GLOBAL and PERSISTENT");
         }
         int selectivity = level.code();
         remote(SendOperation.FLUSH, remoteAddress, remoteKey);
@@ -489,27 +478,28 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins a TSO: the data is cut into TCP segments, each behind a copy of the headers. For raw packets and datagrams,
-     * on devices that have it.
+     * Begins a TSO: the data is cut into TCP segments, each preceded by a copy of the headers. For raw packets and
+     * datagrams, on devices that support it.
      *
-     * @param headers all headers up to that of TCP, at most as long as {@link QueuePairOptions#maxTsoHeader} says; copied
-     * @param maxSegmentSize data of one segment in bytes, 1 to 65535
+     * @param headers all headers up to that of TCP, at most {@link QueuePairOptions#maxTsoHeader} bytes; they are
+     *     copied
+     * @param maxSegmentSize the data of one segment in bytes, 1 to 65535
      * @return this
      * @throws IllegalArgumentException when the headers are too long or the size is out of range
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for TSO, the work
-     *     request before is not complete, or the memory is closed
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for TSO, the
+     *     previous work request is not complete, or the memory is closed
      * @throws WrongThreadException when the arena, or the memory, is confined to another thread
      *
      * @verb ibv_wr_send_tso
      */
     public WorkRequestBuilder sendTso(MemorySegment headers, int maxSegmentSize) {
         if (headers.byteSize() > maxTsoHeader) {
-            throw new IllegalArgumentException("headers of " + headers.byteSize() + " bytes, and " + queuePair
-                    + " takes " + maxTsoHeader + ": see QueuePairOptions.maxTsoHeader");
+            throw new IllegalArgumentException("headers must have at most " + maxTsoHeader + " bytes on " + queuePair
+                    + ": " + headers.byteSize() + "; see QueuePairOptions.maxTsoHeader");
         }
         if (maxSegmentSize < 1 || maxSegmentSize > MAX_SHORT) {
             throw new IllegalArgumentException(
-                    "a segment has between 1 and " + MAX_SHORT + " bytes, not " + maxSegmentSize);
+                    "maxSegmentSize must be between 1 and " + MAX_SHORT + ": " + maxSegmentSize);
         }
         begin(SendOperation.TSO);
         operation = 0;
@@ -523,20 +513,20 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /**
      * Begins a BIND_MW: a memory window of type 2 opens a part of a region to the peer of the queue pair. It has no
      * segments. Once {@link #complete} has returned, {@link MemoryWindow#rkey()} is the new key; if the completion says
-     * that it failed, give the old one back with {@link MemoryWindow#restoreRkey}. Bind a window once in a batch.
+     * that the binding failed, restore the old key with {@link MemoryWindow#restoreRkey}. Bind a window only once in a
+     * batch.
      *
-     * @param memoryWindow which window: a new one, or one that was invalidated
-     * @param newRkey the key it is to have, mostly its {@link MemoryWindow#nextRkey()}
-     * @param binding what it opens
+     * @param memoryWindow the window, which must be new or have been invalidated
+     * @param newRkey the new key, usually {@link MemoryWindow#nextRkey()}
+     * @param binding the part to open
      * @return this
      * @throws NullPointerException when the window or the binding is null
-     * @throws IllegalArgumentException when the window is of type 1; when it, the region and the queue pair are not of
-     *     the same protection domain; when the key cannot be one of the window; when nothing is to be opened; or when
-     *     the queue pair is of another type than RC, UC and XRC_SEND
-     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not made for BIND_MW, the
-     *     work request before is not complete, or the window or the region is closed
-     * @throws UnsupportedVerbException when the work request before is one that this driver would spoil
-     * @throws WrongThreadException when the arena is confined to another thread
+     * @throws IllegalArgumentException when the window is of type 1; when it, the region and the queue pair are not in
+     *     the same protection domain; when the key cannot be one of the window; when the length of the binding is 0; or
+     *     when the queue pair is of another type than RC, UC and XRC_SEND
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for BIND_MW,
+     *     the previous work request is not complete, or the window or the region is closed
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
      *
      * @verb ibv_wr_bind_mw
      */
@@ -567,8 +557,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
         checkMine();
         int code = next.code();
         if ((allowed & code) == 0) {
-            throw new IllegalStateException(
-                    queuePair + " was not made to post " + next + ": name it in QueuePairOptions.sendOperations");
+            throw new IllegalStateException(queuePair + " was created without the send operation " + next
+                    + "; name it in QueuePairOptions.sendOperations");
         }
         emit();
         operation = code;
@@ -577,17 +567,17 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Says where a datagram goes.
+     * Sets the destination of a datagram.
      *
-     * @param target the way to the peer
+     * @param target the path to the peer
      * @param queuePairNumber the peer's queue pair, 24 bits
      * @param remoteQkey the peer's Q_Key
      * @return this
      * @throws IllegalArgumentException when the handle belongs to another protection domain, or this queue pair has a
      *     peer
-     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, or the handle is closed
+     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, or the handle is
+     *     closed
      * @throws NullPointerException when the handle is null
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_set_ud_addr
      */
@@ -607,13 +597,12 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Says which shared receive queue of the peer takes a message, on a queue pair of type XRC_SEND.
+     * Sets the shared receive queue of the peer that takes a message, on a queue pair of type XRC_SEND.
      *
      * @param queueNumber the peer's shared receive queue
      * @return this
      * @throws IllegalArgumentException when this queue pair is of another type
      * @throws IllegalStateException when no batch of this thread is open, or no operation has begun
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_set_xrc_srqn
      */
@@ -628,18 +617,17 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Adds a part of a region, behind the parts added before.
+     * Adds a part of a region, after the parts added before.
      *
-     * @param region where the data is, or goes
-     * @param offset where it begins in the region, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param region the region of the data
+     * @param offset the start of the part in the region, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when the part is not inside the region
      * @throws IllegalArgumentException when the region belongs to another arena, or the queue pair takes no further
      *     segment
      * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
      *     data or has inline data already, or the region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
@@ -652,10 +640,10 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Adds a slice of a region, behind the parts added before.
+     * Adds a slice of a region, after the parts added before.
      *
-     * @param region where the data is, or goes
-     * @param slice a slice of the region's memory; of a region of everything, any memory that could be registered
+     * @param region the region of the data
+     * @param slice a slice of the region's memory; for a region of everything, any memory that could be registered
      * @return this
      * @throws IndexOutOfBoundsException when the slice is not inside the region
      * @throws IllegalArgumentException when the slice is on the heap, the region belongs to another arena, or the queue
@@ -663,7 +651,6 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @throws UnsupportedOperationException when the region has no memory of this process
      * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
      *     data or has inline data already, or the region is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
@@ -678,7 +665,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private void checkSegment(MemoryRegion region, long length) {
         checkData("segment");
         if (bufferCount > 0) {
-            throw new IllegalStateException("the data of a work request is inline, or in segments, but not both");
+            throw new IllegalStateException("the data of a work request must be either inline or in segments");
         }
         if (region.arena != arena) {
             throw new IllegalArgumentException(region + " belongs to another arena than the queue pair");
@@ -686,7 +673,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         region.checkOpen();
         if (segmentCount == maxSegments) {
             throw new IllegalArgumentException(
-                    queuePair + " takes " + segmentCount + " segments: see QueuePairOptions.maxSegments");
+                    queuePair + " takes at most " + segmentCount + " segments; see QueuePairOptions.maxSegments");
         }
         Segments.checkLength(length);
     }
@@ -714,15 +701,14 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Adds a buffer of a pool, as a whole, behind the parts added before.
+     * Adds a buffer of a pool, as a whole, after the parts added before.
      *
-     * @param buffer where the data is, or goes
+     * @param buffer the buffer of the data
      * @return this
-     * @throws IndexOutOfBoundsException when it is longer than 2 to the 32 minus 1 bytes
+     * @throws IndexOutOfBoundsException when it is longer than 2<sup>32</sup> - 1 bytes
      * @throws IllegalArgumentException when it belongs to another arena, or the queue pair takes no further segment
      * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
      *     data or has inline data already, or the buffer or its pool is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
@@ -732,17 +718,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Adds a part of a buffer of a pool, behind the parts added before.
+     * Adds a part of a buffer of a pool, after the parts added before.
      *
-     * @param buffer where the data is, or goes
-     * @param offset where it begins in the buffer, in bytes
-     * @param length how long it is, in bytes, up to 2 to the 32 minus 1
+     * @param buffer the buffer of the data
+     * @param offset the start of the part in the buffer, in bytes
+     * @param length the length of the part in bytes, up to 2<sup>32</sup> - 1
      * @return this
      * @throws IndexOutOfBoundsException when the part is not inside the buffer
      * @throws IllegalArgumentException when it belongs to another arena, or the queue pair takes no further segment
      * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation has no
      *     data or has inline data already, or the buffer or its pool is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
@@ -752,13 +737,14 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Adds inline data, behind that added before. It is copied: its memory is free at once. For sends and writes only.
+     * Adds inline data, after the data added before. It is copied, so its memory can be reused at once. For sends and
+     * writes only.
      *
-     * @param data any memory, also on the heap
+     * @param data the data, in native or heap memory
      * @return this
-     * @throws IllegalArgumentException when the queue pair does not take so much
-     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation takes no
-     *     inline data or has segments already, or the memory is closed
+     * @throws IllegalArgumentException when it exceeds the inline data of the queue pair
+     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation takes
+     *     no inline data or has segments already, or the memory is closed
      * @throws WrongThreadException when the arena, or the memory, is confined to another thread
      *
      * @verb ibv_wr_set_inline_data
@@ -770,12 +756,12 @@ public final class WorkRequestBuilder implements AutoCloseable {
             throw new IllegalStateException(SendOperation.of(operation) + " takes no inline data");
         }
         if (segmentCount > 0) {
-            throw new IllegalStateException("the data of a work request is inline, or in segments, but not both");
+            throw new IllegalStateException("the data of a work request must be either inline or in segments");
         }
         long size = data.byteSize();
         if (size > sizes.maxInlineData() - inlineBytes) {
-            throw new IllegalArgumentException(size + " bytes behind " + inlineBytes + " inline, and " + queuePair
-                    + " takes " + sizes.maxInlineData() + ": see QueuePairOptions.maxInlineData");
+            throw new IllegalArgumentException("inline data must have at most " + sizes.maxInlineData() + " bytes on "
+                    + queuePair + ": " + (inlineBytes + size) + "; see QueuePairOptions.maxInlineData");
         }
         MemorySegment.copy(data, 0, inline, inlineBytes, size);
         if (bufferCount == MAX_BUFFERS) {
@@ -794,8 +780,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private void checkBegun(String setter) {
         checkMine();
         if (operation == 0) {
-            throw new IllegalStateException(
-                    setter + " belongs to an operation, and none has begun: send(), for example");
+            throw new IllegalStateException("no operation has begun; call send(), for example, before " + setter);
         }
     }
 
@@ -811,8 +796,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Hands the work request in the making to the driver, once it is known to be whole. Drivers count on being told all
-     * about one before the next begins, and some take its flags before they see its data.
+     * Passes the work request under construction to the driver, once it is complete. Drivers rely on getting a whole
+     * work request before the next one begins, and some read its flags before they see its data.
      */
     private void emit() {
         if (operation == 0) {
@@ -823,7 +808,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         try {
             torn = true;
             Native.MEMORY.set(JAVA_LONG, extended + WR_ID, operationId);
-            // Soft-RoCE goes by the flag, and the other drivers do not mind it.
+            // Soft-RoCE needs the flag, and the other drivers ignore it.
             Native.MEMORY.set(
                     JAVA_INT, extended + WR_FLAGS, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
             emitOperation();
@@ -845,15 +830,15 @@ public final class WorkRequestBuilder implements AutoCloseable {
 
     private void checkWhole() {
         if (mustBeAddressed && handle == null) {
-            throw new IllegalStateException("a datagram must go somewhere: see to(...)");
+            throw new IllegalStateException("a datagram needs a destination; call to(...)");
         }
         if (xrc && !sharedReceiveQueueGiven && (operation & LOCAL) == 0) {
-            throw new IllegalStateException(
-                    SendOperation.of(operation) + " needs the peer's queue: see toSharedReceiveQueue(...)");
+            throw new IllegalStateException(SendOperation.of(operation)
+                    + " needs the peer's shared receive queue; call toSharedReceiveQueue(...)");
         }
         if ((operation & ATOMICS) != 0 && segmentBytes != Long.BYTES) {
             throw new IllegalStateException(SendOperation.of(operation)
-                    + " brings eight bytes: give it a segment of so many, not of " + segmentBytes);
+                    + " returns eight bytes and needs one segment of 8 bytes: " + segmentBytes);
         }
         if (segmentCount > 1) {
             String fault = verbs.faultOfSgeList(segmentCount, segments.address());
@@ -862,13 +847,13 @@ public final class WorkRequestBuilder implements AutoCloseable {
                         "ibv_wr_set_sge_list",
                         Errno.EOPNOTSUPP.number,
                         queuePair.context.deviceName(),
-                        segmentCount + " segments of different length",
+                        segmentCount + " segments of different lengths",
                         fault);
             }
         }
     }
 
-    /** Drivers follow the pointers to other objects at once. */
+    /** Drivers follow the pointers to other objects immediately. */
     private void hold() {
         if (handle != null) {
             handle.enter();
@@ -897,7 +882,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         }
     }
 
-    /** Compilers do not inline what is long. */
+    /** A separate method, because compilers do not inline long ones. */
     private void emitRareOperation() {
         switch (SendOperation.of(operation)) {
             case SEND, RDMA_READ, RDMA_WRITE -> throw new AssertionError(operation);
@@ -948,13 +933,12 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /**
      * Posts the batch, all of it or nothing, and ends it; see ibv_wr_complete(3).
      *
-     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when it did not fit: nothing of it is posted
+     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} if it did not fit, and then nothing is posted
      * @throws IllegalStateException when no batch of this thread is open; when the last work request is not complete,
-     *     and then the batch stays open; or when the queue pair is not yet in state RTS, and then it has ended
-     * @throws UnsupportedVerbException when the last work request is one that this driver would spoil; the batch stays
-     *     open
+     *     and then the batch stays open; or when the queue pair is not yet in state RTS, and then the batch has ended
+     * @throws UnsupportedVerbException when the last work request is one that this driver would corrupt; the batch
+     *     stays open
      * @throws VerbsException when the driver refuses the batch, which has ended
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_complete
      */
@@ -963,7 +947,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         emit();
         if (torn) {
             abort();
-            throw new IllegalStateException("a call of this batch failed half-way: the batch has been aborted");
+            throw new IllegalStateException("a call of this batch failed halfway; the batch has been aborted");
         }
         try {
             queuePair.requireReadyToSend();
@@ -988,12 +972,15 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * Ends the batch without posting any of it; see ibv_wr_abort(3).
      *
      * @throws IllegalStateException when no batch of this thread is open
-     * @throws WrongThreadException when the arena is confined to another thread
      *
      * @verb ibv_wr_abort
      */
     public void abort() {
         checkMine();
+        giveUp();
+    }
+
+    private void giveUp() {
         verbs.wrAbort(extended);
         end();
     }
@@ -1008,7 +995,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         batch.end();
     }
 
-    /** Aborts the batch if it is still open and of this thread. */
+    /** Aborts the batch if it is still open and belongs to this thread. */
     @Override
     public void close() {
         if (batch.isMine()) {
@@ -1016,15 +1003,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         }
     }
 
-    /** Ends the batch of a thread that is no more, which nobody else can. With the arena's lock held. */
-    void abortIfAbandoned() {
-        if (batch.isAbandoned()) {
-            verbs.wrAbort(extended);
-            end();
-        }
-    }
-
-    /** Ends the closing thread's batch, and lets no other one in. */
+    /** Ends the closing thread's batch and prevents further ones. */
     void abortForGood() {
         if (batch.isMine()) {
             verbs.wrAbort(extended);
@@ -1034,10 +1013,10 @@ public final class WorkRequestBuilder implements AutoCloseable {
         }
     }
 
-    /** Which queue pair, and the work request in the making. */
+    /** The queue pair, and the work request under construction. */
     @Override
     public String toString() {
         return "work requests of " + queuePair
-                + (operation == 0 ? "" : ", " + SendOperation.of(operation) + " in the making");
+                + (operation == 0 ? "" : ", " + SendOperation.of(operation) + " under construction");
     }
 }

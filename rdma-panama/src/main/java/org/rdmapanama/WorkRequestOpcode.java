@@ -2,12 +2,13 @@ package org.rdmapanama;
 
 import java.util.Locale;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 
-/** What a work request of a send queue does, {@code enum ibv_wr_opcode}; see ibv_post_send(3). */
+/** The kind of a work request for a send queue, {@code enum ibv_wr_opcode}; see ibv_post_send(3). */
 public enum WorkRequestOpcode {
     /** Writes to the peer's memory. */
     RDMA_WRITE(rdma_h.IBV_WR_RDMA_WRITE()),
-    /** Writes to the peer's memory and uses up one of its receives. */
+    /** Writes to the peer's memory and consumes one of its receives. */
     RDMA_WRITE_WITH_IMM(rdma_h.IBV_WR_RDMA_WRITE_WITH_IMM()),
     /** Sends into the peer's next receive. */
     SEND(rdma_h.IBV_WR_SEND()),
@@ -19,19 +20,19 @@ public enum WorkRequestOpcode {
     ATOMIC_CMP_AND_SWP(rdma_h.IBV_WR_ATOMIC_CMP_AND_SWP()),
     /** Adds to eight bytes of the peer's memory. */
     ATOMIC_FETCH_AND_ADD(rdma_h.IBV_WR_ATOMIC_FETCH_AND_ADD()),
-    /** Takes a remote key of this side away. */
+    /** Invalidates a remote key of this side. */
     LOCAL_INV(rdma_h.IBV_WR_LOCAL_INV()),
     /** Binds a memory window of type 2. */
     BIND_MW(rdma_h.IBV_WR_BIND_MW()),
-    /** Sends, and takes a remote key of the peer away. */
+    /** Sends, and invalidates a remote key of the peer. */
     SEND_WITH_INV(rdma_h.IBV_WR_SEND_WITH_INV()),
     /** Sends a stream of bytes as TCP segments. */
     TSO(rdma_h.IBV_WR_TSO()),
-    /** What a driver defines. */
+    /** Defined by the driver. */
     DRIVER1(rdma_h.IBV_WR_DRIVER1()),
-    /** Makes what was written before visible or persistent; extended queue pairs only. */
+    /** Makes earlier writes visible or persistent; extended queue pairs only. */
     FLUSH(rdma_h.IBV_WR_FLUSH()),
-    /** Writes eight bytes at once; extended queue pairs only. */
+    /** Writes eight bytes atomically; extended queue pairs only. */
     ATOMIC_WRITE(rdma_h.IBV_WR_ATOMIC_WRITE());
 
     private static final WorkRequestOpcode[] VALUES = values();
@@ -42,35 +43,26 @@ public enum WorkRequestOpcode {
         this.code = code;
     }
 
-    /**
-     * The value in C.
-     *
-     * @return the constant's number in {@code verbs.h}
-     */
+    /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant with a value in C.
      *
-     * @param code its number in {@code verbs.h}
+     * @param code the value in {@code verbs.h}
      * @return the constant
      * @throws IllegalArgumentException when there is none
      */
     public static WorkRequestOpcode of(int code) {
-        for (WorkRequestOpcode value : VALUES) {
-            if (value.code == code) {
-                return value;
-            }
-        }
-        throw new IllegalArgumentException("no WorkRequestOpcode has the code " + code);
+        return Codes.require(VALUES, WorkRequestOpcode::code, code);
     }
 
     /**
-     * What libibverbs calls it.
+     * Returns the name that libibverbs uses.
      *
-     * @return text such as {@code rdma-write}
+     * @return the name, such as {@code rdma-write}
      *
      * @verb ibv_wr_opcode_str
      */

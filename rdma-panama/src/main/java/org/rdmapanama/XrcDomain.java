@@ -5,15 +5,17 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
- * A domain of extended reliable connections, {@code struct ibv_xrcd}: what XRC_RECV queue pairs and the shared receive
- * queues that their peers may name have in common.
+ * A domain of extended reliable connections, {@code struct ibv_xrcd}: the common domain of XRC_RECV queue pairs and the
+ * shared receive queues that their peers may name.
  *
- * <p>Processes share one by opening it for the same file. Closing this object ends this process's part of it.
+ * <p>Processes share one by opening it for the same file. Closing this object releases it in this process only.
  *
- * <p>Threads: as its {@link VerbsArena} says.
+ * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
+ * when the arena is confined to another thread.
  */
 public final class XrcDomain extends ContextObject {
     static final Ending ENDING = new Ending("ibv_close_xrcd", ProviderContext::closeXrcDomain);
@@ -30,7 +32,7 @@ public final class XrcDomain extends ContextObject {
             ibv_xrcd_init_attr.comp_mask(
                     attributes, rdma_h.IBV_XRCD_INIT_ATTR_FD() | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS());
             ibv_xrcd_init_attr.fd(attributes, fileDescriptor);
-            ibv_xrcd_init_attr.oflags(attributes, OpenFlag.mask(flags));
+            ibv_xrcd_init_attr.oflags(attributes, Codes.mask(flags, OpenFlag::code));
             return context.create(
                     "ibv_open_xrcd",
                     ENDING,
@@ -44,41 +46,39 @@ public final class XrcDomain extends ContextObject {
 
     private static String cure(int errno) {
         if (errno == Errno.ENOENT.number) {
-            return "no process has opened a domain for this file: OpenFlag.CREAT makes one";
+            return "no process has opened a domain for this file; OpenFlag.CREAT creates one";
         }
         if (errno == Errno.EEXIST.number) {
-            return "there is a domain for this file already, which OpenFlag.EXCL refuses";
+            return "a domain for this file already exists, which OpenFlag.EXCL refuses";
         }
         return null;
     }
 
     /**
-     * Makes an XRC domain for one that other code of this process has opened.
+     * Wraps an XRC domain that other code in this process has opened.
      *
-     * @param context the open device that it was opened on
+     * @param context the open device on which it was opened
      * @param nativeAddress address of the {@code struct ibv_xrcd}
      * @param ownership whether closing this object closes the native one
      * @return the domain
-     * @throws IllegalArgumentException when the address is 0 or has an object already
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      */
     public static XrcDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, xrcd -> new XrcDomain(context, xrcd));
     }
 
     /**
-     * Opens a queue pair of type XRC_RECV of this domain that another process, or this one, has made; see
-     * ibv_open_qp(3). Closing the object ends this process's part of it.
+     * Opens a queue pair of type XRC_RECV of this domain that this or another process has created; see ibv_open_qp(3).
+     * Closing the object releases it in this process only.
      *
-     * @param number of the queue pair, 24 bits
+     * @param number the number of the queue pair, 24 bits
      * @return the queue pair
      * @throws IllegalArgumentException when the number is out of its range
-     * @throws UnsupportedVerbException when the device has no such queue pairs
+     * @throws UnsupportedVerbException when the device does not support such queue pairs
      * @throws VerbsException when the verb fails, for example with EINVAL when there is no such queue pair
      * @throws IllegalStateException when this is closed
-     * @throws WrongThreadException when the arena is confined to another thread
      * @verb ibv_open_qp
      */
     public QueuePair openQueuePair(int number) {
@@ -95,7 +95,7 @@ public final class XrcDomain extends ContextObject {
         return 5;
     }
 
-    /** Which device it is on. */
+    /** The device. */
     @Override
     public String toString() {
         return "XRC domain of " + context;

@@ -14,6 +14,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.flow.FlowRule;
 
 /** The public methods and constructors of the object model, found by reflection so that none is forgotten. */
 final class Api {
@@ -21,19 +23,28 @@ final class Api {
 
     private Api() {}
 
-    /** All public classes of the package. */
+    /** The packages that the module exports to everybody. */
+    private static final List<String> PACKAGES = Stream.of(VerbsArena.class, DeviceAttributes.class, FlowRule.class)
+            .map(Class::getPackageName)
+            .toList();
+
+    /** All public classes of these packages. */
     static List<Class<?>> classes() {
+        return PACKAGES.stream().flatMap(name -> classesOf(name).stream()).toList();
+    }
+
+    private static List<Class<?>> classesOf(String packageName) {
         try (Stream<Path> files = Files.list(Path.of(VerbsArena.class
                         .getProtectionDomain()
                         .getCodeSource()
                         .getLocation()
                         .getPath())
-                .resolve("org/rdmapanama"))) {
+                .resolve(packageName.replace('.', '/')))) {
             List<Class<?>> classes = new ArrayList<>();
             for (Path file : files.sorted().toList()) {
                 String name = file.getFileName().toString();
                 if (name.endsWith(".class") && !name.equals("package-info.class")) {
-                    Class<?> type = Class.forName("org.rdmapanama." + name.substring(0, name.length() - 6));
+                    Class<?> type = Class.forName(packageName + "." + name.substring(0, name.length() - 6));
                     if (isPublic(type)) {
                         classes.add(type);
                     }
@@ -56,7 +67,7 @@ final class Api {
         return true;
     }
 
-    /** All public constructors and methods of these classes, inherited ones of this package included. */
+    /** All public constructors and methods of these classes, inherited ones of these packages included. */
     static List<Executable> calls() {
         List<Executable> calls = new ArrayList<>();
         for (Class<?> type : classes()) {
@@ -70,7 +81,7 @@ final class Api {
             Arrays.stream(type.getMethods())
                     .filter(method -> !method.isSynthetic() && !OF_EVERY_OBJECT.contains(method.getName()))
                     .filter(method ->
-                            method.getDeclaringClass().getPackageName().equals("org.rdmapanama"))
+                            PACKAGES.contains(method.getDeclaringClass().getPackageName()))
                     .filter(method -> method.getDeclaringClass() == type || !Modifier.isStatic(method.getModifiers()))
                     .filter(method -> isMostSpecific(method, type))
                     .forEach(calls::add);

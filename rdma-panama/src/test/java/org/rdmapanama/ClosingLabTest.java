@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -416,7 +417,7 @@ class ClosingLabTest {
                 assertEquals(object.destroyVerb(), busy.verb());
                 VerbsException using = (VerbsException) busy.getSuppressed()[busy.getSuppressed().length - 1];
                 assertEquals(parent.destroyVerb(), using.verb());
-                assertTrue(using.getMessage().contains(" uses it, and could not be ended"), using::getMessage);
+                assertTrue(using.getMessage().contains(" uses it and could not be destroyed"), using::getMessage);
                 assertFalse(recording.calls().stream()
                         .anyMatch(call -> call.object() == parent.address
                                 && parent.destroyVerb().equals("ibv_" + call.verb())));
@@ -430,6 +431,32 @@ class ClosingLabTest {
         arena.close();
         assertFalse(arena.scope().isAlive());
         assertEquals(0, recording.lives().alive().size());
+    }
+
+    /** A device in software may have a fault of its own. */
+    @Test
+    void shouldCloseTheRestWhenADeviceThrows() {
+        IllegalStateException fault = new IllegalStateException("a fault");
+        RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, LabDevices.first(), () -> recording);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            CompletionQueue queue = context.createCompletionQueue(10);
+            domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue, queue));
+            domain.register(arena.allocate(64));
+            boolean[] thrown = new boolean[1];
+            recording.at("destroy_qp", () -> {
+                if (!thrown[0]) {
+                    thrown[0] = true;
+                    throw fault;
+                }
+            });
+            VerbsException failure = assertThrows(VerbsException.class, domain::close);
+            assertEquals("ibv_destroy_qp", failure.verb());
+            assertSame(fault, failure.getCause());
+            assertTrue(recording.verbs().contains("dereg_mr"), "the rest was ended");
+            assertFalse(recording.verbs().contains("dealloc_pd"), "a queue pair uses it");
+        }
     }
 
     @Test
@@ -451,7 +478,7 @@ class ClosingLabTest {
         assertThrows(VerbsException.class, region::close);
         VerbsException again = assertThrows(VerbsException.class, region::close);
         assertEquals("EIO", again.errnoName());
-        assertTrue(again.getMessage().contains("tried before"), again::getMessage);
+        assertTrue(again.getMessage().contains("earlier close"), again::getMessage);
         assertThrows(VerbsException.class, arena::close);
         assertEquals(1, recording.verbs().stream().filter("dereg_mr"::equals).count());
         assertFalse(recording.verbs().contains("dealloc_pd"));

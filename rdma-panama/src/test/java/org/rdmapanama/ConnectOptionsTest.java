@@ -41,7 +41,7 @@ class ConnectOptionsTest {
         for (int wrong : new int[] {min - 1, max + 1, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
             IllegalArgumentException exception =
                     assertThrows(IllegalArgumentException.class, () -> setter.accept(wrong));
-            assertEquals(name + " must be between " + min + " and " + max + ", not " + wrong, exception.getMessage());
+            assertEquals(name + " must be between " + min + " and " + max + ": " + wrong, exception.getMessage());
         }
     }
 
@@ -71,5 +71,12 @@ class ConnectOptionsTest {
         assertEquals(Set.of(AccessFlag.REMOTE_READ), options.remoteAccessFlags());
         assertEquals(3, options.rnrRetry());
         assertEquals(Set.of(), options.remoteAccess().remoteAccessFlags());
+    }
+
+    @Test
+    void shouldPrintItself() {
+        String text = new ConnectOptions().port(2).rnrRetry(3).toString();
+        assertTrue(text.startsWith("port 2, GID index chosen, "), text);
+        assertTrue(text.contains("RNR retry 3"), text);
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -223,9 +224,11 @@ class ContendedQueuesLabTest {
             // Refused while another thread is in a batch, which nothing but that thread can end.
             pair.a.post(pair.writeToB(1, 0, 8));
             other.submit(pair.a::awaitBatch).get(10, TimeUnit.SECONDS);
+            arena.waitLimits(WaitLimits.USUAL.withBatch(Duration.ofMillis(200)));
             for (Runnable change : changes) {
                 assertThrows(IllegalStateException.class, change::run);
             }
+            arena.waitLimits(WaitLimits.USUAL);
             assertTrue(workQueue.isOpen() && receives.isOpen());
             other.submit(queue::endPoll).get(10, TimeUnit.SECONDS);
             // In a batch of the same thread they let go of the completion that it stands at.

@@ -9,6 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.device.NodeType;
 import org.rdmapanama.internal.provider.NoRdmaException;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -62,7 +63,7 @@ class DeviceListTest {
     void shouldListTheDevicesWhenANameIsUnknown() {
         VerbsException exception = thrownByName(DeviceList.query(new FakeProvider("mlx5_0", "mlx5_1")), "mlx5_2");
         assertEquals("ENODEV", exception.errnoName());
-        assertTrue(exception.getMessage().contains("device mlx5_2"), exception::getMessage);
+        assertTrue(exception.getMessage().contains("device 'mlx5_2'"), exception::getMessage);
         assertTrue(exception.getMessage().contains("mlx5_0, mlx5_1"), exception::getMessage);
     }
 
@@ -213,5 +214,13 @@ class DeviceListTest {
         assertEquals(
                 "load the module ib_uverbs; with rdma-soft on the path there is soft0, a device in Java",
                 exception.cure());
+    }
+
+    @Test
+    void shouldQuoteTheName() {
+        VerbsException exception = thrownByName(DeviceList.query(new FakeProvider("mlx5_0")), "");
+        assertTrue(
+                exception.getMessage().contains("for device ''; the devices present are mlx5_0"),
+                exception::getMessage);
     }
 }

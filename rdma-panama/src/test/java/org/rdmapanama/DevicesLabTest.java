@@ -22,6 +22,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.device.LinkLayer;
+import org.rdmapanama.device.NodeType;
+import org.rdmapanama.device.PortAttributes;
+import org.rdmapanama.device.PortState;
+import org.rdmapanama.device.TransportType;
 
 /** What devices say of themselves, compared with what ibv_devinfo says of them. */
 @Tag("lab")

@@ -24,6 +24,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_td;
+import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.flow.FlowSpecification;
 
 /** Thread domains and parent domains, and how objects that Soft-RoCE lacks end. */
 @Tag("lab")

@@ -131,7 +131,10 @@ class EventsLabTest {
             descriptors.forEach((what, call) -> {
                 String message = assertThrows(UnsupportedOperationException.class, call, what)
                         .getMessage();
-                assertTrue(message.startsWith(pair.a.context.deviceName() + " has no " + what.substring(2)), message);
+                assertTrue(
+                        message.startsWith(pair.a.context.deviceName() + " exists in this process only and has no "
+                                + what.substring(2)),
+                        message);
             });
         }
     }

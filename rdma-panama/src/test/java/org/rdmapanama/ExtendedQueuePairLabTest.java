@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -301,7 +302,7 @@ class ExtendedQueuePairLabTest {
             WorkRequestBuilder batch = queuePair.startWorkRequests();
             assertTrue(refused(() -> batch.segment(pair.a.region, 0, 8))
                     .getMessage()
-                    .contains("none has begun"));
+                    .contains("no operation has begun"));
             refused(() -> batch.inlineData(text("x")));
             // The driver has no function for these: calling it would end the process.
             String message = refused(() -> batch.rdmaWrite(0, 0)).getMessage();
@@ -428,8 +429,9 @@ class ExtendedQueuePairLabTest {
 
     @Test
     void shouldWaitForTheBatchOfAnotherThread() throws InterruptedException {
+        VerbsArena arena = VerbsArena.ofShared();
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
-                .in(VerbsArena.ofShared())
+                .in(arena)
                 .extended(SendOperation.SEND)
                 .open()) {
             CountDownLatch open = new CountDownLatch(1);
@@ -452,11 +454,13 @@ class ExtendedQueuePairLabTest {
             refused(builder::send);
             refused(builder::abort);
             refused(() -> pair.a.queuePair.postSend(pair.a.request(1, 0, 8)));
+            arena.waitLimits(WaitLimits.USUAL.withBatch(Duration.ofMillis(200)));
             String message = refused(pair.a.queuePair::close).getMessage();
             assertTrue(message.contains("another thread has a batch open"), message);
             assertTrue(pair.a.queuePair.isOpen());
             refused(pair.a.context::close);
             assertTrue(pair.a.context.isOpen());
+            arena.waitLimits(WaitLimits.USUAL);
             // While it waits, the batch ends.
             CompletableFuture.delayedExecutor(200, TimeUnit.MILLISECONDS).execute(refused::countDown);
             pair.a.queuePair.close();
@@ -700,9 +704,22 @@ class ExtendedQueuePairLabTest {
             Thread forgetful = new Thread(() -> pair.a.batch().send());
             forgetful.start();
             forgetful.join();
-            refused(() -> pair.a.queuePair.postSend(pair.a.request(1, 0, 8)));
             pair.a.queuePair.close();
             assertFalse(pair.a.queuePair.isOpen());
+        }
+    }
+
+    @Test
+    void shouldPostAfterAThreadThatIsNoMoreLeftItsBatchOpen() throws InterruptedException {
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .in(VerbsArena.ofShared())
+                .extended(SendOperation.SEND, SendOperation.RDMA_WRITE)
+                .open()) {
+            Thread forgetful = new Thread(() -> pair.a.batch().send());
+            forgetful.start();
+            forgetful.join();
+            pair.a.post(pair.writeToB(1, 0, 8));
+            assertEquals(1, pair.a.await().id(), "the other thread's SEND was not posted");
         }
     }
 }

@@ -88,7 +88,8 @@ class ExtendedQueuesLabTest {
             assertFalse(received.checksumOk());
             assertEquals(pair.b.queuePair.number(), received.queuePairNumber());
             assertEquals(
-                    "SUCCESS on queue pair " + pair.b.queuePair.number() + ", work request " + 0x1122_3344_5566_7788L,
+                    "SUCCESS on queue pair 0x%06x, work request %d"
+                            .formatted(pair.b.queuePair.number(), 0x1122_3344_5566_7788L),
                     received.describe());
             received.endPoll();
             assertFalse(received.startPoll(), "it was taken off");
@@ -331,7 +332,7 @@ class ExtendedQueuesLabTest {
 
     private static void assertRefuses(CompletionField field, Callable<?> read) {
         IllegalStateException thrown = assertThrows(IllegalStateException.class, read::call);
-        assertTrue(thrown.getMessage().contains("CompletionField." + field + ":"), thrown::getMessage);
+        assertTrue(thrown.getMessage().contains("CompletionField." + field + ";"), thrown::getMessage);
     }
 
     @Test
@@ -427,12 +428,14 @@ class ExtendedQueuesLabTest {
                 ExecutorService other = Executors.newSingleThreadExecutor()) {
             pair.a.post(pair.writeToB(1, 0, 8));
             ExtendedCompletionQueue queue = other.submit(pair.a::awaitBatch).get(10, TimeUnit.SECONDS);
+            arena.waitLimits(WaitLimits.USUAL.withBatch(Duration.ofMillis(200)));
             for (AutoCloseable what : List.of(queue, pair.a.queuePair, pair.a.context, arena)) {
                 assertThrows(IllegalStateException.class, what::close);
             }
             assertThrows(
                     IllegalStateException.class,
                     () -> pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR)));
+            arena.waitLimits(WaitLimits.USUAL);
             assertTrue(queue.isOpen());
             assertTrue(pair.a.queuePair.isOpen());
             assertEquals(1L, other.submit(queue::id).get(10, TimeUnit.SECONDS), "the batch goes on");
@@ -476,6 +479,33 @@ class ExtendedQueuesLabTest {
             pair.a.queuePair.close();
             assertFalse(pair.a.extended().startPoll());
             arena.close();
+        }
+    }
+
+    @Test
+    void shouldGoOnAfterAThreadThatIsNoMoreLeftItsBatchOpen() throws Exception {
+        List<Consumer<ConnectedPair>> uses = List.of(
+                pair -> assertTrue(pair.a.extended().startPoll(), "what was not read is still there"),
+                pair -> pair.a.poll(),
+                pair -> pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR)),
+                pair -> pair.a
+                        .domain
+                        .createQueuePair(new QueuePairOptions(QueuePairType.RC, pair.a.queue, pair.a.queue))
+                        .close(),
+                pair -> pair.a.queue.resize(100));
+        for (Consumer<ConnectedPair> use : uses) {
+            try (ConnectedPair pair =
+                    extended(QueuePairType.RC).in(VerbsArena.ofShared()).open()) {
+                pair.a.post(pair.writeToB(1, 0, 8));
+                pair.a.post(pair.writeToB(2, 0, 8));
+                Thread thread = new Thread(pair.a::awaitBatch);
+                thread.start();
+                thread.join(10_000);
+                use.accept(pair);
+                if (pair.a.extended().batch().isMine()) {
+                    pair.a.extended().endPoll();
+                }
+            }
         }
     }
 

@@ -66,6 +66,18 @@ abstract class FakeDriver extends ProviderContext {
     /** What modifying a queue pair takes before anything else, such as the time to find a peer's address. */
     volatile Runnable modifying = () -> {};
 
+    /** What making a queue pair does in addition, such as calling an allocator of the program. */
+    Runnable making = () -> {};
+
+    /** With which errno registering memory fails, or 0. */
+    int registering;
+
+    /** Which queue the events are of. */
+    long telling;
+
+    /** What acknowledging an event does. */
+    Runnable acknowledging = () -> {};
+
     /** What waiting for an event takes before anything else. */
     volatile Runnable waiting = () -> {};
 
@@ -151,7 +163,8 @@ abstract class FakeDriver extends ProviderContext {
     }
 
     private void unlock(long queue) {
-        if (!Thread.currentThread().equals(locks.remove(queue))) {
+        Thread owner = locks.remove(queue);
+        if (owner == null || (!owner.equals(Thread.currentThread()) && owner.isAlive())) {
             throw new AssertionError("unlocked by another thread");
         }
     }
@@ -206,7 +219,7 @@ abstract class FakeDriver extends ProviderContext {
     @Override
     public long registerMemory(long protectionDomain, long start, long length, long iova, int access) {
         call(protectionDomain);
-        return made();
+        return registering == 0 ? made() : -registering;
     }
 
     @Override
@@ -236,7 +249,13 @@ abstract class FakeDriver extends ProviderContext {
             return 0;
         }
         events--;
-        return channel;
+        return telling == 0 ? channel : telling;
+    }
+
+    @Override
+    public void ackCompletionEvent(long channel, long completionQueue) {
+        call(channel);
+        acknowledging.run();
     }
 
     @Override
@@ -302,6 +321,7 @@ abstract class FakeDriver extends ProviderContext {
                 ibv_qp_init_attr.send_cq(attributes).address(),
                 ibv_qp_init_attr.recv_cq(attributes).address()));
         clear(queues);
+        making.run();
         long made = made();
         reports.put(made, queues);
         return made;

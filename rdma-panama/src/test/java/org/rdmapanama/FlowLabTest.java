@@ -24,6 +24,14 @@ import org.rdmapanama.ffm.verbs.ibv_counters;
 import org.rdmapanama.ffm.verbs.ibv_flow;
 import org.rdmapanama.ffm.verbs.ibv_flow_action;
 import org.rdmapanama.ffm.verbs.ibv_flow_action_esp_attr;
+import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.EspFlag;
+import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.flow.FlowFilter;
+import org.rdmapanama.flow.FlowFlag;
+import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.flow.FlowRuleType;
+import org.rdmapanama.flow.FlowSpecification;
 
 /** Flow steering, its actions and its counters: Soft-RoCE has none, and is given what C would give it. */
 @Tag("lab")
@@ -196,7 +204,7 @@ class FlowLabTest {
 
     /** Makes the rule really reach the driver. */
     private byte[] bytesOf(FlowRule rule) {
-        recording.keepBytes("createFlow", rule.encode().length);
+        recording.keepBytes("createFlow", rule.toNative().length);
         Unsupported.verb("ibv_create_flow", () -> queuePair.createFlow(rule));
         return recording.bytesOf("createFlow");
     }

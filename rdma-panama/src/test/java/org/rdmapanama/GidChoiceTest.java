@@ -272,10 +272,10 @@ class GidChoiceTest {
     void shouldSayWhyTwoSidesCannotMeet() {
         GidEntry version4 = entry(1, IPV4, GidType.ROCE_V2);
         cannotMeet("is IPv4 and the peer's", version4, remote("2001:db8::9", GidType.UNKNOWN));
-        cannotMeet("IPv6, which do not meet", version4, remote("fe80::9", GidType.ROCE_V2));
+        cannotMeet("IPv6, which cannot reach each other", version4, remote("fe80::9", GidType.ROCE_V2));
         cannotMeet("(index 1 of port 1) is of type ROCE_V2", version4, remote("10.77.0.2", GidType.ROCE_V1));
         cannotMeet("of type IB", version4, remote("10.77.0.2", GidType.IB));
-        cannotMeet("told no GID", version4, new Endpoint(0, 1, 2, Gid.ZERO));
+        cannotMeet("has no GID", version4, new Endpoint(0, 1, 2, Gid.ZERO));
         cannotMeet("is IPv6", entry(1, LINK_LOCAL, GidType.ROCE_V2), remote("10.77.0.2", GidType.ROCE_V2));
     }
 

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.rdmapanama.interleaving.Explorer;
@@ -69,6 +70,16 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> List.of(world::readBatchAfterBatch, () -> world.soon(world::makeQueuePair)), 1),
     CLOSING_A_QUEUE_PAIR_WHILE_BATCH_FOLLOWS_UPON_BATCH(
             world -> List.of(world::readBatchAfterBatch, () -> world.soon(world::closeQueuePair)), 1),
+    CLOSING_A_QUEUE_PAIR_WHILE_BATCHES_OVERLAP(
+            world -> List.of(world::readABatchInEachBatch, () -> world.soon(world::closeQueuePair)), 1),
+    POLLING_FOR_THE_END_OF_A_BATCH_WHILE_A_QUEUE_PAIR_OF_BOTH_QUEUES_IS_MADE(
+            world -> List.of(
+                    () -> world.inABatch(world.otherQueue, world::awaitPolls),
+                    world::pollTwice,
+                    () -> world.makeQueuePair(world.queue, world.otherQueue)),
+            1),
+    POLLING_FOR_THE_END_OF_A_CALL_WHILE_THE_QUEUE_PAIR_CLOSES(
+            world -> List.of(() -> world.initialize(world::awaitPolls), world::pollTwice, world::closeQueuePair), 1),
     RESIZING_A_QUEUE_TWICE(world -> List.of(() -> world.resize(8), () -> world.resize(16))),
     CLOSING_A_DOMAIN_AND_A_QUEUE_WHILE_A_QUEUE_PAIR_IS_MADE(
             world -> List.of(world::makeQueuePair, world.domain::close, world::closeQueue)),
@@ -77,7 +88,26 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
     CLOSING_A_DOMAIN_AND_A_QUEUE_WHILE_IT_POSTS(
             world -> world.connected(world::post, world.domain::close, world::closeQueue)),
     CLOSING_A_QUEUE_IN_ITS_BATCH_WHILE_A_QUEUE_PAIR_FAILS_AND_ONE_CLOSES(world ->
-            world.connected(() -> world.inABatch(world.queue, world::closeQueue), world::fail, world.crossed::close));
+            world.connected(() -> world.inABatch(world.queue, world::closeQueue), world::fail, world.crossed::close)),
+    ENDING_A_BATCH_IN_AN_ALLOCATOR_WHILE_OTHERS_USE_THE_QUEUE(world -> List.of(
+            () -> world.inABatch(world.queue, () -> world.makeQueuePair(world.queue::endPoll)),
+            world::readABatch,
+            world::poll)),
+    FAILING_A_QUEUE_PAIR_WHILE_A_BATCH_MAKES_ONE(world -> world.connected(
+            () -> world.inABatch(world.queue, () -> world.makeQueuePair(world.queue::nextPoll)), world::fail)),
+    POLLING_TWICE_AFTER_A_BATCH_WAS_LEFT_OPEN(
+            world -> world.afterThread(world.queue::startPoll, world.polling(), world.polling())),
+    POLLING_TWICE_AFTER_A_PAUSED_BATCH_WAS_LEFT_OPEN(
+            world -> world.afterThread(world::startPollAndPause, world.polling(), world.polling())),
+    POSTING_TWICE_AFTER_A_BATCH_WAS_LEFT_OPEN(
+            world -> world.afterThread(world.queuePair::startWorkRequests, world.posting(), world.posting())),
+    FAILING_AND_POLLING_AFTER_A_BATCH_WAS_LEFT_OPEN(
+            world -> world.afterThread(world.queue::startPoll, world::fail, world.polling())),
+    CLOSING_A_QUEUE_PAIR_AND_POLLING_AFTER_A_BATCH_WAS_LEFT_OPEN(
+            world -> world.afterThread(world.queue::startPoll, world::closeQueuePair, world.polling())),
+    CLOSING_ALL_AND_POLLING_AFTER_A_BATCH_WAS_LEFT_OPEN(
+            world -> world.afterThread(world.queue::startPoll, world.arena::close, world::poll)),
+    FAILING_TO_MAKE_A_POOL_WHILE_ALL_CLOSES(world -> List.of(world::failToMakeAPool, world.arena::close));
 
     private final Function<World, List<Runnable>> threads;
 
@@ -112,7 +142,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
     }
 
     private static final class World {
-        private static final int MANY = 60;
+        private static final int MANY = 24;
 
         final FakeDriver driver = FakeDriver.create();
         final VerbsArena arena = VerbsArena.ofShared();
@@ -131,11 +161,23 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         /** How many have been read. */
         private int batches;
 
+        private boolean polledTwice;
+
         final MemorySegment memory = Arena.global().allocate(64);
 
         /** Threads that use queue pairs which are connected. */
         List<Runnable> connected(Runnable... threads) {
             state(QueuePairState.RTS);
+            return List.of(threads);
+        }
+
+        /** Threads that begin when another one has come to its end. */
+        List<Runnable> afterThread(Runnable leaving, Runnable... threads) {
+            state(QueuePairState.RTS);
+            Thread thread = Thread.ofPlatform().start(leaving);
+            while (thread.isAlive()) {
+                Thread.onSpinWait();
+            }
             return List.of(threads);
         }
 
@@ -190,6 +232,13 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             }
         }
 
+        /** As {@link #readBatchAfterBatch}, of one queue in batches of the other. */
+        void readABatchInEachBatch() {
+            for (batches = 0; batches < MANY; batches++) {
+                inABatch(otherQueue, () -> inABatch(queue, () -> Steps.sleep(1)));
+            }
+        }
+
         /** Not only when nobody reads any longer. */
         void soon(Runnable call) {
             call.run();
@@ -224,10 +273,51 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             perhaps(() -> which.poll(completions));
         }
 
+        /** As {@link #poll()}, where nobody alive has a batch open: it must not be refused. */
+        Runnable polling() {
+            WorkCompletions own = new WorkCompletions(arena, 4);
+            return () -> queue.poll(own);
+        }
+
+        /** As {@link #post}, where nobody alive has a batch open: it must not be refused. */
+        Runnable posting() {
+            SendWorkRequest own = SendWorkRequest.allocate(arena, 1).send();
+            return () -> queuePair.postSend(own);
+        }
+
+        void startPollAndPause() {
+            if (queue.startPoll()) {
+                fail();
+                state(QueuePairState.RTS);
+            }
+        }
+
         void pollTimes(int times) {
             for (int i = 0; i < times; i++) {
                 poll();
             }
+        }
+
+        void pollTwice() {
+            pollTimes(2);
+            polledTwice = true;
+        }
+
+        /** What a batch or a call may wait for that is not of this library. */
+        void awaitPolls() {
+            while (!polledTwice) {
+                Steps.sleep(1);
+            }
+        }
+
+        /** Modifies a queue pair, which takes so long. */
+        void initialize(Runnable duration) {
+            driver.modifying = duration;
+            perhaps(() -> queuePair.modify(new QueuePairAttributes()
+                    .state(QueuePairState.INIT)
+                    .port(1)
+                    .pkeyIndex(0)
+                    .accessFlags(Set.of())));
         }
 
         void resize(int entries) {
@@ -263,8 +353,37 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             makeQueuePair(queue);
         }
 
+        /** With an allocator that does what it must not. */
+        void makeQueuePair(Runnable misuse) {
+            driver.making = () -> {
+                try {
+                    misuse.run();
+                } catch (IllegalStateException refused) {
+                    // As it should be.
+                }
+            };
+            makeQueuePair();
+        }
+
+        void failToMakeAPool() {
+            driver.registering = Errno.ENOMEM.number;
+            try {
+                RegisteredPool.create(domain, 64, AccessFlag.LOCAL_WRITE);
+            } catch (VerbsException expected) {
+                // Its memory is free by now.
+            } catch (IllegalStateException refused) {
+                if (!refused.getMessage().contains("closed")) {
+                    throw refused;
+                }
+            }
+        }
+
         void makeQueuePair(CompletionQueue which) {
-            perhaps(() -> queuePair(which, which));
+            makeQueuePair(which, which);
+        }
+
+        void makeQueuePair(CompletionQueue sends, CompletionQueue receives) {
+            perhaps(() -> queuePair(sends, receives));
         }
 
         void closeQueue() {

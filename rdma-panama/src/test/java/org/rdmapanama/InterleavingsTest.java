@@ -29,6 +29,7 @@ class InterleavingsTest {
             "org.rdmapanama.ExtendedQueuePair",
             "org.rdmapanama.QueuePair",
             "org.rdmapanama.QueuePairDrain",
+            "org.rdmapanama.RegisteredPool",
             "org.rdmapanama.ShortWait",
             "org.rdmapanama.VerbsArena",
             "org.rdmapanama.VerbsObject",

@@ -5,9 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -16,6 +21,8 @@ import org.junit.jupiter.api.Timeout;
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class KeptMemoryLabTest {
+    private static final long POOL = 40 << 20;
+
     private final CollectedMemory memory = new CollectedMemory();
     private final RecordingProvider provider = RecordingProvider.of(LabDevices.first());
 
@@ -177,6 +184,51 @@ class KeptMemoryLabTest {
         }
         assertEquals(List.of("close_device"), failing.verbs(), "it belongs to nobody who could try again");
         assertEquals(0, provider.close());
+    }
+
+    /** Whether something is at an address; the C library gives as much as a pool has back to the system. */
+    private static boolean isMapped(long address) throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.map(line -> line.split("[- ]", 3))
+                    .anyMatch(range -> Long.parseUnsignedLong(range[0], 16) <= address
+                            && address < Long.parseUnsignedLong(range[1], 16));
+        }
+    }
+
+    @Test
+    void shouldFreeTheMemoryOfAPoolThatCannotBeRegistered() throws Exception {
+        Set<Long> addresses = new HashSet<>();
+        RecordingProvider failing = new RecordingProvider(provider) {
+            @Override
+            public long registerMemory(long domain, long address, long length, long iova, int access) {
+                addresses.add(address);
+                return -Errno.ENOMEM.number;
+            }
+        };
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain =
+                    Context.open(arena, LabDevices.first(), () -> failing).allocateProtectionDomain();
+            int attempts = 4;
+            for (int i = 0; i < attempts; i++) {
+                assertThrows(VerbsException.class, () -> RegisteredPool.create(domain, POOL));
+            }
+            int kept = 0;
+            for (long address : addresses) {
+                kept += isMapped(address) ? 1 : 0;
+            }
+            assertTrue(kept < attempts, "each attempt has memory of its own");
+        }
+    }
+
+    @Test
+    void shouldKeepTheMemoryOfAPool() throws Exception {
+        VerbsArena arena = VerbsArena.ofShared();
+        RegisteredPool pool = RegisteredPool.create(domain(arena), POOL);
+        long address = pool.region().memory().address();
+        refuse(pool.region());
+        assertThrows(VerbsException.class, arena::close);
+        arena.close();
+        assertTrue(isMapped(address), "the device may still use this memory");
     }
 
     private void refuse(MemoryRegion region) {

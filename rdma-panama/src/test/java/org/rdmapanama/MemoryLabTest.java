@@ -317,4 +317,50 @@ class MemoryLabTest {
             assertThrows(IllegalArgumentException.class, () -> pair.a.domain.register(own, AccessFlag.REMOTE_WRITE));
         }
     }
+
+    @Test
+    void shouldSayWhichMemoryCannotBeUsed() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC);
+                VerbsArena other = VerbsArena.ofConfined()) {
+            SendWorkRequest request = pair.a.request(1, 0, 0);
+            MemorySegment outside = pair.a.arena.allocate(8);
+            IndexOutOfBoundsException slice =
+                    assertThrows(IndexOutOfBoundsException.class, () -> request.add(pair.a.region, outside));
+            assertEquals(
+                    "slice of 8 bytes at 0x" + Long.toHexString(outside.address()) + " must lie within "
+                            + pair.a.region,
+                    slice.getMessage());
+            long size = pair.a.region.byteSize();
+            IndexOutOfBoundsException range =
+                    assertThrows(IndexOutOfBoundsException.class, () -> request.add(pair.a.region, size - 4, 8));
+            assertEquals(
+                    "the range of 8 bytes at offset " + (size - 4) + " must lie within " + pair.a.region,
+                    range.getMessage());
+            SendWorkRequest full = SendWorkRequest.allocate(pair.a.arena, 1).add(pair.a.region, 0, 8);
+            IllegalStateException second =
+                    assertThrows(IllegalStateException.class, () -> full.add(pair.a.region, 0, 8));
+            assertTrue(second.getMessage().contains("allocated for 1 segment; "), second::getMessage);
+            MemorySegment none = null;
+            NullPointerException missing = assertThrows(NullPointerException.class, () -> pair.a.domain.register(none));
+            assertEquals("memory", missing.getMessage());
+            MemorySegment foreign = other.allocate(64);
+            IllegalArgumentException refused =
+                    assertThrows(IllegalArgumentException.class, () -> pair.a.domain.register(foreign));
+            assertTrue(
+                    refused.getMessage()
+                            .startsWith("memory of 64 bytes at 0x" + Long.toHexString(foreign.address())
+                                    + " belongs to another arena than the VerbsArena"),
+                    refused::getMessage);
+        }
+    }
+
+    @Test
+    void shouldPrintDevicesAndPorts() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            String device = pair.a.context.queryDevice().toString();
+            assertTrue(device.contains(" queue pairs of "), device);
+            String port = pair.a.context.queryPort(1).toString();
+            assertTrue(port.startsWith("port 1, ACTIVE, "), port);
+        }
+    }
 }

@@ -138,7 +138,7 @@ class MulticastLabTest {
             queuePair.attachMulticast(group(), 3);
             IllegalArgumentException refused =
                     assertThrows(IllegalArgumentException.class, () -> queuePair.attachMulticast(group(), 4));
-            assertTrue(refused.getMessage().contains("by LID 3, not 4: detach it first"), refused::getMessage);
+            assertTrue(refused.getMessage().contains("with LID 3, not 4; detach it first"), refused::getMessage);
             queuePair.detachMulticast(group(), 3);
             queuePair.attachMulticast(group(), 4);
             queuePair.close();

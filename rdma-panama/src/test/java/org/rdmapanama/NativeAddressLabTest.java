@@ -36,6 +36,8 @@ import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
+import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.FlowActionEspOptions;
 
 /**
  * Objects made of native addresses, of every class that can be: one arena plays other code, which made the native object,

@@ -257,7 +257,8 @@ class QueuePairStatesLabTest {
             Endpoint peer = pair.b.queuePair.localEndpoint();
             IllegalArgumentException exception =
                     assertThrows(IllegalArgumentException.class, () -> pair.a.queuePair.connect(peer));
-            assertTrue(exception.getMessage().contains("RTS -> RTR"), exception::getMessage);
+            assertTrue(
+                    exception.getMessage().contains("is in state RTS and cannot move to RTR"), exception::getMessage);
         }
     }
 

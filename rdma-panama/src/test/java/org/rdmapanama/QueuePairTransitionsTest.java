@@ -69,7 +69,7 @@ class QueuePairTransitionsTest {
     private static void check(Row row, Collection<QueuePairAttribute> given) {
         QueuePairAttributes attributes = new QueuePairAttributes().state(row.to());
         given.forEach(attribute -> give(attributes, attribute));
-        QueuePairTransitions.check(row.type(), row.from(), attributes);
+        QueuePairTransitions.check("queue pair", row.type(), row.from(), attributes);
     }
 
     private static void give(QueuePairAttributes attributes, QueuePairAttribute attribute) {
@@ -112,7 +112,7 @@ class QueuePairTransitionsTest {
         given.remove(missing);
         IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, () -> check(row, given));
         assertEquals(
-                row.type() + " queue pair " + row.from() + " -> " + row.to() + " needs [" + missing + "] as well",
+                "queue pair also needs [" + missing + "] to move from " + row.from() + " to " + row.to(),
                 exception.getMessage());
     }
 
@@ -195,7 +195,7 @@ class QueuePairTransitionsTest {
         Row toError = row(QueuePairType.RC, RESET, ERR, "");
         IllegalArgumentException exception =
                 assertThrows(IllegalArgumentException.class, () -> check(toError, Set.of()));
-        assertTrue(exception.getMessage().endsWith("from RESET it goes to [RESET, INIT]"), exception::getMessage);
+        assertTrue(exception.getMessage().endsWith("from RESET it can move to [RESET, INIT]"), exception::getMessage);
     }
 
     @Test
@@ -216,7 +216,7 @@ class QueuePairTransitionsTest {
         for (Row row : illegal) {
             IllegalArgumentException exception =
                     assertThrows(IllegalArgumentException.class, () -> check(row, Set.of()), row::toString);
-            assertTrue(exception.getMessage().contains("no legal transition"), exception::getMessage);
+            assertTrue(exception.getMessage().contains(" cannot move to "), exception::getMessage);
         }
     }
 
@@ -225,20 +225,34 @@ class QueuePairTransitionsTest {
         Row row = row(QueuePairType.RC, INIT, RTS, "");
         IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, () -> check(row, Set.of()));
         assertTrue(
-                exception.getMessage().endsWith("from INIT it goes to [RESET, INIT, RTR, ERR]"), exception::getMessage);
+                exception.getMessage().endsWith("from INIT it can move to [RESET, INIT, RTR, ERR]"),
+                exception::getMessage);
     }
 
     @Test
     void shouldGoByTheStateThatTheCallerKnows() {
         // After an error in a send the driver still says RTS, and the caller knows better.
         QueuePairAttributes attributes = new QueuePairAttributes().state(RTS).currentState(SQE);
-        QueuePairTransitions.check(QueuePairType.UD, RTS, attributes);
+        QueuePairTransitions.check("queue pair", QueuePairType.UD, RTS, attributes);
         QueuePairAttributes wrong = new QueuePairAttributes().state(RTS).currentState(RESET);
-        assertThrows(IllegalArgumentException.class, () -> QueuePairTransitions.check(QueuePairType.UD, RTS, wrong));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> QueuePairTransitions.check("queue pair", QueuePairType.UD, RTS, wrong));
     }
 
     @Test
     void shouldLeaveTypesOfDriversToThem() {
         check(row(QueuePairType.DRIVER, RESET, RTS, "QKEY"), Set.of(QueuePairAttribute.QKEY));
+    }
+
+    @Test
+    void shouldSayThatAQueuePairIsConnectedAlready() {
+        Row row = row(QueuePairType.RC, RTS, RTR, "");
+        IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, () -> check(row, Set.of()));
+        assertEquals(
+                "queue pair is in state RTS and cannot move to RTR because it is connected or activated already;"
+                        + " from RTS it can move to [RESET, RTS, SQD, ERR];"
+                        + " modify it to RESET to connect or activate it again",
+                exception.getMessage());
     }
 }

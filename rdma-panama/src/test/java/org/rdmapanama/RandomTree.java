@@ -17,6 +17,11 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.rdmapanama.device.RxHashFunction;
+import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.flow.FlowSpecification;
 
 /**
  * Verbs objects of every kind on one device that has them all, several of each, made on one another at random. The tree

@@ -240,6 +240,11 @@ class RecordingProvider extends ProviderContext {
     }
 
     @Override
+    public void ackCompletionEvent(long channel, long completionQueue) {
+        real.ackCompletionEvent(channel, completionQueue);
+    }
+
+    @Override
     public long createCompletionQueue(int entries, long cqContext, long channel, int completionVector) {
         return lives.made(real.createCompletionQueue(entries, cqContext, channel, completionVector));
     }

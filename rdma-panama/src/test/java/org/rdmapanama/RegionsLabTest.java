@@ -24,6 +24,7 @@ import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.ffm.verbs.ibv_mr;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
@@ -499,7 +500,7 @@ class RegionsLabTest {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             MemorySegment memory = pair.b.arena.allocate(64);
             ProviderContext provider = pair.b.context.provider();
-            int access = AccessFlag.mask(Set.of(WRITABLE));
+            int access = Codes.mask(Set.of(WRITABLE), AccessFlag::code);
             long made = provider.registerMemory(pair.b.domain.address, memory.address(), 64, memory.address(), access);
             MemoryRegion region = MemoryRegion.ofNativeAddress(pair.b.domain, made, Ownership.BORROWED, WRITABLE);
             assertEquals(memory.address(), region.memory().address());

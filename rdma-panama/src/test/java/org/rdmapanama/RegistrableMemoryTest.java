@@ -110,13 +110,13 @@ class RegistrableMemoryTest {
         }
         for (ByteBuffer buffer : buffers) {
             refused(MemorySegment.ofBuffer(buffer), "registerUnsafe");
-            refused(MemorySegment.ofBuffer(buffer.slice(4, 4)), "its owner could free");
+            refused(MemorySegment.ofBuffer(buffer.slice(4, 4)), "whose owner could free it");
             refused(MemorySegment.ofBuffer(buffer.duplicate()), "Arena.ofAuto()");
             freeExplicitly(buffer);
         }
         try (Arena confined = Arena.ofConfined()) {
             // A buffer that is a view of an arena's memory is freed with that.
-            refused(MemorySegment.ofBuffer(confined.allocate(8).asByteBuffer()), "an arena that could free it");
+            refused(MemorySegment.ofBuffer(confined.allocate(8).asByteBuffer()), "another arena than the VerbsArena");
         }
     }
 
@@ -196,7 +196,7 @@ class RegistrableMemoryTest {
     void shouldNotBlameALimitThatIsNotThere() {
         MemorySegment memory = arena.allocate(12345);
         String limited = RegistrableMemory.cure(Errno.ENOMEM.number, memory, Set.of(), "65536 bytes");
-        assertTrue(limited.contains("is 65536 bytes: raise it"), limited);
+        assertTrue(limited.contains("is 65536 bytes; raise it"), limited);
         String unlimited = RegistrableMemory.cure(Errno.ENOMEM.number, memory, Set.of(), "unlimited");
         assertFalse(unlimited.contains("raise"), unlimited);
         String unpinned =

@@ -12,6 +12,12 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.device.NodeType;
+import org.rdmapanama.device.PacketPacingCapabilities;
+import org.rdmapanama.device.PortState;
+import org.rdmapanama.device.Rate;
+import org.rdmapanama.device.RssCapabilities;
+import org.rdmapanama.device.TsoCapabilities;
 import org.rdmapanama.ffm.Shows;
 
 /** Functions of {@code verbs.h} that only compute: what they return, and what their methods here do. */
@@ -74,7 +80,7 @@ class SameAsCTest {
     @Shows("ibv_is_qpt_supported")
     void shouldTellWhatQueuePairTypesAreSupported() throws Exception {
         for (int mask : new int[] {0, 1 << 4, 1 << 8 | 1 << 2, 0x7fffffff, -1}) {
-            Set<QueuePairType> types = QueuePairType.setOf(mask);
+            Set<QueuePairType> types = QueuePairType.ofMask(mask);
             TsoCapabilities tso = new TsoCapabilities(1, types);
             RssCapabilities rss = new RssCapabilities(types, 1, 1, Set.of(), Set.of());
             PacketPacingCapabilities pacing = new PacketPacingCapabilities(1, 2, types);

@@ -10,6 +10,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.device.LinkLayer;
+import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.ffm.Shows;
 
 /** The cases of the class AHTest of rdma-core's own suite, file test_addr.py. */

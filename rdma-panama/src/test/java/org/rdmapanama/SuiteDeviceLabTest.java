@@ -19,6 +19,12 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.device.DeviceCapability;
+import org.rdmapanama.device.LinkLayer;
+import org.rdmapanama.device.NodeType;
+import org.rdmapanama.device.PortAttributes;
+import org.rdmapanama.device.PortState;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 
@@ -233,7 +239,7 @@ class SuiteDeviceLabTest {
                 int port = ports + beyond;
                 String message = assertThrows(IllegalArgumentException.class, () -> context.queryPort(port))
                         .getMessage();
-                assertTrue(message.contains("has no port " + port), message);
+                assertTrue(message.contains("must be between 1 and " + ports + ": " + port), message);
             }
         });
     }

@@ -7,6 +7,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.flow.FlowRule;
 
 /** Every way to use the objects of a side: all must refuse a closed object, and a thread that does not own them. */
 final class Uses {

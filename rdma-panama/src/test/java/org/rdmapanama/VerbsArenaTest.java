@@ -121,4 +121,17 @@ class VerbsArenaTest {
             assertThrows(IllegalArgumentException.class, () -> arena.allocate(8, 3));
         }
     }
+
+    @Test
+    void shouldPrintItself() {
+        VerbsArena arena = VerbsArena.ofConfined();
+        assertTrue(arena.toString().startsWith("arena confined to " + Thread.currentThread()), arena::toString);
+        arena.close();
+        assertTrue(arena.toString().endsWith(" is closed"), arena::toString);
+        IllegalStateException exception = assertThrows(IllegalStateException.class, () -> arena.allocate(8));
+        assertTrue(exception.getMessage().endsWith(" is closed; allocate from another arena"), exception::getMessage);
+        try (VerbsArena shared = VerbsArena.ofShared()) {
+            assertEquals("shared arena with open devices []", shared.toString());
+        }
+    }
 }

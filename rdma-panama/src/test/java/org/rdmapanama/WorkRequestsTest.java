@@ -71,6 +71,9 @@ class WorkRequestsTest {
     @Test
     void shouldSayWhatTheyAre() {
         assertTrue(SendWorkRequest.allocate(arena, 3).id(17).toString().contains("send work request 17"));
+        assertEquals(
+                "send work request 0 (ATOMIC_FETCH_AND_ADD, 0 of 1 segments)",
+                SendWorkRequest.allocate(arena, 1).fetchAndAdd(0, 0, 1).toString());
         assertTrue(ReceiveWorkRequest.allocate(arena, 3).id(18).toString().contains("0 of 3 segments"));
     }
 
@@ -93,5 +96,19 @@ class WorkRequestsTest {
         assertThrows(IndexOutOfBoundsException.class, () -> completions.status(2));
         completions.polled(0);
         assertThrows(IndexOutOfBoundsException.class, () -> completions.status(0));
+    }
+
+    @Test
+    void shouldExplainAFailedCompletion() {
+        assertEquals("SUCCESS", CompletionStatus.SUCCESS.explained(0));
+        assertEquals(
+                "REM_ACCESS_ERR (remote key does not cover the peer's memory, or does not allow the access)",
+                CompletionStatus.REM_ACCESS_ERR.explained(0));
+        assertEquals(
+                "RETRY_EXC_ERR (peer does not answer, and the retries are used up; vendor error 0x81)",
+                CompletionStatus.RETRY_EXC_ERR.explained(0x81));
+        WorkCompletions completions = new WorkCompletions(arena, 1);
+        completions.polled(1);
+        assertEquals("SUCCESS on queue pair 0x000000, work request 0", completions.describe(0));
     }
 }

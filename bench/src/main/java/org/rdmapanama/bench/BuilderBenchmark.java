@@ -22,7 +22,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.WorkRequestBuilder;
 
-/** Builds a batch of signaled writes of 64 bytes by ibv_wr_*, completes it, and polls until all have completed. */
+/** Builds a batch of signaled writes of 64 bytes with ibv_wr_*, completes it, and polls until all have completed. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -41,11 +41,11 @@ public class BuilderBenchmark {
             JAVA_INT,
             JAVA_INT);
 
-    /** Work requests in a batch. */
+    /** Number of work requests in a batch. */
     @Param("1")
     private int batch;
 
-    /** Whether any thread may use the objects. */
+    /** Whether the objects are shared between threads. */
     @Param("false")
     private boolean shared;
 
@@ -91,7 +91,7 @@ public class BuilderBenchmark {
                 expected);
     }
 
-    /** The same through the object model. */
+    /** The same loop through the object model. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long panama() {

@@ -7,11 +7,11 @@ import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
-/** Work requests as C programs and JNI bindings have them: encoded beforehand, one pointing to the next. */
+/** Work requests as used by C programs and JNI bindings: encoded beforehand, each pointing to the next. */
 final class Chain {
     private Chain() {}
 
-    /** Signaled writes of so many segments that share out the bytes. The identifiers count from 1. */
+    /** Creates signaled writes, each of which splits its bytes over a number of segments. Identifiers count from 1. */
     static MemorySegment ofWrites(
             Arena arena, int count, int segments, boolean inline, long address, int bytes, int lkey, int rkey) {
         MemorySegment requests = arena.allocate(ibv_send_wr.layout().byteSize() * count, 64);
@@ -32,7 +32,7 @@ final class Chain {
         return requests;
     }
 
-    /** Receives of one segment each. The identifiers count from 1. */
+    /** Creates receives of one segment each. Identifiers count from 1. */
     static MemorySegment ofReceives(Arena arena, int count, long address, int bytes, int lkey) {
         MemorySegment requests = arena.allocate(ibv_recv_wr.layout().byteSize() * count, 64);
         MemorySegment following = MemorySegment.NULL;

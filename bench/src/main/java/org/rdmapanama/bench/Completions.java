@@ -5,7 +5,7 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 
-/** Polls until as many work requests have completed as were posted, and looks at each: how, and which. */
+/** Polls until all posted work requests have completed, and reads the status and identifier of each. */
 final class Completions {
     private static final int STATUS = (int) ibv_wc.status$offset();
     private static final int ID = (int) ibv_wc.wr_id$offset();
@@ -13,7 +13,7 @@ final class Completions {
 
     private Completions() {}
 
-    /** Through the object model: the sum of the identifiers. */
+    /** Polls through the object model, and returns the sum of the identifiers. */
     static long take(CompletionQueue queue, WorkCompletions completions, int expected) {
         long sum = 0;
         for (int seen = 0; seen < expected; ) {
@@ -29,13 +29,13 @@ final class Completions {
         return sum;
     }
 
-    /** The same through JNI: the completions come to an address, at which the buffer lies. */
+    /** The same through JNI, which writes the completions to the address of the buffer. */
     static long takeByJni(long queue, long address, ByteBuffer completions, int expected) {
         long sum = 0;
         for (int seen = 0; seen < expected; ) {
             int count = JniVerbs.pollCq(queue, expected, address);
             if (count < 0) {
-                throw new IllegalStateException("not polled");
+                throw new IllegalStateException("polling failed");
             }
             for (int i = 0; i < count; i++) {
                 if (completions.getInt(i * SIZE + STATUS) != 0) {

@@ -18,18 +18,18 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * How long it takes to set up connections, step by step: cmtime of librdmacm and the same in Java, in turns, against the
- * same server. docs/CONNECTIONS.md says how to run it, and what came of it.
+ * Measures how long it takes to set up connections, step by step: with cmtime of librdmacm and in Java, in turns, and
+ * with the same server. docs/CONNECTIONS.md says how to run it, and has the results.
  */
 @Command(
         name = "connection-rate",
         mixinStandardHelpOptions = true,
-        description = "Set up many connections at once, by cmtime and in Java, and compare.")
+        description = "Set up many connections at once, with cmtime and in Java, and compare.")
 public final class ConnectionRate implements Callable<Integer> {
     private static final long LIMIT_SECONDS = 120;
     private static final int TRIES = 100;
 
-    /** The steps of cmtime, with its names for them. */
+    /** The steps of cmtime, with the names it gives them. */
     enum Step {
         CREATE_ID("create id"),
         BIND("bind addr"),
@@ -62,31 +62,33 @@ public final class ConnectionRate implements Callable<Integer> {
     @Option(
             names = {"-p", "--port"},
             defaultValue = "7471",
-            description = "First of the ports to listen at (${DEFAULT-VALUE}).")
+            description = "First port to listen on (${DEFAULT-VALUE}).")
     private int port;
 
     @Option(
             names = {"-c", "--connections"},
             defaultValue = "100",
-            description = "How many at once (${DEFAULT-VALUE}).")
+            description = "Number of connections at once (${DEFAULT-VALUE}).")
     private int connections;
 
     @Option(
             names = {"-r", "--rounds"},
             defaultValue = "5",
-            description = "How many rounds to measure, after one to warm up; the median counts (${DEFAULT-VALUE}).")
+            description = "Number of rounds to measure, after one to warm up; the medians count (${DEFAULT-VALUE}).")
     private int rounds;
 
     /** For picocli. */
     public ConnectionRate() {}
 
     /**
-     * Measures, and prints a table.
+     * Runs the measurement, and prints a table.
      *
      * @param arguments options; {@code --help} lists them
      */
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new ConnectionRate()).execute(arguments));
+        System.exit(new CommandLine(new ConnectionRate())
+                .setParameterExceptionHandler(new WrongUsage())
+                .execute(arguments));
     }
 
     @Override
@@ -107,7 +109,7 @@ public final class ConnectionRate implements Callable<Integer> {
         return 0;
     }
 
-    /** With a server of its own, because cmtime serves one client well, and the next ones not. */
+    /** Starts a new server for each client, because cmtime serves only its first client well. */
     private <T> T withCmtime(int at, Callable<T> client) throws Exception {
         Process cmtime = new ProcessBuilder("cmtime", "-b", server, "-p", Integer.toString(at))
                 .redirectErrorStream(true)
@@ -131,7 +133,7 @@ public final class ConnectionRate implements Callable<Integer> {
             }
             Thread.sleep(Duration.ofMillis(100));
         }
-        throw new IllegalStateException("cmtime does not listen at " + server + ":" + at);
+        throw new IllegalStateException("cmtime is not listening at " + server + ":" + at);
     }
 
     private static Stream<String> ids() throws IOException {
@@ -160,9 +162,9 @@ public final class ConnectionRate implements Callable<Integer> {
                 .redirectErrorStream(true)
                 .start();
         try {
-            // It says little enough to fit into the pipe.
+            // Its output is short enough to fit into the pipe.
             if (!client.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                throw new IllegalStateException("cmtime did not end in " + LIMIT_SECONDS + " s");
+                throw new IllegalStateException("cmtime did not end within " + LIMIT_SECONDS + " s");
             }
             return parse(new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII));
         } finally {
@@ -170,7 +172,7 @@ public final class ConnectionRate implements Callable<Integer> {
         }
     }
 
-    /** Microseconds for each connection: the last of four columns. */
+    /** Parses the microseconds per connection: the last of four columns. */
     private static Map<Step, Double> parse(String output) {
         Map<Step, Double> times = new EnumMap<>(Step.class);
         for (String line : output.lines().toList()) {
@@ -181,15 +183,14 @@ public final class ConnectionRate implements Callable<Integer> {
             }
         }
         if (times.size() < Step.values().length) {
-            throw new IllegalStateException("cmtime says something else: " + output);
+            throw new IllegalStateException("cannot parse the output of cmtime: " + output);
         }
         return times;
     }
 
     private void print(List<Map<Step, Double>> c, List<Map<Step, Double>> java, List<Map<Step, Double>> javaServer) {
         System.out.printf(
-                "%d connections at once, median of %d rounds, microseconds for each connection%n%n",
-                connections, rounds);
+                "%d connections at once, median of %d rounds, microseconds per connection%n%n", connections, rounds);
         System.out.printf(
                 "%-14s %10s %12s %7s   %13s %7s%n", "step", "C to C", "Java to C", "ratio", "C to Java", "ratio");
         double[] sums = new double[3];
@@ -223,7 +224,7 @@ public final class ConnectionRate implements Callable<Integer> {
                 times[2] / times[0]);
     }
 
-    /** Without the first, which warms up. */
+    /** Returns the median without the first round, which is the warm-up. */
     private static double median(List<Map<Step, Double>> all, Step step) {
         double[] times = all.stream()
                 .skip(1)

@@ -18,7 +18,7 @@ import org.rdmapanama.cm.ConnectionParameters;
 import org.rdmapanama.cm.EventChannel;
 import org.rdmapanama.cm.PortSpace;
 
-/** What cmtime does as client: each step for all connections, before the next step. */
+/** Does what cmtime does as a client: each step for all connections before the next step. */
 final class ConnectionRateClient implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(30);
     private static final Duration RESOLVE = Duration.ofSeconds(2);
@@ -45,7 +45,7 @@ final class ConnectionRateClient implements AutoCloseable {
     /**
      * Connects and disconnects.
      *
-     * @return microseconds for each connection
+     * @return the microseconds per connection of each step
      */
     Map<Step, Double> run(InetSocketAddress local, InetSocketAddress remote) throws InterruptedException {
         long start = System.nanoTime();
@@ -56,7 +56,7 @@ final class ConnectionRateClient implements AutoCloseable {
         measure(Step.BIND, null, id -> id.bind(local));
         measure(Step.RESOLVE_ADDRESS, CmEventType.ADDR_RESOLVED, id -> id.resolveAddress(local, remote, RESOLVE));
         measure(Step.RESOLVE_ROUTE, CmEventType.ROUTE_RESOLVED, id -> id.resolveRoute(RESOLVE));
-        // cmtime has them open from the first bind on.
+        // cmtime has them open from the first bind.
         Context context = ids.getFirst().openContext(arena);
         QueuePairMaker maker = new QueuePairMaker(context);
         measure(Step.CREATE_QUEUE_PAIR, null, id -> queuePairs.put(id, maker.make(id)));
@@ -74,7 +74,7 @@ final class ConnectionRateClient implements AutoCloseable {
         return times;
     }
 
-    /** Starts a step for all, and waits until all have got this event. */
+    /** Starts a step for all connections, and waits until each has received the given event. */
     private void measure(Step step, CmEventType wanted, Action action) throws InterruptedException {
         long start = System.nanoTime();
         for (CmId id : ids) {
@@ -82,7 +82,7 @@ final class ConnectionRateClient implements AutoCloseable {
         }
         for (int i = 0; wanted != null && i < connections; ) {
             CmEvent event = channel.await(LIMIT)
-                    .orElseThrow(() -> new IllegalStateException("nothing came in '" + step.title + "'"));
+                    .orElseThrow(() -> new IllegalStateException("no event arrived in step '" + step.title + "'"));
             if (event.type() == wanted) {
                 i++;
                 if (wanted == CmEventType.CONNECT_RESPONSE) {

@@ -12,7 +12,7 @@ import org.rdmapanama.cm.ConnectionParameters;
 import org.rdmapanama.cm.EventChannel;
 import org.rdmapanama.cm.PortSpace;
 
-/** What cmtime does as server: accepts who comes, and disconnects who goes. */
+/** Does what cmtime does as a server: accepts every client, and disconnects those that disconnect. */
 final class ConnectionRateServer implements AutoCloseable {
     private static final Duration SLICE = Duration.ofSeconds(1);
     private static final Duration TO_CLOSE = Duration.ofSeconds(10);
@@ -33,7 +33,7 @@ final class ConnectionRateServer implements AutoCloseable {
         return server;
     }
 
-    /** Throws what went wrong. */
+    /** Throws an exception if the server failed. */
     void check() {
         if (failure != null) {
             throw new IllegalStateException("the server failed", failure);
@@ -48,7 +48,7 @@ final class ConnectionRateServer implements AutoCloseable {
                 channel.await(SLICE).ifPresent(event -> handle(event, maker, connections));
             }
         } catch (InterruptedException e) {
-            // That is how it ends.
+            // The server is ended by an interrupt.
         } catch (RuntimeException e) {
             failure = e;
         }
@@ -68,7 +68,7 @@ final class ConnectionRateServer implements AutoCloseable {
                 event.id().close();
             }
             default -> {
-                // Such as that a connection is established.
+                // Other events, such as that a connection is established, need no action.
             }
         }
     }

@@ -28,55 +28,56 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** What the data path costs, beside C and JNI in the same run, on a device that does nothing. */
+/** Measures the cost of the data path on a device that does nothing, compared with C and JNI in the same run. */
 @Command(
         name = "bin/bench",
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description = {
-            "Measure what posting and polling cost, beside the same in C and through JNI.",
-            "All three call the same functions of a driver that does what a fast one does in user space, for a device that"
-                    + " does nothing. They take turns, each time in a new JVM. The table has nanoseconds, medians, and"
-                    + " how many times as long as C.",
+            "Measure the cost of posting and polling, compared with C and with JNI.",
+            "All three call the same functions of a driver that does what a fast driver does in user space, for a"
+                    + " device that does nothing. They take turns, each time in a new JVM. The table shows the median"
+                    + " time in nanoseconds, and its ratio to that of C.",
         })
 public final class DataPath implements Callable<Integer> {
-    /** The least that an object takes is 16; less is the garbage of the harness. */
+    /** The smallest object takes 16 bytes; anything less is garbage of the harness. */
     private static final double MOST_BYTES = 4;
 
-    /** What is wrong with a handle that is no constant, or a call that allocates, costs more than this. */
+    /** A method handle that is not a constant, or a call that allocates, is slower than this. */
     private static final double MOST_RATIO = 10;
 
-    /** How often a line that seems to be at fault is measured again, and longer: a real fault shows each time. */
+    /** How often a suspicious row is measured again, for longer: a real fault shows up each time. */
     private static final int MOST_REPEATS = 2;
 
-    @Option(names = "--quick", description = "A few lines and one short round, in about a minute.")
+    @Option(names = "--quick", description = "Measure a few rows in one short round, in about a minute.")
     private boolean quick;
 
-    @Option(names = "--check", description = "Fail when something allocates, or takes more than 10 times as long as C.")
+    @Option(names = "--check", description = "Fail if anything allocates, or takes more than 10 times as long as C.")
     private boolean check;
 
-    @Option(
-            names = "--rounds",
-            paramLabel = "N",
-            description = "How often each one has its turn, 1 to 100 (3; --quick: 1).")
+    @Option(names = "--rounds", paramLabel = "N", description = "Number of rounds, 1 to 100 (3; --quick: 1).")
     private Integer rounds;
 
-    @Option(names = "--rows", paramLabel = "TEXT", description = "Only lines with this text.")
+    @Option(names = "--rows", paramLabel = "TEXT", description = "Measure only rows whose title contains this text.")
     private String only;
 
-    @Option(names = "--write", paramLabel = "FILE", description = "Put the table into this file, between its marks.")
+    @Option(names = "--write", paramLabel = "FILE", description = "Write the table to this file, between its marks.")
     private Path file;
 
     @Spec
     private CommandSpec spec;
 
-    private final Map<Row, EnumMap<Way, Samples>> results = new LinkedHashMap<>();
+    private final Map<Row, EnumMap<Variant, Samples>> results = new LinkedHashMap<>();
 
     private DataPath() {}
 
-    /** Runs it. */
+    /** Runs the benchmark and exits the JVM. */
     public static void main(String[] args) {
-        System.exit(new CommandLine(new DataPath()).execute(args));
+        System.exit(commandLine().execute(args));
+    }
+
+    static CommandLine commandLine() {
+        return new CommandLine(new DataPath()).setParameterExceptionHandler(new WrongUsage());
     }
 
     @Override
@@ -87,18 +88,18 @@ public final class DataPath implements Callable<Integer> {
         }
         if (file != null && (quick || only != null)) {
             throw new ParameterException(
-                    spec.commandLine(), "--write puts the whole table there: leave out --quick and --rows");
+                    spec.commandLine(), "--write needs the whole table: leave out --quick and --rows");
         }
         if (file != null) {
             new MarkedTable(spec, file, "--write").check();
         }
         for (Row row : Row.all()) {
             if ((!quick || row.quick()) && (only == null || row.title().contains(only))) {
-                results.put(row, new EnumMap<>(Way.class));
+                results.put(row, new EnumMap<>(Variant.class));
             }
         }
         if (results.isEmpty()) {
-            throw new ParameterException(spec.commandLine(), "no line has the text '" + only + "'");
+            throw new ParameterException(spec.commandLine(), "no row title contains '" + only + "'");
         }
         for (int turn = 0; turn < turns; turn++) {
             measure(results.keySet(), quick, "[%d/%d]", turn * results.size(), turns * results.size());
@@ -125,14 +126,14 @@ public final class DataPath implements Callable<Integer> {
     private void measure(Set<Row> rows, boolean brief, String progress, int before, int all) throws RunnerException {
         int done = before;
         for (Row row : rows) {
-            for (Way way : Way.values()) {
+            for (Variant way : Variant.values()) {
                 if ((!quick || way.quick) && way.does(row)) {
                     Samples samples = results.get(row).computeIfAbsent(way, key -> new Samples());
                     for (RunResult result : new Runner(options(row, way, brief)).run()) {
                         samples.add(result);
                     }
                     if (samples.isEmpty()) {
-                        throw new RunnerException("nothing was measured: " + row.title() + ", " + way.title);
+                        throw new RunnerException("no result was measured for: " + row.title() + ", " + way.title);
                     }
                 }
             }
@@ -143,7 +144,7 @@ public final class DataPath implements Callable<Integer> {
         }
     }
 
-    private org.openjdk.jmh.runner.options.Options options(Row row, Way way, boolean brief) {
+    private org.openjdk.jmh.runner.options.Options options(Row row, Variant way, boolean brief) {
         ChainedOptionsBuilder options = new OptionsBuilder()
                 .include("^" + Pattern.quote(row.benchmark().getName() + "." + way.method) + "$")
                 .forks(1)
@@ -167,7 +168,7 @@ public final class DataPath implements Callable<Integer> {
         lines.add("");
         StringBuilder head = new StringBuilder("| Nanoseconds (times C) ");
         StringBuilder rule = new StringBuilder("|---");
-        for (Way way : Way.values()) {
+        for (Variant way : Variant.values()) {
             if (!quick || way.quick) {
                 head.append("| ").append(way.title).append(' ');
                 rule.append("|---:");
@@ -175,23 +176,23 @@ public final class DataPath implements Callable<Integer> {
         }
         lines.add(head + "| Bytes allocated |");
         lines.add(rule + "|---:|");
-        for (Map.Entry<Row, EnumMap<Way, Samples>> row : results.entrySet()) {
+        for (Map.Entry<Row, EnumMap<Variant, Samples>> row : results.entrySet()) {
             lines.add(line(row.getKey(), row.getValue()));
         }
         return lines;
     }
 
-    private String line(Row row, EnumMap<Way, Samples> samples) {
+    private String line(Row row, EnumMap<Variant, Samples> samples) {
         StringBuilder line = new StringBuilder("| ").append(row.title()).append(' ');
-        double c = samples.get(Way.C).nanos();
-        for (Way way : Way.values()) {
+        double c = samples.get(Variant.C).nanos();
+        for (Variant way : Variant.values()) {
             if (quick && !way.quick) {
                 continue;
             }
             Samples own = samples.get(way);
             if (own == null) {
                 line.append("| - ");
-            } else if (way == Way.C) {
+            } else if (way == Variant.C) {
                 line.append(String.format(Locale.ROOT, "| %.1f ", c));
             } else {
                 line.append(String.format(Locale.ROOT, "| %.1f (%.2f) ", own.nanos(), own.nanos() / c));
@@ -220,7 +221,7 @@ public final class DataPath implements Callable<Integer> {
                     .findFirst()
                     .orElse(processor);
         } catch (IOException unknown) {
-            // Then the architecture must do.
+            // Use the architecture instead.
         }
         return processor + ", " + Runtime.getRuntime().availableProcessors() + " processors, "
                 + System.getProperty("os.name") + ", JDK "
@@ -233,8 +234,8 @@ public final class DataPath implements Callable<Integer> {
             List<String> own = new ArrayList<>();
             ways.forEach((way, samples) -> {
                 if (way.ours) {
-                    // What a busy machine does to a median is nobody's fault.
-                    double ratio = samples.leastNanos() / ways.get(Way.C).leastNanos();
+                    // Compares the shortest times, because a busy machine distorts medians.
+                    double ratio = samples.leastNanos() / ways.get(Variant.C).leastNanos();
                     if (ratio > MOST_RATIO) {
                         own.add(String.format(
                                 Locale.ROOT, "%s takes %.1f times as long as C: %s", way.title, ratio, row.title()));
@@ -242,7 +243,7 @@ public final class DataPath implements Callable<Integer> {
                     if (samples.bytes() > MOST_BYTES) {
                         own.add(String.format(
                                 Locale.ROOT,
-                                "%s allocates %.1f bytes each time: %s",
+                                "%s allocates %.1f bytes per operation: %s",
                                 way.title,
                                 samples.bytes(),
                                 row.title()));

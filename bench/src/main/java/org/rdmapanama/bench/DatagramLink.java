@@ -6,7 +6,7 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 
-/** UDP by {@link DatagramChannel}: what soft0 itself is built on. */
+/** UDP through {@link DatagramChannel}, on which soft0 itself is built. */
 final class DatagramLink implements Link {
     private final DatagramChannel channel;
     private final ByteBuffer buffer = ByteBuffer.allocateDirect(MESSAGE);
@@ -53,12 +53,12 @@ final class DatagramLink implements Link {
 
     @Override
     public void push(int chunks) {
-        throw new UnsupportedOperationException("datagrams get lost");
+        throw new UnsupportedOperationException("bandwidth is not measured over UDP, which loses datagrams");
     }
 
     @Override
     public void take(int chunks) {
-        throw new UnsupportedOperationException("datagrams get lost");
+        throw new UnsupportedOperationException("bandwidth is not measured over UDP, which loses datagrams");
     }
 
     @Override

@@ -22,7 +22,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 
-/** Reads status, identifier and length of sixteen completions. */
+/** Reads the status, identifier and length of sixteen completions. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -36,14 +36,14 @@ public class DecodeBenchmark {
     private static final int LENGTH = (int) ibv_wc.byte_len$offset();
     private static final int SIZE = (int) ibv_wc.sizeof();
 
-    /** Whether any thread may use the objects. */
+    /** Whether the objects are shared between threads. */
     @Param("false")
     private boolean shared;
 
     private NullNic nic;
     private ByteBuffer completions;
 
-    /** How many there are, which nobody knows beforehand. */
+    /** Number of completions; not a constant, as in a real program. */
     private int count;
 
     /** For JMH. */
@@ -65,7 +65,7 @@ public class DecodeBenchmark {
         nic.queuePair.postSend(first);
         count = nic.sends.poll(nic.completions);
         if (count != COUNT) {
-            throw new IllegalStateException("not all have completed");
+            throw new IllegalStateException("not all writes have completed");
         }
         for (int i = 0; i < COUNT; i++) {
             MemorySegment completion = ibv_wc.asSlice(nic.rawCompletions, i);
@@ -88,13 +88,13 @@ public class DecodeBenchmark {
         return NullNic.checked((long) LOOP.invokeExact(nic.rawCompletions.address(), COUNT, ROUNDS), EXPECTED);
     }
 
-    /** The same from a buffer, as bindings by JNI have it. */
+    /** The same from a buffer, as in JNI bindings. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long jni() {
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
-            // What is in memory may have changed, for all that the compiler knows.
+            // Makes the compiler assume that memory has changed.
             VarHandle.acquireFence();
             for (int i = 0; i < count; i++) {
                 if (completions.getInt(i * SIZE + STATUS) != 0) {
@@ -106,7 +106,7 @@ public class DecodeBenchmark {
         return NullNic.checked(sum, EXPECTED);
     }
 
-    /** The same through the object model. */
+    /** The same loop through the object model. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long panama() {

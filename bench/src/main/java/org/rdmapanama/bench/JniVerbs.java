@@ -1,6 +1,6 @@
 package org.rdmapanama.bench;
 
-/** The data path as a binding by JNI has it, to compare with: addresses in, status out. */
+/** The data path of a JNI binding, for comparison: takes addresses and returns a status. */
 final class JniVerbs {
     static {
         System.load(NullNic.nativeFile("libnulljni.so"));

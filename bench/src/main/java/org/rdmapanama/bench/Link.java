@@ -2,15 +2,15 @@ package org.rdmapanama.bench;
 
 import java.io.IOException;
 
-/** One way for two processes to exchange messages: an end of it. Both ends poll. */
+/** One end of a connection over which two processes exchange messages. Both ends poll. */
 interface Link extends AutoCloseable {
-    /** Bytes of a message that goes back and forth. */
+    /** Size of a message that goes back and forth, in bytes. */
     int MESSAGE = 8;
 
-    /** Bytes that are moved at once when bandwidth counts. */
+    /** Number of bytes moved at once to measure bandwidth. */
     int CHUNK = 64 << 10;
 
-    /** What the other end must know to connect: a line without blanks. */
+    /** Returns what the other end must know to connect: a line without blanks. */
     String place();
 
     /** Connects to the other end. */
@@ -22,10 +22,10 @@ interface Link extends AutoCloseable {
     /** Waits for a message, and answers. */
     void pong() throws IOException;
 
-    /** Moves so many chunks to the other end, and returns when they are there. */
+    /** Moves a number of chunks to the other end, and returns once they have arrived. */
     void push(int chunks) throws IOException;
 
-    /** Takes so many chunks, where that needs doing. */
+    /** Receives a number of chunks. */
     void take(int chunks) throws IOException;
 
     @Override

@@ -7,7 +7,7 @@ import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
-/** A place in a document where a benchmark writes its table: between two lines that nobody sees. */
+/** The place in a document where a benchmark writes its table: between two invisible lines. */
 final class MarkedTable {
     private static final String END = "<!-- end of what bin/bench wrote -->";
 
@@ -15,7 +15,7 @@ final class MarkedTable {
     private final Path file;
     private final String begin;
 
-    /** Written by {@code bin/bench} with these words behind it. */
+    /** Creates a table that {@code bin/bench} writes when called with these words. */
     MarkedTable(CommandSpec spec, Path file, String words) {
         this.spec = spec;
         this.file = file;
@@ -23,9 +23,9 @@ final class MarkedTable {
     }
 
     /**
-     * Looks whether the marks are there, before anything is measured.
+     * Checks that the file has the marks, before anything is measured.
      *
-     * @throws ParameterException when they are not
+     * @throws ParameterException if they are missing
      */
     void check() throws IOException {
         marks(Files.readString(file));
@@ -36,12 +36,12 @@ final class MarkedTable {
         int last = text.indexOf(END, Math.max(0, first));
         if (first < 0 || last < 0) {
             throw new ParameterException(
-                    spec.commandLine(), file + " has no lines '" + begin + "' and '" + END + "' to write between");
+                    spec.commandLine(), file + " must have lines '" + begin + "' and '" + END + "' to write between");
         }
         return new int[] {first + begin.length(), last};
     }
 
-    /** Puts these lines there, in place of those before. */
+    /** Replaces the lines between the marks. */
     void write(List<String> lines) throws IOException {
         String text = Files.readString(file);
         int[] marks = marks(text);

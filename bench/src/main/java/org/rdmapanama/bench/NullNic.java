@@ -27,11 +27,11 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 
 /**
- * A queue pair of the device that does nothing, nullnic.c, with what a benchmark needs around it. The object model takes
- * that library for libibverbs, by the system property {@code org.rdmapanama.libibverbs}.
+ * A queue pair of nullnic.c, the device that does nothing, and the objects that a benchmark needs with it. The system
+ * property {@code org.rdmapanama.libibverbs} makes the object model load that library instead of libibverbs.
  */
 final class NullNic implements AutoCloseable {
-    /** How much each work request moves. */
+    /** Number of bytes that each work request moves. */
     static final int BYTES = 64;
 
     private static final int MAX_SEGMENTS = 4;
@@ -47,7 +47,7 @@ final class NullNic implements AutoCloseable {
     /** The same as {@link #completions}, for C and JNI. */
     final MemorySegment rawCompletions;
 
-    /** The same memory as bindings by JNI have it: no arena looks after it. */
+    /** The same memory as seen by JNI bindings: not protected by an arena. */
     final ByteBuffer rawBuffer;
 
     private NullNic(VerbsArena arena, boolean extended, int batch) {
@@ -72,7 +72,7 @@ final class NullNic implements AutoCloseable {
         rawCompletions = MemorySegment.ofBuffer(rawBuffer);
     }
 
-    /** For the calling thread, or with any thread allowed. */
+    /** Creates the objects for the calling thread only, or for any thread. */
     static NullNic open(boolean shared, boolean extended, int batch) {
         return new NullNic(shared ? VerbsArena.ofShared() : VerbsArena.ofConfined(), extended, batch);
     }
@@ -82,17 +82,19 @@ final class NullNic implements AutoCloseable {
         arena.close();
     }
 
-    /** Where bin/bench has put what it compiled. */
+    /** Returns the directory of the libraries compiled by bin/bench. */
     static String nativeFile(String name) {
         String folder = System.getProperty("org.rdmapanama.bench.native");
         if (folder == null) {
             throw new IllegalStateException(
-                    "the system property org.rdmapanama.bench.native is missing: run bin/bench");
+                    "the system property org.rdmapanama.bench.native is not set: start this with bin/bench");
         }
         return Path.of(folder, name).toAbsolutePath().toString();
     }
 
-    /** A loop in C of nullnic.c: takes addresses and numbers, gives a sum, or a negative number for a failure. */
+    /**
+     * Returns a C loop of nullnic.c: takes addresses and numbers, and returns a sum, or a negative number on failure.
+     */
     @SuppressWarnings("restricted")
     static MethodHandle loop(String name, MemoryLayout... arguments) {
         MemorySegment function = SymbolLookup.libraryLookup(nativeFile("libnullnic-rdmav34.so"), Arena.global())
@@ -101,16 +103,18 @@ final class NullNic implements AutoCloseable {
         return Linker.nativeLinker().downcallHandle(function, FunctionDescriptor.of(JAVA_LONG, arguments));
     }
 
-    /** The sum of the identifiers of so many work requests, which count from 1. */
+    /** Returns the sum of the identifiers of a number of work requests, which count from 1. */
     static long sumOfIds(int count) {
         return count * (count + 1L) / 2;
     }
 
-    /** What each benchmark does with its result: one that is wrong is no measurement. */
+    /** Checks the result of a benchmark: a wrong result makes the measurement void. */
     static long checked(long sum, long expected) {
         if (sum != expected) {
             throw new IllegalStateException(
-                    sum < 0 ? "a work request or a completion failed" : "the sum is " + sum + " and not " + expected);
+                    sum < 0
+                            ? "a work request or a completion failed"
+                            : "the sum of the identifiers is " + sum + " instead of " + expected);
         }
         return sum;
     }

@@ -10,9 +10,9 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 
-/** An RDMA write that is posted again and again, with the completion queue that tells of it. */
+/** An RDMA write that is posted repeatedly, and its completion queue. */
 final class OneWrite {
-    /** How much it writes. */
+    /** Number of bytes to write. */
     static final int BYTES = 64;
 
     private static final int MOST_COMPLETIONS = 16;
@@ -23,7 +23,7 @@ final class OneWrite {
     private final SendWorkRequest request;
     private final WorkCompletions completions;
 
-    /** From one place of a region of its own to another one. */
+    /** Creates a write from one part of a new region to another. */
     OneWrite(VerbsArena arena, ProtectionDomain domain) {
         queue = domain.context().createCompletionQueue(MOST_COMPLETIONS);
         completions = new WorkCompletions(arena, MOST_COMPLETIONS);
@@ -33,12 +33,12 @@ final class OneWrite {
         between(region, region);
     }
 
-    /** Changes it: from the beginning of one region to behind that of another one. */
+    /** Redirects the write: from the start of one region to the second part of another. */
     void between(MemoryRegion source, MemoryRegion target) {
         request.set(0, source, 0, BYTES).rdmaWrite(target.address() + BYTES, target.rkey());
     }
 
-    /** Posts it and polls until it has completed. */
+    /** Posts the write and polls until it has completed. */
     void through(QueuePair queuePair) throws InterruptedException {
         if (queuePair.postSend(request) != QueuePair.POSTED) {
             throw new IllegalStateException("the send queue of " + queuePair + " is full");
@@ -64,7 +64,7 @@ final class OneWrite {
         }
         long now = System.nanoTime();
         if (start != 0 && now - start > LIMIT_NANOS) {
-            throw new IllegalStateException("a write of " + queuePair + " did not complete in 30 s");
+            throw new IllegalStateException("a write of " + queuePair + " did not complete within 30 s");
         }
         return start == 0 ? now : start;
     }

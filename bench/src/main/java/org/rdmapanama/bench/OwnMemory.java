@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What this JVM uses of memory. */
+/** The memory use of this JVM. */
 final class OwnMemory {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final Path STATUS = Path.of("/proc/self/status");
@@ -20,12 +20,12 @@ final class OwnMemory {
 
     private OwnMemory() {}
 
-    /** Bytes of heap that this thread has ever allocated. Asking allocates none. */
+    /** Returns the total number of heap bytes allocated by this thread. The call itself allocates none. */
     static long allocated() {
         return THREADS.getCurrentThreadAllocatedBytes();
     }
 
-    /** Bytes of heap that are in use after collections, as many as it takes until they find nothing more. */
+    /** Returns the heap in use, in bytes, after collecting garbage until nothing more is freed. */
     static long heap() {
         long used = Long.MAX_VALUE;
         for (int i = 0; i < MOST_COLLECTIONS; i++) {
@@ -39,12 +39,12 @@ final class OwnMemory {
         return used;
     }
 
-    /** Bytes of the whole process that are in main memory, those of native code included. */
+    /** Returns the resident memory of the process, in bytes, including that of native code. */
     static long resident() {
         try {
             return resident(Files.readString(STATUS));
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot tell the resident memory", e);
+            throw new UncheckedIOException("cannot read the resident memory", e);
         }
     }
 

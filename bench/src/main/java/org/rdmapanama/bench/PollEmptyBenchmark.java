@@ -18,7 +18,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.WorkCompletions;
 
-/** Polls a completion queue in which there is nothing, as a busy program does most of the time. */
+/** Polls an empty completion queue, as a busy program does most of the time. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -27,7 +27,7 @@ public class PollEmptyBenchmark {
     private static final int CAPACITY = 16;
     private static final MethodHandle LOOP = NullNic.loop("bench_poll_empty", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
 
-    /** Whether any thread may use the objects. */
+    /** Whether the objects are shared between threads. */
     @Param("false")
     private boolean shared;
 
@@ -58,7 +58,7 @@ public class PollEmptyBenchmark {
                 (long) LOOP.invokeExact(completionQueue, nic.rawCompletions.address(), CAPACITY, ROUNDS), 0);
     }
 
-    /** The same through JNI. */
+    /** The same loop through JNI. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long jni() {
@@ -67,14 +67,14 @@ public class PollEmptyBenchmark {
         for (int round = 0; round < ROUNDS; round++) {
             int count = JniVerbs.pollCq(completionQueue, CAPACITY, wc);
             if (count < 0) {
-                throw new IllegalStateException("not polled");
+                throw new IllegalStateException("polling failed");
             }
             sum += count;
         }
         return NullNic.checked(sum, 0);
     }
 
-    /** The same through the object model. */
+    /** The same loop through the object model. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long panama() {

@@ -1,18 +1,18 @@
 package org.rdmapanama.bench;
 
-/** Objects of one kind, as many as are wanted, and work requests that use one after the other. */
+/** Any number of objects of one kind, and a work request that uses them in turn. */
 interface Population {
-    /** Makes one more. */
+    /** Creates one more object. */
     void create(int index);
 
-    /** Connects one; false where there is nothing to connect. */
+    /** Connects an object. Returns false if there is nothing to connect. */
     default boolean connect(int index) {
         return false;
     }
 
-    /** Posts a work request that uses one of them, and polls until it has completed. */
+    /** Posts a work request that uses one of the objects, and polls until it has completed. */
     void postAndPoll(int index) throws InterruptedException;
 
-    /** Closes one. */
+    /** Closes an object. */
     void close(int index);
 }

@@ -27,11 +27,11 @@ public class PostReceiveBenchmark {
     private static final int ROUNDS = 1000;
     private static final MethodHandle LOOP = NullNic.loop("bench_post_recv", NullNic.LONGS_4_INTS_2);
 
-    /** Work requests in a chain. */
+    /** Number of work requests in a chain. */
     @Param("1")
     private int batch;
 
-    /** Whether any thread may use the objects. */
+    /** Whether the objects are shared between threads. */
     @Param("false")
     private boolean shared;
 
@@ -81,7 +81,7 @@ public class PostReceiveBenchmark {
                 expected);
     }
 
-    /** The same through JNI. */
+    /** The same loop through JNI. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long jni() {
@@ -90,14 +90,14 @@ public class PostReceiveBenchmark {
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
             if (JniVerbs.postRecv(queuePair, request, bad) != 0) {
-                throw new IllegalStateException("not posted");
+                throw new IllegalStateException("posting failed");
             }
             sum += Completions.takeByJni(completionQueue, wc, completions, batch);
         }
         return NullNic.checked(sum, expected);
     }
 
-    /** The same through the object model. */
+    /** The same loop through the object model. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long panama() {
@@ -107,7 +107,7 @@ public class PostReceiveBenchmark {
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
             if (qp.postReceive(first) != QueuePair.POSTED) {
-                throw new IllegalStateException("not posted");
+                throw new IllegalStateException("posting failed");
             }
             sum += Completions.take(cq, wc, batch);
         }

@@ -19,7 +19,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 
-/** Posts a chain of signaled writes of 64 bytes, and polls until all have completed: the loop of most programs. */
+/** Posts a chain of signaled writes of 64 bytes and polls until all have completed, the main loop of most programs. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -27,19 +27,19 @@ public class PostSendBenchmark {
     private static final int ROUNDS = 1000;
     private static final MethodHandle LOOP = NullNic.loop("bench_post_send", NullNic.LONGS_4_INTS_2);
 
-    /** Work requests in a chain. */
+    /** Number of work requests in a chain. */
     @Param("1")
     private int batch;
 
-    /** Segments in a work request. */
+    /** Number of segments in a work request. */
     @Param("1")
     private int segments;
 
-    /** Whether the data is copied when it is posted. */
+    /** Whether the data is sent inline, that is, copied when it is posted. */
     @Param("false")
     private boolean inline;
 
-    /** Whether any thread may use the objects. */
+    /** Whether the objects are shared between threads. */
     @Param("false")
     private boolean shared;
 
@@ -104,7 +104,7 @@ public class PostSendBenchmark {
                 expected);
     }
 
-    /** The same through JNI. */
+    /** The same loop through JNI. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long jni() {
@@ -113,14 +113,14 @@ public class PostSendBenchmark {
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
             if (JniVerbs.postSend(queuePair, request, bad) != 0) {
-                throw new IllegalStateException("not posted");
+                throw new IllegalStateException("posting failed");
             }
             sum += Completions.takeByJni(completionQueue, wc, completions, batch);
         }
         return NullNic.checked(sum, expected);
     }
 
-    /** The same through the object model. */
+    /** The same loop through the object model. */
     @Benchmark
     @OperationsPerInvocation(ROUNDS)
     public long panama() {
@@ -130,7 +130,7 @@ public class PostSendBenchmark {
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
             if (qp.postSend(first) != QueuePair.POSTED) {
-                throw new IllegalStateException("not posted");
+                throw new IllegalStateException("posting failed");
             }
             sum += Completions.take(cq, wc, batch);
         }

@@ -8,7 +8,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.cm.CmId;
 
-/** What cmtime has in common for all of its queue pairs: two completion queues, each with a channel. */
+/** Creates queue pairs like those of cmtime, which share two completion queues, each with a channel. */
 final class QueuePairMaker {
     private final ProtectionDomain domain;
     private final CompletionQueue sends;

@@ -8,7 +8,7 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
 
-/** Memory regions of a page each. What is posted writes from one into the next. */
+/** Memory regions of a page each. The work request writes from one region to the next. */
 final class RegionPopulation implements Population {
     private static final long PAGE = 4096;
 
@@ -20,7 +20,7 @@ final class RegionPopulation implements Population {
 
     RegionPopulation(VerbsArena arena, Context context, int count) {
         domain = context.allocateProtectionDomain();
-        // Touched once: registering is to pin pages that are there.
+        // Touched once, so that registering pins pages that are already there.
         memory = arena.allocate(count * PAGE, PAGE).fill((byte) 1);
         write = new OneWrite(arena, domain);
         queuePair = domain.createQueuePair(QueuePairPopulation.options(write));

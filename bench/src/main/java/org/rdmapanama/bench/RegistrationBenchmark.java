@@ -23,9 +23,9 @@ import org.rdmapanama.RegisteredPool;
 import org.rdmapanama.VerbsArena;
 
 /**
- * What it costs to have registered memory of some size for a moment: to register memory that is there already and to
- * deregister it, or to take a buffer of a pool and to give it back. It needs a device; docs/REGISTRATION.md says how to
- * run it, and what came of it.
+ * Measures the cost of obtaining registered memory for a moment: by registering and deregistering existing memory, or
+ * by taking a buffer from a pool and returning it. Needs a device; docs/REGISTRATION.md says how to run it, and has the
+ * results.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -36,11 +36,11 @@ import org.rdmapanama.VerbsArena;
 public class RegistrationBenchmark {
     private static final long POOL = 64L << 20;
 
-    /** Bytes. */
+    /** Size of the memory, in bytes. */
     @Param({"4096", "65536", "1048576", "16777216"})
     private long size;
 
-    /** Whether any thread may use the objects, which costs a lock. */
+    /** Whether the objects are shared between threads, which costs a lock. */
     @Param({"false", "true"})
     private boolean shared;
 
@@ -55,14 +55,14 @@ public class RegistrationBenchmark {
     /** Opens the preferred device, and touches all memory once. */
     @Setup
     public void open() {
-        // In a confined arena only one thread may work, and JMH prepares in the one that measures.
+        // A confined arena belongs to one thread, and JMH runs the setup in the thread that measures.
         arena = shared ? VerbsArena.ofShared() : VerbsArena.ofConfined();
         domain = Context.open(arena).allocateProtectionDomain();
         memory = arena.allocate(size, 4096).fill((byte) 1);
         pool = RegisteredPool.create(domain, POOL, AccessFlag.LOCAL_WRITE);
     }
 
-    /** Closes all. */
+    /** Closes the device. */
     @TearDown
     public void close() {
         arena.close();
@@ -76,7 +76,7 @@ public class RegistrationBenchmark {
         }
     }
 
-    /** Takes a buffer of a pool and gives it back. */
+    /** Takes a buffer from a pool and returns it. */
     @Benchmark
     public int allocateAndFree() {
         try (RegisteredBuffer buffer = pool.allocate(size)) {

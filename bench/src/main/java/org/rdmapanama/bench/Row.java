@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A line of the table: one thing done in several ways.
+ * A row of the table: one operation, done in several ways.
  *
- * @param title what is done, for people
- * @param benchmark the class that does it
- * @param parameters its parameters
- * @param options more options of the JVM that does it
+ * @param title description of the operation
+ * @param benchmark the benchmark class
+ * @param parameters its JMH parameters
+ * @param options additional options of the JVM that runs it
  * @param quick whether it belongs to the short run
  */
 record Row(String title, Class<?> benchmark, Map<String, String> parameters, List<String> options, boolean quick) {
@@ -18,7 +18,7 @@ record Row(String title, Class<?> benchmark, Map<String, String> parameters, Lis
         this(title, benchmark, parameters, List.of(), quick);
     }
 
-    /** All of them, in the order of the table. */
+    /** Returns all rows, in the order of the table. */
     static List<Row> all() {
         List<Row> rows = new ArrayList<>();
         for (int batch : new int[] {1, 4, 16, 64}) {
@@ -28,7 +28,7 @@ record Row(String title, Class<?> benchmark, Map<String, String> parameters, Lis
                     Map.of("batch", "" + batch),
                     batch == 1 || batch == 16));
         }
-        // Of a driver that may enter the kernel, or that is not known: see NativeContext.
+        // As with a driver that may enter the kernel, or that is unknown: see NativeContext.
         rows.add(new Row(
                 "post_send, poll: chain of 1, ordinary calls",
                 PostSendBenchmark.class,

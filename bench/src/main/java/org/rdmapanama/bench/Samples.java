@@ -7,7 +7,7 @@ import org.openjdk.jmh.results.BenchmarkResult;
 import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.RunResult;
 
-/** What was measured of one row done in one way. */
+/** The measurements of one row in one way. */
 final class Samples {
     private static final String ALLOCATED = "gc.alloc.rate.norm";
 
@@ -31,20 +31,20 @@ final class Samples {
         return nanos.isEmpty();
     }
 
-    /** The median time of an operation. */
+    /** Returns the median time of an operation, in nanoseconds. */
     double nanos() {
         return median(nanos);
     }
 
-    /** The shortest time of an operation. */
+    /** Returns the shortest time of an operation, in nanoseconds. */
     double leastNanos() {
         return Collections.min(nanos);
     }
 
-    /** The median of what an operation allocates on the heap. */
+    /** Returns the median number of bytes that an operation allocates on the heap. */
     double bytes() {
         if (bytes.isEmpty()) {
-            throw new IllegalStateException("JMH's gc profiler gave no " + ALLOCATED);
+            throw new IllegalStateException("JMH's gc profiler did not report " + ALLOCATED);
         }
         return median(bytes);
     }

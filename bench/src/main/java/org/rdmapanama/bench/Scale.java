@@ -15,9 +15,9 @@ import java.util.function.ToDoubleFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.rdmapanama.Context;
-import org.rdmapanama.DeviceAttributes;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.device.DeviceAttributes;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -26,19 +26,19 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * What one more queue pair or memory region costs, and whether posting and polling becomes slower where there are many.
+ * Measures the cost of one more queue pair or memory region, and whether many of them slow down posting and polling.
  */
 @Command(
-        name = "scale",
+        name = "bin/bench scale",
         mixinStandardHelpOptions = true,
         description =
-                "Make many queue pairs on one completion queue, and many memory regions: what each of them costs, and"
-                        + " what posting and polling costs among them.")
+                "Create many queue pairs on one completion queue, and many memory regions, and measure the cost of each"
+                        + " and that of posting and polling among them.")
 public final class Scale implements Callable<Integer> {
     private static final int SLICES = 20;
     private static final int WARM_UP = 32;
 
-    /** Fewer than these are less than what comes and goes in the heap meanwhile. */
+    /** The heap use of fewer objects than this is lost in the noise. */
     private static final int FEW = 100;
 
     private static final Path LIMITS = Path.of("/proc/self/limits");
@@ -52,7 +52,7 @@ public final class Scale implements Callable<Integer> {
             split = ",",
             paramLabel = "N",
             defaultValue = "1,16,256,1024",
-            description = "How many queue pairs (${DEFAULT-VALUE}).")
+            description = "Numbers of queue pairs to create (${DEFAULT-VALUE}).")
     private int[] queuePairs;
 
     @Option(
@@ -60,42 +60,42 @@ public final class Scale implements Callable<Integer> {
             split = ",",
             paramLabel = "N",
             defaultValue = "1,10,100,1000,10000",
-            description = "How many memory regions, of 4096 bytes each (${DEFAULT-VALUE}).")
+            description = "Numbers of memory regions to create, of 4096 bytes each (${DEFAULT-VALUE}).")
     private int[] regions;
 
     @Option(
             names = {"-n", "--operations"},
             paramLabel = "N",
             defaultValue = "20000",
-            description = "How many writes to post and poll for each number (${DEFAULT-VALUE}).")
+            description = "Number of writes to post and poll for each number of objects (${DEFAULT-VALUE}).")
     private int operations;
 
     @Option(
             names = "--rounds",
             paramLabel = "N",
             defaultValue = "3",
-            description = "How often to measure each number, in turns; the median counts (${DEFAULT-VALUE}).")
+            description = "Number of rounds in which to measure each number; the medians count (${DEFAULT-VALUE}).")
     private int rounds;
 
     /** For picocli. */
     public Scale() {}
 
-    /** Makes the objects in a new arena. */
+    /** Creates the objects in a new arena. */
     @FunctionalInterface
     private interface Maker {
         Population make(VerbsArena arena, Context context, int count);
     }
 
     /**
-     * What was measured of some number of objects.
+     * The measurements for one number of objects.
      *
-     * @param create microseconds to create one
-     * @param connect microseconds to connect one; 0 where there is nothing to connect
-     * @param close microseconds to close one
-     * @param garbage bytes of heap allocated to create and connect one, those that stay included
-     * @param kept bytes of heap that stay for one; of many only
-     * @param operation microseconds to post and poll a write, each by the next one
-     * @param same microseconds to do so with one of them only
+     * @param create microseconds to create an object
+     * @param connect microseconds to connect an object; 0 if there is nothing to connect
+     * @param close microseconds to close an object
+     * @param garbage bytes of heap allocated to create and connect an object, including those that stay
+     * @param kept bytes of heap that stay per object; only meaningful for many
+     * @param operation microseconds to post and poll a write that uses the next object each time
+     * @param same microseconds to do so with the same object each time
      */
     record Row(
             int count,
@@ -140,12 +140,16 @@ public final class Scale implements Callable<Integer> {
     }
 
     /**
-     * Measures, and prints two tables.
+     * Runs the measurement, and prints two tables.
      *
      * @param arguments options; {@code --help} lists them
      */
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new Scale()).execute(arguments));
+        System.exit(new Scale().commandLine().execute(arguments));
+    }
+
+    CommandLine commandLine() {
+        return new CommandLine(this).setParameterExceptionHandler(new WrongUsage());
     }
 
     @Override
@@ -163,7 +167,8 @@ public final class Scale implements Callable<Integer> {
                     context.deviceName(), device.maxQueuePairs(), device.maxMemoryRegions(), lockedMemory());
         }
         out.printf(
-                "%d RDMA writes of %d bytes for each number, one at a time, each by the next object; median of %d rounds%n",
+                "%d RDMA writes of %d bytes for each number, one at a time, each with the next object; medians of %d"
+                        + " rounds%n",
                 operations, OneWrite.BYTES, rounds);
         boolean first = table("queue pairs", queuePairs, QueuePairPopulation::new);
         boolean second = table("regions", regions, RegionPopulation::new);
@@ -199,7 +204,7 @@ public final class Scale implements Callable<Integer> {
                 "ratio",
                 "same one us");
         out.flush();
-        // Until the code is there.
+        // Until the code is compiled.
         measure(maker, WARM_UP);
         measure(maker, WARM_UP);
         Map<Integer, List<Row>> measured = new LinkedHashMap<>();
@@ -223,7 +228,7 @@ public final class Scale implements Callable<Integer> {
             }
         }
         if (end != null) {
-            out.println("it ends there: " + end.made + " were possible, and then " + end.getMessage());
+            out.println("stopped after " + end.made + " of them: " + end.getMessage());
         }
         out.flush();
         return end == null;
@@ -267,9 +272,9 @@ public final class Scale implements Callable<Integer> {
         return micros(start, count);
     }
 
-    /** Microseconds for an operation by the next one each time, and by the same one; both in turns. */
+    /** Measures an operation with the next object and with the same object each time, in turns; in microseconds. */
     private double[] postAndPoll(Population population, int count) throws InterruptedException {
-        // Once through all of them first, as a program that has run for a while has.
+        // Uses each object once first, as a program has that has run for a while.
         for (int i = 0; i < count; i++) {
             population.postAndPoll(i);
         }
@@ -299,7 +304,7 @@ public final class Scale implements Callable<Integer> {
         return (System.nanoTime() - start) / 1e3 / count;
     }
 
-    /** The device, or the kernel, allows no further one. */
+    /** The device or the kernel does not allow another object. */
     private static final class TooMany extends RuntimeException {
         private static final long serialVersionUID = 1L;
         private final int made;

@@ -13,15 +13,15 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * Posts and polls some million operations, checks what they move, and fails when the thread that does it allocates, or
- * when the process grows.
+ * Posts and polls several million operations, checks the data they move, and fails if the thread allocates or the
+ * process grows.
  */
 @Command(
-        name = "soak",
+        name = "bin/bench soak",
         mixinStandardHelpOptions = true,
         description =
-                "Post and poll some million sends, writes, reads and atomics: no byte may be allocated on the way,"
-                        + " and the process must not grow.")
+                "Post and poll several million sends, writes, reads and atomics. Fails if the loop allocates a byte, or"
+                        + " if the process grows.")
 public final class Soak implements Callable<Integer> {
     private static final int ROUNDS_AT_ONCE = 100;
     private static final double MEBIBYTE = 1 << 20;
@@ -32,41 +32,41 @@ public final class Soak implements Callable<Integer> {
     @Option(
             names = {"-n", "--operations"},
             defaultValue = "10000000",
-            description = "How many to post (${DEFAULT-VALUE}).")
+            description = "Number of operations to post (${DEFAULT-VALUE}).")
     private long operations;
 
     @Option(
             names = "--warmup",
             defaultValue = "100000",
-            description = "How many to post before that (${DEFAULT-VALUE}).")
+            description = "Number of operations to post before that, as a warm-up (${DEFAULT-VALUE}).")
     private long warmUp;
 
     @Option(
             names = "--verify-every",
             defaultValue = "10000",
-            description = "After how many to check every byte; the first 8 of each are checked always"
+            description = "Check every byte once in this number of operations; the first 8 of each are always checked"
                     + " (${DEFAULT-VALUE}).")
     private long verifyEvery;
 
     @Option(
             names = "--interval",
             defaultValue = "5",
-            description = "Seconds from one line to the next (${DEFAULT-VALUE}).")
+            description = "Seconds between two lines of output (${DEFAULT-VALUE}).")
     private int interval;
 
     @Option(
             names = "--growth",
             defaultValue = "4",
-            description = "By how many MiB the process may grow, its heap included (${DEFAULT-VALUE}).")
+            description = "How much the process may grow, including its heap, in MiB (${DEFAULT-VALUE}).")
     private int growth;
 
-    /** What a test does among what is measured, and what it does in between. */
+    /** Work that a test does during the measured part, and between measured parts. */
     private final Runnable inside;
 
     private final Runnable between;
 
     private final CommandLine.IExecutionExceptionHandler oneLine = (failure, command, parsed) -> {
-        command.getErr().println("soak: " + (failure.getMessage() == null ? failure : failure.getMessage()));
+        command.getErr().println("bin/bench soak: " + (failure.getMessage() == null ? failure : failure.getMessage()));
         command.getErr().flush();
         return 1;
     };
@@ -82,14 +82,14 @@ public final class Soak implements Callable<Integer> {
         this(() -> {}, () -> {});
     }
 
-    /** With something that is done now and then, for tests: among what is measured, and in between. */
+    /** Creates a soak with additional work, for tests: during the measured part, and between measured parts. */
     Soak(Runnable inside, Runnable between) {
         this.inside = inside;
         this.between = between;
     }
 
     /**
-     * Runs it; status 1 says that something was allocated, or grew, or failed.
+     * Runs the soak. Status 1 means that it allocated, grew or failed.
      *
      * @param arguments options; {@code --help} lists them
      */
@@ -98,7 +98,9 @@ public final class Soak implements Callable<Integer> {
     }
 
     CommandLine commandLine() {
-        return new CommandLine(this).setExecutionExceptionHandler(oneLine);
+        return new CommandLine(this)
+                .setExecutionExceptionHandler(oneLine)
+                .setParameterExceptionHandler(new WrongUsage());
     }
 
     @Override
@@ -117,7 +119,7 @@ public final class Soak implements Callable<Integer> {
             start = System.nanoTime();
             run(traffic, warmUp);
             allocated = 0;
-            // Whatever a line needs has been loaded with this one; the next is what the others are measured by.
+            // This line loads all code that a line needs; the next one is the reference for the others.
             print(traffic.operations());
             residentAtFirst = OwnMemory.resident();
             heapAtFirst = OwnMemory.heap();
@@ -188,10 +190,10 @@ public final class Soak implements Callable<Integer> {
             throw new IllegalStateException("posting and polling allocated " + allocated + " bytes");
         }
         if (heapGrown() > growth) {
-            throw new IllegalStateException(String.format(Locale.ROOT, "the heap has grown by %.1f MiB", heapGrown()));
+            throw new IllegalStateException(String.format(Locale.ROOT, "the heap grew by %.1f MiB", heapGrown()));
         }
         if (grown() > growth) {
-            throw new IllegalStateException(String.format(Locale.ROOT, "the process has grown by %.1f MiB", grown()));
+            throw new IllegalStateException(String.format(Locale.ROOT, "the process grew by %.1f MiB", grown()));
         }
     }
 

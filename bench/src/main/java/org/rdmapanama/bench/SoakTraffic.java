@@ -19,19 +19,19 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 
 /**
- * Sends, writes, reads and atomics from one queue pair to another one of the same device, in rounds. The first word of
- * everything that moves is the number of the round, which is checked each time.
+ * Sends, writes, reads and atomics from one queue pair to another of the same device, in rounds. The first word of all
+ * data is the number of the round, which is checked each time.
  *
- * <p>A round makes no garbage. Threads: the one that owns the arena.
+ * <p>A round allocates nothing. Threads: the one that owns the arena.
  */
 final class SoakTraffic {
-    /** Work requests that are posted in a round, each signaled. */
+    /** Number of work requests posted in a round, all of them signaled. */
     static final int OPERATIONS_IN_A_ROUND = 16;
 
     private static final int OF_EACH_KIND = OPERATIONS_IN_A_ROUND / 4;
     private static final int COMPLETIONS_IN_A_ROUND = OPERATIONS_IN_A_ROUND + OF_EACH_KIND;
 
-    // Where things lie in either region: places for messages, for writes and for reads, then the words of the atomics.
+    // Layout of both regions: buffers for messages, for writes and for reads, then the words of the atomics.
     private static final int BYTES = 256;
     private static final long SENDS = 0;
     private static final long WRITES = SENDS + OF_EACH_KIND * BYTES;
@@ -102,7 +102,7 @@ final class SoakTraffic {
         return farRegion.address() + offset;
     }
 
-    /** Posts and polls so many rounds. */
+    /** Posts and polls a number of rounds. */
     void run(int count) throws InterruptedException {
         for (int i = 0; i < count; i++) {
             stamp();
@@ -133,7 +133,7 @@ final class SoakTraffic {
 
     private void requirePosted(int result) {
         if (result != QueuePair.POSTED) {
-            throw new IllegalStateException("a queue is full that ought to be empty, in round " + rounds);
+            throw new IllegalStateException("a queue that should be empty is full in round " + rounds);
         }
     }
 
@@ -155,7 +155,7 @@ final class SoakTraffic {
                 }
                 if (now - start > LIMIT_NANOS) {
                     throw new IllegalStateException("only " + completed + " of " + COMPLETIONS_IN_A_ROUND
-                            + " completions came in 30 s, in round " + rounds);
+                            + " completions arrived within 30 s in round " + rounds);
                 }
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
@@ -171,16 +171,16 @@ final class SoakTraffic {
             boolean right = farMemory.get(JAVA_LONG, SENDS + place) == rounds
                     && farMemory.get(JAVA_LONG, WRITES + place) == rounds
                     && nearMemory.get(JAVA_LONG, READS + place) == rounds
-                    // What was there before this one was added.
+                    // The value before the addition.
                     && nearMemory.get(JAVA_LONG, ATOMICS + place) == rounds
                     && farMemory.get(JAVA_LONG, ATOMICS + place) == rounds + 1;
             if (!right) {
-                throw new IllegalStateException("wrong contents in round " + rounds);
+                throw new IllegalStateException("the data of round " + rounds + " is corrupted");
             }
         }
     }
 
-    /** One more round, of which every byte is new, and is checked. */
+    /** Runs one more round with new data, and checks every byte. */
     void verify() throws InterruptedException {
         fill(nearMemory, SENDS, READS);
         fill(farMemory, READS, ATOMICS);
@@ -197,7 +197,7 @@ final class SoakTraffic {
         }
     }
 
-    /** Operations so far. */
+    /** Returns the number of operations so far. */
     long operations() {
         return rounds * OPERATIONS_IN_A_ROUND;
     }

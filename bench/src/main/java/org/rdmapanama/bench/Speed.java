@@ -24,12 +24,13 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Latency and bandwidth, between two processes and in one: soft0 and other devices, beside UDP and TCP, in turns. */
+/** Compares the latency and bandwidth of soft0 and other devices, in two processes and in one, with UDP and TCP. */
 @Command(
-        name = "bench soft",
+        name = "bin/bench soft",
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
@@ -46,17 +47,17 @@ public final class Speed implements Callable<Integer> {
     @Option(
             names = {"-r", "--rounds"},
             defaultValue = "9",
-            description = "Rounds, of which the medians count (${DEFAULT-VALUE}).")
+            description = "Number of rounds, whose medians count (${DEFAULT-VALUE}).")
     private int rounds;
 
     @Option(
             names = "--warmup",
             paramLabel = "ROUNDS",
             defaultValue = "10",
-            description = "Rounds before that, which do not count: more where compilers are slow (${DEFAULT-VALUE}).")
+            description = "Number of warm-up rounds before that: give more if compilers are slow (${DEFAULT-VALUE}).")
     private int warmUp;
 
-    @Option(names = "--write", paramLabel = "FILE", description = "Put the table into this file, between its marks.")
+    @Option(names = "--write", paramLabel = "FILE", description = "Write the table to this file, between its marks.")
     private Path file;
 
     @Spec
@@ -65,7 +66,7 @@ public final class Speed implements Callable<Integer> {
     @Parameters(
             paramLabel = "DEVICE",
             arity = "0..*",
-            description = "Pairs of devices to compare with, as rxe0,rxe1, or, with the bytes of a packet,"
+            description = "Pairs of devices to compare with, such as rxe0,rxe1 or, with a packet size in bytes,"
                     + " rxe0:1024,rxe1:1024.")
     private List<String> devices = List.of();
 
@@ -74,7 +75,7 @@ public final class Speed implements Callable<Integer> {
     /** For picocli. */
     public Speed() {}
 
-    /** Compares, or, as {@code peer WAY}, is the other process. */
+    /** Runs the comparison, or, as {@code peer WAY}, the other process. */
     public static void main(String[] args) throws IOException {
         if (args.length == 2 && args[0].equals("peer")) {
             try {
@@ -85,16 +86,20 @@ public final class Speed implements Callable<Integer> {
             }
             return;
         }
-        System.exit(new CommandLine(new Speed())
+        System.exit(new Speed().commandLine().execute(args));
+    }
+
+    CommandLine commandLine() {
+        return new CommandLine(this)
                 .setExecutionExceptionHandler((failure, command, parsed) -> {
                     tell(failure);
                     return 1;
                 })
-                .execute(args));
+                .setParameterExceptionHandler(new WrongUsage());
     }
 
     private static void tell(Exception failure) {
-        System.err.println("bench soft: " + (failure.getMessage() == null ? failure : failure.getMessage()));
+        System.err.println("bin/bench soft: " + (failure.getMessage() == null ? failure : failure.getMessage()));
     }
 
     private static Link link(String way, boolean peer) throws IOException {
@@ -105,7 +110,7 @@ public final class Speed implements Callable<Integer> {
         };
     }
 
-    /** The other end: does what it is told, line by line. */
+    /** Runs the other end, which executes commands line by line. */
     private static void answer(String way, InputStream commands, OutputStream answers) throws IOException {
         BufferedReader lines = new BufferedReader(new InputStreamReader(commands, StandardCharsets.UTF_8));
         PrintStream out = new PrintStream(answers, true, StandardCharsets.UTF_8);
@@ -124,7 +129,7 @@ public final class Speed implements Callable<Integer> {
         }
     }
 
-    /** The other end, in another process or in a thread of this one. */
+    /** The other end, in another process or in another thread of this one. */
     private interface Other extends AutoCloseable {
         OutputStream commands() throws IOException;
 
@@ -211,14 +216,14 @@ public final class Speed implements Callable<Integer> {
         }
     }
 
-    /** Both ends of a way. */
+    /** The two ends of a connection. */
     private static final class Pair implements AutoCloseable {
         private final Link link;
         private final Other other;
         private final PrintStream commands;
 
         Pair(Ends way) throws IOException {
-            // First, so that nobody else complains of the same device, too.
+            // First, so that only this end reports a failure of the device.
             link = link(way.name, false);
             other = way.oneProcess ? new OtherThread(way.peersName) : new OtherProcess(way.peersName);
             commands = new PrintStream(other.commands(), true, StandardCharsets.UTF_8);
@@ -231,7 +236,7 @@ public final class Speed implements Callable<Integer> {
             link.connect(place);
         }
 
-        /** Nanoseconds for a round trip: the median of many. */
+        /** Returns the median round-trip time, in nanoseconds. */
         double latency() throws IOException {
             Histogram histogram = new Histogram(TimeUnit.SECONDS.toNanos(LIMIT_SECONDS), 3);
             commands.println("pong");
@@ -243,7 +248,7 @@ public final class Speed implements Callable<Integer> {
             return histogram.getValueAtPercentile(50);
         }
 
-        /** MiB per second. */
+        /** Returns the bandwidth, in MiB per second. */
         double bandwidth() throws IOException {
             commands.println("take");
             long start = System.nanoTime();
@@ -259,11 +264,13 @@ public final class Speed implements Callable<Integer> {
         }
     }
 
-    /** What is measured: the names of a device or a protocol, here and at the other end. */
+    /** What to measure: the names of a device or a protocol, here and at the other end. */
     private record Ends(String name, String peersName, boolean oneProcess, boolean hasBandwidth) {}
 
     @Override
     public Integer call() throws IOException {
+        atLeast("--rounds", rounds, 1);
+        atLeast("--warmup", warmUp, 0);
         MarkedTable marked = file == null ? null : new MarkedTable(spec, file, "soft");
         if (marked != null) {
             marked.check();
@@ -272,7 +279,7 @@ public final class Speed implements Callable<Integer> {
         ways.put(UDP, new Ends("udp", "udp", false, false));
         ways.put(TCP, new Ends("tcp", "tcp", false, true));
         ways.put("soft0, two processes", new Ends("soft0", "soft0", false, true));
-        // As long as the loopback interface takes.
+        // As large as the loopback interface allows.
         ways.put("soft0, two processes, packets of 4 KiB", new Ends("soft0:4096", "soft0:4096", false, true));
         ways.put("soft0, one process", new Ends("soft0", "soft0", true, true));
         for (String device : devices) {
@@ -306,6 +313,12 @@ public final class Speed implements Callable<Integer> {
         return 0;
     }
 
+    private void atLeast(String option, int value, int min) {
+        if (value < min) {
+            throw new ParameterException(spec.commandLine(), option + " must be at least " + min + ", not " + value);
+        }
+    }
+
     private void measure(
             String title,
             Ends way,
@@ -336,7 +349,7 @@ public final class Speed implements Callable<Integer> {
         double tcp = median(bandwidths.get(TCP));
         int width = ways.keySet().stream().mapToInt(String::length).max().orElse(1);
         List<String> lines = new ArrayList<>();
-        lines.add("| | 8 B there and back, µs | times UDP | writes of 64 KiB, MiB/s | times TCP |");
+        lines.add("| | 8 B round trip, µs | times UDP | writes of 64 KiB, MiB/s | times TCP |");
         lines.add("|---|---:|---:|---:|---:|");
         for (String title : ways.keySet()) {
             double latency = median(latencies.get(title));

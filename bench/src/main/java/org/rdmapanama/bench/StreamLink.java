@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 
-/** TCP by {@link SocketChannel}: the end that is told a place first connects, the other accepts. */
+/** TCP through {@link SocketChannel}: the peer end accepts, the other connects. */
 final class StreamLink implements Link {
     private final boolean accepts;
     private final ServerSocketChannel listener;
@@ -49,7 +49,7 @@ final class StreamLink implements Link {
         data.clear();
         while (data.hasRemaining()) {
             if (channel.read(data) < 0) {
-                throw new EOFException("the other end is gone");
+                throw new EOFException("the other end closed the connection");
             }
         }
     }

@@ -2,14 +2,15 @@ package org.rdmapanama.bench;
 
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Endpoint;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.QueuePairState;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
@@ -17,8 +18,8 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 
 /**
- * A reliable connection: messages by SEND, chunks by RDMA WRITE, with which the other end has nothing to do. By a device,
- * or, as {@code soft0:4096}, by packets of another size than the device's port is for.
+ * A reliable connection of a device: messages by SEND, and chunks by RDMA WRITE, in which the other end takes no part.
+ * A name such as {@code soft0:4096} selects a packet size other than that of the port.
  */
 final class VerbsLink implements Link {
     private static final int DEPTH = 16;
@@ -28,6 +29,10 @@ final class VerbsLink implements Link {
     private final CompletionQueue sends;
     private final CompletionQueue receives;
     private final QueuePair queuePair;
+
+    /** Null for the port's. */
+    private final Mtu pathMtu;
+
     private final MemoryRegion region;
     private final WorkCompletions completions = new WorkCompletions(arena, DEPTH);
     private final SendWorkRequest message;
@@ -44,11 +49,7 @@ final class VerbsLink implements Link {
         queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
                 .maxSendWorkRequests(DEPTH)
                 .maxReceiveWorkRequests(RECEIVES));
-        ConnectOptions options = new ConnectOptions();
-        if (deviceAndMtu.length > 1) {
-            options.pathMtu(Mtu.ofBytes(Integer.parseInt(deviceAndMtu[1])));
-        }
-        queuePair.localEndpoint(options);
+        pathMtu = deviceAndMtu.length > 1 ? Mtu.ofBytes(Integer.parseInt(deviceAndMtu[1])) : null;
         region = domain.register(arena.allocate(2L * CHUNK, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
         message = SendWorkRequest.allocate(arena, 1)
                 .send()
@@ -66,31 +67,56 @@ final class VerbsLink implements Link {
     @Override
     public void connect(String otherPlace) {
         String[] parts = otherPlace.split("/", -1);
-        queuePair.connect(Endpoint.parse(parts[0]));
+        Endpoint remote = Endpoint.parse(parts[0]);
+        if (pathMtu == null) {
+            queuePair.connect(remote);
+        } else {
+            connect(remote, pathMtu);
+        }
         for (int i = 0; i < RECEIVES - 1; i++) {
             post(receive);
         }
         chunk.rdmaWrite(Long.parseLong(parts[1]) + CHUNK, Integer.parseInt(parts[2]));
     }
 
+    /** The library itself would use no more than the port's MTU: the way to this peer takes more. */
+    private void connect(Endpoint remote, Mtu mtu) {
+        queuePair.initialize();
+        queuePair.modify(new QueuePairAttributes()
+                .state(QueuePairState.RTR)
+                .pathMtu(mtu)
+                .destinationQueuePair(remote.queuePairNumber())
+                .receivePsn(remote.packetSequenceNumber())
+                .addressVector(queuePair.pathTo(remote))
+                .maxReadAtomicAsTarget(1)
+                .minRnrTimer(12));
+        queuePair.modify(new QueuePairAttributes()
+                .state(QueuePairState.RTS)
+                .sendPsn(queuePair.localEndpoint().packetSequenceNumber())
+                .timeout(16)
+                .retryCount(6)
+                .rnrRetry(7)
+                .maxReadAtomicAsInitiator(1));
+    }
+
     private void post(ReceiveWorkRequest request) {
         if (queuePair.postReceive(request) != QueuePair.POSTED) {
-            throw new IllegalStateException("no room for a receive");
+            throw new IllegalStateException("the receive queue is full");
         }
     }
 
-    /** The acknowledgement of what is long ago has come in the meantime: nobody waits for it here. */
+    /** Posts a send. It waits only if the queue is full, since old requests have usually completed meanwhile. */
     private void post(SendWorkRequest request) {
         while (outstanding == DEPTH) {
             outstanding -= await(sends);
         }
         if (queuePair.postSend(request) != QueuePair.POSTED) {
-            throw new IllegalStateException("no room for a send");
+            throw new IllegalStateException("the send queue is full");
         }
         outstanding++;
     }
 
-    /** Waits for some; how many there were. */
+    /** Waits for completions, and returns their number. */
     private int await(CompletionQueue queue) {
         int count;
         do {
@@ -104,7 +130,7 @@ final class VerbsLink implements Link {
         return count;
     }
 
-    /** The receive is posted while the message is under way: there are others. */
+    /** Posts the next receive while the message is in flight; other receives are already posted. */
     @Override
     public void ping() {
         post(message);
@@ -124,7 +150,7 @@ final class VerbsLink implements Link {
         for (int i = 0; i < chunks; i++) {
             post(chunk);
         }
-        // It comes behind them.
+        // The message arrives after the chunks.
         ping();
     }
 

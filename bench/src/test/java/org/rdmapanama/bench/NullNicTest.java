@@ -38,6 +38,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.WorkRequestBuilder;
+import org.rdmapanama.ffm.CCompiler;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_context_ops;
@@ -45,8 +46,8 @@ import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 
 /**
- * The device that the benchmarks use looks at what it is given: a work request that a device would refuse, or fail, is
- * refused or fails here, so that no benchmark measures what would not work.
+ * The device of the benchmarks checks its input: it rejects or fails a work request that a real device would reject or
+ * fail, so that no benchmark measures something that would not work.
  */
 class NullNicTest {
     private static final int EINVAL = 22;
@@ -58,6 +59,7 @@ class NullNicTest {
 
     @BeforeAll
     static void compile() throws IOException {
+        CCompiler.assumeWanted();
         Path library = Path.of(NullNic.nativeFile("libnullnic-rdmav34.so"));
         Files.createDirectories(library.getParent());
         Process compiler = new ProcessBuilder(
@@ -95,7 +97,7 @@ class NullNicTest {
         nic.close();
     }
 
-    /** A write of 64 bytes that is right in all. */
+    /** Creates a valid write of 64 bytes. */
     private SendWorkRequest write(long id) {
         return SendWorkRequest.allocate(nic.arena, 1)
                 .id(id)
@@ -108,7 +110,7 @@ class NullNicTest {
         return nic.queuePair.protectionDomain().register(nic.arena.allocate(REGION_BYTES, REGION_BYTES), access);
     }
 
-    /** Identifier and status of all that has completed. */
+    /** Returns the identifier and status of all completions. */
     private List<String> completed() {
         int count = nic.sends.poll(completions);
         List<String> all = new ArrayList<>();
@@ -124,7 +126,7 @@ class NullNicTest {
         assertEquals(List.of("5 " + status), completed());
     }
 
-    /** The chain stops at this request, and those before it are posted. */
+    /** Checks that posting stops at this request, after those before it in the chain. */
     private void assertRefused(SendWorkRequest wrong) {
         SendWorkRequest first = write(1);
         SendWorkRequest second = write(2);
@@ -173,7 +175,7 @@ class NullNicTest {
         assertRefused(write(3).fetchAndAdd(nic.region.address() + 4, nic.region.rkey(), 1));
     }
 
-    /** The object model does so before the device would: the device is asked behind its back. */
+    /** The object model would reject this first, so the device is called directly. */
     @Test
     void shouldRefuseTooManySegments() throws Throwable {
         SendWorkRequest tooMany = SendWorkRequest.allocate(nic.arena, 5).rdmaWrite(0, 0);
@@ -198,7 +200,7 @@ class NullNicTest {
                 Native.struct(ibv_send_wr.sg_list(ibv_send_wr.asSlice(chain, 1)).address(), ibv_sge.sizeof());
         ibv_sge.length(segment, NullNic.BYTES + 1);
         assertRefusedRaw(nic.queuePair, chain, 1);
-        // As a sum it would be small.
+        // The sum would overflow to a small number.
         ibv_sge.length(segment, -1);
         assertRefusedRaw(nic.queuePair, chain, 1);
     }
@@ -225,13 +227,13 @@ class NullNicTest {
         assertEquals(List.of("1 WR_FLUSH_ERR", "2 WR_FLUSH_ERR"), completed());
     }
 
-    /** Writes that are right but for what a test changes. */
+    /** Creates writes that are valid except for what a test changes. */
     private MemorySegment rawChain(boolean inline) {
         return Chain.ofWrites(
                 nic.arena, 3, 1, inline, nic.region.address(), NullNic.BYTES, nic.region.lkey(), nic.region.rkey());
     }
 
-    /** The device refuses this one of the chain, and has taken those before it. */
+    /** Checks that the device rejects this request of the chain, and has accepted those before it. */
     @SuppressWarnings("restricted")
     private void assertRefusedRaw(QueuePair queuePair, MemorySegment chain, int wrong) throws Throwable {
         MemorySegment context = Native.struct(queuePair.context().nativeAddress(), ibv_context.sizeof());
@@ -285,9 +287,9 @@ class NullNicTest {
         assertEnds(CompletionStatus.SUCCESS, request);
         region.close();
         assertEnds(CompletionStatus.LOC_PROT_ERR, request);
-        // Failures complete in any case.
+        // Failures generate a completion even if the request is not signaled.
         assertEnds(CompletionStatus.LOC_PROT_ERR, request.signaled(false));
-        // One that is inline needs no key.
+        // An inline request needs no key.
         assertEnds(CompletionStatus.SUCCESS, write(1).inline(true));
     }
 
@@ -316,7 +318,7 @@ class NullNicTest {
         assertEnds(
                 CompletionStatus.REM_ACCESS_ERR,
                 write(1).rdmaWrite(start + last + 1, rkey).inline(true));
-        // What moves nothing goes nowhere.
+        // A request without data accesses no memory.
         assertEnds(CompletionStatus.SUCCESS, write(1).rdmaWrite(0, 0).clear());
     }
 
@@ -326,7 +328,7 @@ class NullNicTest {
         int rkey = nic.region.rkey();
         assertEnds(CompletionStatus.REM_ACCESS_ERR, write(1).rdmaWrite(start, 0));
         assertEnds(CompletionStatus.REM_ACCESS_ERR, write(1).rdmaWrite(start, rkey + 1));
-        // Writes, but nothing else.
+        // Permits writes only.
         assertEnds(CompletionStatus.REM_ACCESS_ERR, write(1).rdmaRead(start, rkey));
         SendWorkRequest add = write(1).set(0, nic.region, 0, Long.BYTES);
         assertEnds(CompletionStatus.REM_ACCESS_ERR, add.fetchAndAdd(start, rkey, 1));

@@ -1,21 +1,26 @@
 package org.rdmapanama.bench;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
-/** Wrong usage is said, with status 2, before a device is opened. */
+/** Wrong usage is reported with status 2 before a device is opened. */
 class OptionsTest {
     private static void assertRefused(CommandLine command, String option, String message) {
         StringWriter err = new StringWriter();
         command.setErr(new PrintWriter(err));
         assertEquals(2, command.execute(option), err::toString);
-        assertTrue(err.toString().contains(message), err::toString);
+        String name = command.getCommandName();
+        assertEquals(
+                name + ": " + message + " (see '" + name + " --help')",
+                err.toString().strip());
     }
 
     @ParameterizedTest
@@ -27,7 +32,10 @@ class OptionsTest {
                 "--warmup=-1       | --warmup must be at least 0, not -1",
                 "--verify-every=0  | --verify-every must be at least 1, not 0",
                 "--interval=0      | --interval must be at least 1, not 0",
-                "--growth=some     | 'some' is not an int"
+                "--growth=some     | --growth must be a whole number: 'some'",
+                "--growth=3000000000 | --growth is too large: '3000000000'",
+                "--sped            | Unknown option: '--sped'",
+                "fast              | takes no operand: 'fast'"
             })
     void shouldRefuseInSoak(String option, String message) {
         assertRefused(new Soak().commandLine(), option, message);
@@ -41,9 +49,50 @@ class OptionsTest {
                 "--queue-pairs=0   | --queue-pairs must be at least 1, not 0",
                 "--regions=1,-5    | --regions must be at least 1, not -5",
                 "--operations=0    | --operations must be at least 1, not 0",
-                "--operations=many | 'many' is not an int"
+                "--operations=many | --operations must be a whole number: 'many'"
             })
     void shouldRefuseInScale(String option, String message) {
-        assertRefused(new CommandLine(new Scale()), option, message);
+        assertRefused(new Scale().commandLine(), option, message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "--quik        | Unknown option: '--quik'",
+                "--rounds=101  | --rounds must be between 1 and 100, not 101",
+                "--rows=absent | no row title contains 'absent'"
+            })
+    void shouldRefuseInDataPath(String option, String message) {
+        assertRefused(DataPath.commandLine(), option, message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "--rounds=0    | --rounds must be at least 1, not 0",
+                "--warmup=-1   | --warmup must be at least 0, not -1",
+                "--rounds=few  | --rounds must be a whole number: 'few'"
+            })
+    void shouldRefuseInSoft(String option, String message) {
+        assertRefused(new Speed().commandLine(), option, message);
+    }
+
+    /** The script itself, which needs no JDK for this. */
+    @Test
+    void shouldRefuseABenchmarkThatDoesNotExist() throws Exception {
+        Path script = Path.of("..", "bin", "bench").toRealPath();
+        Process process = new ProcessBuilder(script.toString(), "foo")
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertEquals(2, process.waitFor(), output);
+        assertEquals(
+                "bench: there is no benchmark 'foo': choose data-path, inlining, scale, soak or soft (see " + script
+                        + " help)",
+                output.strip());
     }
 }

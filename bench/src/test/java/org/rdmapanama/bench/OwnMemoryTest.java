@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** What is read about this process is right. */
+/** The memory figures of this process are correct. */
 class OwnMemoryTest {
     private static final int MEBIBYTE = 1 << 20;
 

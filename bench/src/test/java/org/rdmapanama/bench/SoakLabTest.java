@@ -13,19 +13,19 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Program;
 import picocli.CommandLine;
 
-/** A short soak, in a process of its own, and what it must find out about a loop that is not as it should be. */
+/** A short soak in a separate process, and the faults that it must detect in a loop. */
 @Tag("lab")
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SoakLabTest {
-    /** Enough that a leak of a few bytes for each operation is more than what the process may grow by. */
+    /** So many that a leak of a few bytes per operation exceeds the permitted growth. */
     private static final String OPERATIONS = "300000";
 
-    /** Until the second compiler is through: code that it gives up makes the objects that it had left out. */
+    /** Until the C2 compiler is done: code that it deoptimizes allocates the objects that it had eliminated. */
     private static final String WARM_UP = "100000";
 
     private byte[] garbage;
 
-    /** Runs it here. */
+    /** Runs the soak in this process. */
     private static String fail(Soak soak) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
@@ -57,7 +57,7 @@ class SoakLabTest {
         try (Arena leak = Arena.ofShared()) {
             String message =
                     fail(new Soak(() -> {}, () -> leak.allocate(1 << 20, 8).fill((byte) 1)));
-            assertTrue(message.contains("the process has grown by "), message);
+            assertTrue(message.contains("the process grew by "), message);
         }
     }
 }

@@ -19,25 +19,26 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.SystemFunctions;
 
 /**
- * One shared library of rdma-core, looked up when it is first needed.
+ * A shared library of rdma-core, opened when it is first needed.
  *
- * <p>Nothing here fails early: a library that is not installed, or a function that the installed version lacks,
- * yields a {@link #downcall handle} that throws when it is <em>called</em>, with a message that names the package
- * to install or the version that brought the function. Loading classes is never broken by an old library. That a library
- * could not be opened is not remembered: it is tried again the next time, by the same handles too.
+ * <p>Nothing here fails early: a library that is not installed, or a function that the installed version lacks, yields
+ * a {@link #downcall handle} that throws when it is <em>called</em>, with a message that names the package to install
+ * or the version that introduced the function. An old library never prevents a class from loading. A failure to open a
+ * library is not remembered: the next use tries again, even through existing handles.
  *
  * <p>The libraries are opened by the names that every run-time package has, {@code libibverbs.so.1} and
  * {@code librdmacm.so.1}; the unversioned names exist only beside the headers. The system properties
- * {@code org.rdmapanama.libibverbs} and {@code org.rdmapanama.librdmacm} name other files.
+ * {@code org.rdmapanama.libibverbs} and {@code org.rdmapanama.librdmacm} name other files, which must then exist.
  *
- * <p>Who wants to call the functions of the generated class {@code rdma_h} of {@code org.rdmapanama.ffm.verbs} directly
- * calls {@link #load()} first.
+ * <p>Call {@link #load()} before calling functions of the generated class {@code rdma_h} of {@code
+ * org.rdmapanama.ffm.verbs} directly.
  *
- * <p>All methods are safe for use by any thread.
+ * <p>Threads: any.
  */
 public final class NativeLibrary {
     /** Dl_info of dlfcn.h: dli_fname, dli_fbase, dli_sname, dli_saddr. */
@@ -60,26 +61,39 @@ public final class NativeLibrary {
     /** Functions that are younger than rdma-core 44, the oldest version supported, with the version that has them. */
     private static final Map<String, String> SINCE = Map.of("ibv_wr_opcode_str", "49");
 
+    private static final int RTLD_LAZY = 1;
+
     private static final Pattern VERSION_IN_FILE_NAME = Pattern.compile("\\.so\\.\\d+\\.\\d+\\.(\\d+)\\.\\d+$");
 
     private final String fileName;
+    private final boolean named;
     private final String knownSymbol;
-    private final String absence;
+    private final String cure;
 
-    /** Null as long as it could not be opened. */
+    /** The last message of the loader when the library could not be opened. */
+    private volatile String failure = "";
+
+    /** Whether the loader did not find the library. */
+    private volatile boolean absent;
+
+    /** Null until the library has been opened. */
     private volatile Opened opened;
 
-    /** The library, and its file. */
+    /** The opened library and its file. */
     private record Opened(SymbolLookup lookup, Path path) {}
 
-    private NativeLibrary(String soname, String property, String debianPackages, String fedoraPackages) {
-        fileName = System.getProperty(property, soname);
-        absence = fileName + " was not found: install it with 'apt-get install " + debianPackages + "' or 'dnf install "
-                + fedoraPackages + "', or name the file with -D" + property + "=PATH";
+    NativeLibrary(String soname, String property, String debianPackages, String fedoraPackages) {
+        String file = System.getProperty(property);
+        named = file != null;
+        fileName = named ? file : soname;
+        cure = named
+                ? "-D" + property + " names it: correct that, or leave it out for " + soname
+                : "install it with 'apt-get install " + debianPackages + "' or 'dnf install " + fedoraPackages
+                        + "', or name the file with -D" + property + "=PATH";
         knownSymbol = soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device";
     }
 
-    /** The library, opened unless it is; null when that cannot be. */
+    /** Returns the library, opening it if necessary; null if it cannot be opened. */
     private Opened opened() {
         Opened known = opened;
         return known == null ? open() : known;
@@ -93,27 +107,73 @@ public final class NativeLibrary {
         if (opened == null && FreeDescriptors.check(FreeDescriptors.TO_START) == 0) {
             try {
                 SymbolLookup found = SymbolLookup.libraryLookup(fileName, Arena.global());
-                // A file of another library counts as none.
                 opened = found.find(knownSymbol)
                         .map(symbol -> new Opened(found, fileOf(symbol)))
                         .orElse(null);
-            } catch (IllegalArgumentException notFound) {
+                absent = false;
+                failure = opened == null ? "it is another library, without " + knownSymbol : "";
+            } catch (IllegalArgumentException e) {
+                findOutWhy();
                 return null;
             }
         }
         return opened;
     }
 
-    /** Why it could not be opened. */
+    /** Calls dlopen(3) again for its message, which the JDK does not pass on. */
+    @SuppressWarnings("restricted")
+    private void findOutWhy() {
+        MethodHandle open = SystemFunctions.downcall("dlopen", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_INT));
+        MethodHandle error = SystemFunctions.downcall("dlerror", FunctionDescriptor.of(ADDRESS));
+        MethodHandle describe = SystemFunctions.downcall("strerror", FunctionDescriptor.of(ADDRESS, JAVA_INT));
+        try (Arena arena = Arena.ofConfined()) {
+            // The message is per thread, and this thread makes no other call in between.
+            MemorySegment handle = (MemorySegment) open.invokeExact(arena.allocateFrom(fileName), RTLD_LAZY);
+            MemorySegment message = (MemorySegment) error.invokeExact();
+            boolean failed = handle.address() == 0 && message.address() != 0;
+            failure = failed ? message.reinterpret(Long.MAX_VALUE).getString(0) : "";
+            // It names the library that it was looking for, which may be one that this one needs, or the file that it
+            // has
+            // found; and it says why in the user's language.
+            String notFound = ((MemorySegment) describe.invokeExact(Errno.ENOENT))
+                    .reinterpret(Long.MAX_VALUE)
+                    .getString(0);
+            absent = failure.contains(fileName) && !failure.contains("/" + fileName) && failure.endsWith(notFound);
+        } catch (Throwable e) {
+            throw new AssertionError("dlopen", e);
+        }
+    }
+
+    /** Returns the error that says why the library could not be opened. */
     private UnsatisfiedLinkError missing() {
         boolean full = FreeDescriptors.check(FreeDescriptors.TO_START) < 0;
-        return new UnsatisfiedLinkError(full ? fileName + " could not be opened: " + FreeDescriptors.CURE : absence);
+        return new UnsatisfiedLinkError(full ? fileName + " could not be opened: " + FreeDescriptors.CURE : reason());
+    }
+
+    private String reason() {
+        if (isAbsent()) {
+            return fileName + " was not found: " + cure;
+        }
+        String why = failure;
+        return fileName + " could not be opened" + (why.isEmpty() ? "" : " (" + why + ")") + ": "
+                + (named ? cure : "install it again, for this machine, or what it needs");
     }
 
     /**
-     * Whether the library is installed.
+     * Returns whether the library is not installed, as far as the system loader knows: no system property names a file,
+     * and there is none with the usual name. A library that exists but cannot be opened is not absent, nor is one that
+     * a system property names.
      *
-     * @return true when it was found and opened; false also while too many files are open to do that
+     * @return true if it was not found; false if it was opened, or could not be opened for another reason
+     */
+    public boolean isAbsent() {
+        return opened() == null && !named && absent;
+    }
+
+    /**
+     * Returns whether the library can be used.
+     *
+     * @return true if it has been opened; false if it is missing or cannot be loaded, and while too many files are open
      */
     public boolean isAvailable() {
         return opened() != null;
@@ -123,8 +183,9 @@ public final class NativeLibrary {
      * Makes the library's functions visible to the generated class {@code rdma_h}, which looks where this class loader
      * loads libraries from.
      *
-     * @throws UnsatisfiedLinkError when the library is not installed, naming the package that has it; when too many files
-     *     are open; or when another class loader has done this already
+     * @throws UnsatisfiedLinkError when the library is not installed or cannot be loaded, with the package to install
+     *     or the reason in the message; when too many files are open; or when another class loader has already loaded
+     *     it
      */
     @SuppressWarnings("restricted")
     public void load() {
@@ -133,7 +194,7 @@ public final class NativeLibrary {
     }
 
     /**
-     * The file that was opened, with symbolic links resolved.
+     * Returns the file that was opened, with symbolic links resolved.
      *
      * @return the path, or empty when the library is not installed
      */
@@ -143,7 +204,7 @@ public final class NativeLibrary {
     }
 
     /**
-     * The major version of rdma-core that the library comes from, read off the name of its file: 44 for
+     * Returns the major version of rdma-core that the library comes from, according to its file name: 44 for
      * {@code libibverbs.so.1.14.44.0}.
      *
      * @return the version, or empty when the library is not installed or its file is named otherwise
@@ -156,9 +217,9 @@ public final class NativeLibrary {
     }
 
     /**
-     * The address of a symbol.
+     * Returns the address of a symbol.
      *
-     * @param symbol its C name
+     * @param symbol the C name
      * @return the address, or empty when the library is not installed or has no such symbol
      */
     public Optional<MemorySegment> find(String symbol) {
@@ -167,7 +228,7 @@ public final class NativeLibrary {
     }
 
     /**
-     * A handle that calls a function of this library, or, where the library or the function is missing, one that
+     * Returns a handle that calls a function of this library. If the library or the function is missing, the handle
      * throws {@link UnsatisfiedLinkError} or {@link UnsupportedOperationException} with the cure each time it is
      * invoked.
      *
@@ -179,7 +240,7 @@ public final class NativeLibrary {
     @SuppressWarnings("restricted")
     public MethodHandle downcall(String function, FunctionDescriptor descriptor, Linker.Option... options) {
         if (opened() == null) {
-            // Without an address the linker's handle takes it as first argument.
+            // The linker's handle takes the missing address as its first argument.
             MethodType type = linked(descriptor, options).type().dropParameterTypes(0, 1);
             MethodHandle target = LATE_TARGET.bindTo(new Late(this, function, descriptor, options));
             return MethodHandles.foldArguments(MethodHandles.exactInvoker(type), target);
@@ -192,7 +253,7 @@ public final class NativeLibrary {
         return Linker.nativeLinker().downcallHandle(descriptor, options);
     }
 
-    /** With the library opened. */
+    /** Returns the handle; the library has been opened. */
     private MethodHandle handle(String function, FunctionDescriptor descriptor, Linker.Option... options) {
         MethodHandle linked = linked(descriptor, options);
         Optional<MemorySegment> address = find(function);
@@ -205,7 +266,9 @@ public final class NativeLibrary {
         return MethodHandles.dropArguments(thrower, 0, type.parameterList());
     }
 
-    /** A function that is linked when it is called, because its library could not be opened when its handle was made. */
+    /**
+     * A function that is linked when it is called, because its library could not be opened when its handle was made.
+     */
     private static final class Late {
         private final NativeLibrary library;
         private final String function;
@@ -250,10 +313,10 @@ public final class NativeLibrary {
     }
 
     /**
-     * The shared library that an address of code lies in, as dladdr(3) tells.
+     * Returns the shared library that contains an address of code, according to dladdr(3).
      *
      * @param code an address inside a loaded library
-     * @return the library's file with symbolic links resolved, or null when the address is in none
+     * @return the library's file with symbolic links resolved, or null if no library contains the address
      */
     @SuppressWarnings("restricted")
     public static Path fileOf(MemorySegment code) {

@@ -51,11 +51,11 @@ public abstract class FunctionTable {
     /** Where a function is tested, the best first. */
     enum Proof {
         LAB("lab", "on Soft-RoCE"),
-        UNIT("unit test", "without a device, for it needs none"),
+        UNIT("unit test", "without a device, because the function needs none"),
         UNSUPPORTED_PATH(
                 "unsupported path",
-                "Soft-RoCE does not have it: the call reaches the driver, and what it says is reported"),
-        STAND_IN("stand-in", "no driver at hand has it: a function of the test takes the driver's place");
+                "Soft-RoCE lacks the function: the call reaches the driver, and its answer is reported"),
+        STAND_IN("stand-in", "no driver at hand has the function: the test provides one in place of the driver's");
 
         final String words;
         final String meaning;
@@ -201,10 +201,10 @@ public abstract class FunctionTable {
         StringBuilder text = new StringBuilder("""
                 ## Functions of %s
 
-                All %d of rdma-core 56.1, exported or static inline, in the order of the header; %d have a Java method. How
-                tests show that it works:
+                All %d functions of this header in rdma-core 56.1, exported or static inline, in its order; %d have a Java
+                method. The last column tells how each is tested:
 
-                | Words | Functions | Meaning |
+                | Test | Functions | Meaning |
                 |---|---|---|
                 """.formatted(
                 header, all.size(), all.stream().filter(methods::containsKey).count()));
@@ -251,7 +251,7 @@ public abstract class FunctionTable {
         assertEquals(
                 text,
                 Files.exists(document) ? read(document) : "",
-                () -> document + " is not what the sources say; write it anew with: mvn -pl " + MODULE.getFileName()
+                () -> document + " does not match the sources; regenerate it with: mvn -pl " + MODULE.getFileName()
                         + " -am test -Dtest=" + getClass().getSimpleName()
                         + " -Dsurefire.failIfNoSpecifiedTests=false -Dtables.write=true");
     }

@@ -14,10 +14,12 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** The libraries that are installed, and what happens when they, or functions of them, are not. */
@@ -84,14 +86,44 @@ class NativeLibraryTest {
         }
     }
 
+    private static String messageOf(NativeLibrary library) {
+        assertFalse(library.isAvailable());
+        MethodHandle openDevice = library.downcall("ibv_open_device", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG));
+        return assertThrows(UnsatisfiedLinkError.class, () -> {
+                    long ignored = (long) openDevice.invokeExact(0L);
+                })
+                .getMessage();
+    }
+
     @Test
-    void shouldNameThePackagesOfAMissingLibrary() throws Exception {
-        String message = messageWithout("-Dorg.rdmapanama.libibverbs=libibverbs-not-here.so.1");
+    void shouldNameThePackagesOfAMissingLibrary() {
+        NativeLibrary missing = new NativeLibrary(
+                "libibverbs-not-here.so.1", "org.rdmapanama.nothing", "libibverbs1 ibverbs-providers", "libibverbs");
         assertEquals(
-                "UnsatisfiedLinkError: libibverbs-not-here.so.1 was not found: install it with 'apt-get install"
-                        + " libibverbs1 ibverbs-providers' or 'dnf install libibverbs', or name the file with"
-                        + " -Dorg.rdmapanama.libibverbs=PATH",
-                message);
+                "libibverbs-not-here.so.1 was not found: install it with 'apt-get install libibverbs1"
+                        + " ibverbs-providers' or 'dnf install libibverbs', or name the file with"
+                        + " -Dorg.rdmapanama.nothing=PATH",
+                messageOf(missing));
+        assertTrue(missing.isAbsent());
+        assertFalse(NativeLibrary.IBVERBS.isAbsent());
+    }
+
+    @Test
+    void shouldNotTakeALibraryThatCannotBeLoadedForAMissingOne(@TempDir Path folder) throws Exception {
+        Path broken = Files.writeString(folder.resolve("libibverbs.so.1"), "no library");
+        String output = output("LD_LIBRARY_PATH=" + folder, "-Dnothing", WithoutLibrary.class);
+        assertTrue(output.startsWith("false, libibverbs.so.1 could not be opened (" + broken + ": "), output);
+        assertTrue(output.endsWith("): install it again, for this machine, or what it needs"), output);
+    }
+
+    @Test
+    void shouldNotTakeALibraryThatIsNamedForAMissingOne() throws Exception {
+        String output = output("-Dorg.rdmapanama.libibverbs=/nowhere/libibverbs.so.1", WithoutLibrary.class);
+        assertTrue(output.startsWith("false, /nowhere/libibverbs.so.1 could not be opened ("), output);
+        assertTrue(
+                output.endsWith(
+                        "): -Dorg.rdmapanama.libibverbs names it: correct that, or leave it out for libibverbs.so.1"),
+                output);
     }
 
     @Test
@@ -105,19 +137,24 @@ class NativeLibraryTest {
     @Test
     void shouldFindALibraryLaterThatCouldNotBeOpenedAtFirst() throws Exception {
         String message = output("-Dnothing", WithoutDescriptors.class);
-        assertEquals("libibverbs.so.1 could not be opened: too many files are open: see 'ulimit -n'; then 4", message);
-    }
-
-    private static String messageWithout(String property) throws IOException, InterruptedException {
-        return output(property, WithoutLibrary.class);
+        assertEquals(
+                "libibverbs.so.1 could not be opened: the process has too many open files: close some, or raise the limit"
+                        + " with 'ulimit -n'; then 4",
+                message);
     }
 
     /** The libraries are opened once in a JVM, so another one is needed to miss them. */
     private static String output(String property, Class<?> main) throws IOException, InterruptedException {
+        return output("NOTHING=", property, main);
+    }
+
+    private static String output(String environment, String property, Class<?> main)
+            throws IOException, InterruptedException {
         Process process = new ProcessBuilder(List.of(
                         "bash",
                         "-c",
-                        "ulimit -n 200 && exec \"$0\" \"$@\"",
+                        "ulimit -n 200 && exec env \"$0\" \"$@\"",
+                        environment,
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "--enable-native-access=ALL-UNNAMED",
                         property,
@@ -165,13 +202,7 @@ class NativeLibraryTest {
         public static void main(String[] args) throws Throwable {
             assertFalse(NativeLibrary.IBVERBS.isAvailable());
             assertEquals(4, rdma_h.IBV_ACCESS_REMOTE_READ());
-            MethodHandle openDevice =
-                    NativeLibrary.IBVERBS.downcall("ibv_open_device", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG));
-            try {
-                long ignored = (long) openDevice.invokeExact(0L);
-            } catch (UnsatisfiedLinkError e) {
-                System.out.println(e.getClass().getSimpleName() + ": " + e.getMessage());
-            }
+            System.out.println(NativeLibrary.IBVERBS.isAbsent() + ", " + messageOf(NativeLibrary.IBVERBS));
         }
     }
 }

@@ -52,13 +52,20 @@ public final class Program implements AutoCloseable {
     /** What that starts. */
     public static List<String> javaCommand(List<String> prefix, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>(prefix);
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        String classPath = System.getProperty("java.class.path");
+        String archive = System.getProperty("tests.archive");
+        if (archive != null) {
+            // Says nothing if the archive does not fit: the virtual machine then starts more slowly, and that is all.
+            command.addAll(List.of("-XX:AOTCache=" + archive, "-Xlog:aot=off", "-Xlog:cds=off"));
+            classPath = System.getProperty("tests.classpath");
+        }
         command.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
-                System.getProperty("java.class.path"),
+                classPath,
                 main.getName()));
         command.addAll(Arrays.asList(arguments));
         return command;
@@ -140,6 +147,7 @@ public final class Program implements AutoCloseable {
     public String toString() {
         List<String> words = new ArrayList<>(command);
         words.remove(System.getProperty("java.class.path"));
+        words.remove(System.getProperty("tests.classpath"));
         return String.join(" ", words) + "\n" + output();
     }
 }

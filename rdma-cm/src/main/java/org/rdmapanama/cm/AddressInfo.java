@@ -15,15 +15,15 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
- * What an id needs to reach a peer, or to listen, {@code struct rdma_addrinfo}: addresses, port space, type of queue
- * pair, and on InfiniBand perhaps the route; see rdma_getaddrinfo(3).
+ * The information that an id needs to reach a peer or to listen, {@code struct rdma_addrinfo}: addresses, port space,
+ * queue pair type and, on InfiniBand, possibly the route; see rdma_getaddrinfo(3).
  *
  * <p>{@snippet :
  * AddressInfo info = AddressInfo.resolve("10.77.0.2", "7471", new AddressInfoOptions()).getFirst();
  * CmId id = channel.createEndpoint(info);
  * }
  *
- * <p>Threads: any; it does not change.
+ * <p>Threads: any; instances are immutable.
  */
 public final class AddressInfo {
     private static final int SOCKADDR_BYTES = SocketAddresses.STORAGE_BYTES;
@@ -63,22 +63,22 @@ public final class AddressInfo {
     }
 
     /**
-     * Looks for addresses; see rdma_getaddrinfo(3). A name service may be asked, which takes its time.
+     * Resolves a host and a service to addresses; see rdma_getaddrinfo(3). This may query a name service and block.
      *
-     * @param host name, or address in digits; null for any address, when {@linkplain AddressInfoOptions#passive passive}
-     * @param service port number in digits, or name of a service; null for none
-     * @param options what kind of addresses
-     * @return one or more
-     * @throws IllegalArgumentException when neither host nor service is given, or the source was not resolved
+     * @param host name or numeric address; null for any address if {@linkplain AddressInfoOptions#passive passive}
+     * @param service port number in digits or service name; null for none
+     * @param options which kind of addresses to look for
+     * @return at least one result
+     * @throws IllegalArgumentException when both host and service are null, or the source address is unresolved
      * @throws NullPointerException when the options are null
-     * @throws ConnectionException when there is none; {@link ConnectionException#status()} is the code of getaddrinfo(3),
-     *     such as -2 for a name that is not known, with errno ENOENT
+     * @throws ConnectionException when no address is found; {@link ConnectionException#status()} is the code of
+     *     getaddrinfo(3), such as -2 for an unknown name, and the errno is ENOENT
      * @verb rdma_getaddrinfo
      * @verb rdma_freeaddrinfo
      */
     public static List<AddressInfo> resolve(String host, String service, AddressInfoOptions options) {
         if (host == null && service == null) {
-            throw new IllegalArgumentException("either a host or a service is needed");
+            throw new IllegalArgumentException("host and service must not both be null");
         }
         ConnectionManager manager = ConnectionManagers.preferred();
         try (Arena arena = Arena.ofConfined()) {
@@ -153,16 +153,16 @@ public final class AddressInfo {
     }
 
     /**
-     * Whether this is to listen at.
+     * Returns whether this is an address to listen at.
      *
-     * @return true if so
+     * @return true for a listening address, false for the address of a peer
      */
     public boolean isPassive() {
         return (flags & rdma_h.RAI_PASSIVE()) != 0;
     }
 
     /**
-     * Whose port numbers the id uses.
+     * Returns the port space of the id.
      *
      * @return the port space
      */
@@ -171,27 +171,27 @@ public final class AddressInfo {
     }
 
     /**
-     * Which queue pairs the id is for.
+     * Returns the type of queue pair that the id is for.
      *
-     * @return their type
+     * @return the type
      */
     public QueuePairType queuePairType() {
         return QueuePairType.of(queuePairType);
     }
 
     /**
-     * The address of this side.
+     * Returns the local address.
      *
-     * @return the address; null for any, and for one that is no IP address
+     * @return the address; null for any address, and for an address that is not an IP address
      */
     public InetSocketAddress source() {
         return address(source);
     }
 
     /**
-     * The address of the peer.
+     * Returns the address of the peer.
      *
-     * @return the address; null when this is to listen at, and for one that is no IP address
+     * @return the address; null for a listening address, and for an address that is not an IP address
      */
     public InetSocketAddress destination() {
         return address(destination);
@@ -207,27 +207,28 @@ public final class AddressInfo {
     }
 
     /**
-     * The full name of this side.
+     * Returns the canonical name of the local host.
      *
-     * @return the name, or null
+     * @return the name, or null if it is unknown
      */
     public String sourceName() {
         return sourceName;
     }
 
     /**
-     * The full name of the peer.
+     * Returns the canonical name of the peer.
      *
-     * @return the name, or null
+     * @return the name, or null if it is unknown
      */
     public String destinationName() {
         return destinationName;
     }
 
     /**
-     * The route, as the option RDMA_OPTION_IB_PATH takes it: an array of {@code struct ibv_path_data}.
+     * Returns the route in the form that the option RDMA_OPTION_IB_PATH takes: an array of
+     * {@code struct ibv_path_data}.
      *
-     * @return a copy; empty where the route is yet to be resolved
+     * @return a copy; empty if the route has not been resolved yet
      */
     public byte[] route() {
         return route.clone();
@@ -237,7 +238,7 @@ public final class AddressInfo {
         return (isPassive() ? source : destination).length > 0;
     }
 
-    /** Port space, type of queue pair and addresses. */
+    /** Returns port space, queue pair type and address. */
     @Override
     public String toString() {
         return portSpace() + " " + queuePairType() + (isPassive() ? " at " + source() : " to " + destination());

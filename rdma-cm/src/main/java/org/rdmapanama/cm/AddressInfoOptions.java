@@ -8,10 +8,10 @@ import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
- * What kind of addresses {@link AddressInfo#resolve} looks for: the hints of rdma_getaddrinfo(3). Unless told otherwise:
- * addresses of peers, for connections of the TCP port space.
+ * The kind of addresses that {@link AddressInfo#resolve} looks for: the hints of rdma_getaddrinfo(3). By default it
+ * looks for addresses of peers, for connections in the TCP port space.
  *
- * <p>Threads: one at a time.
+ * <p>Threads: not thread-safe.
  */
 public final class AddressInfoOptions {
     private int flags;
@@ -20,7 +20,7 @@ public final class AddressInfoOptions {
     private QueuePairType queuePairType;
     private InetSocketAddress source;
 
-    /** As the class text says. */
+    /** Creates options with the defaults that the class description lists. */
     public AddressInfoOptions() {}
 
     private AddressInfoOptions flag(int flag, boolean on) {
@@ -29,9 +29,9 @@ public final class AddressInfoOptions {
     }
 
     /**
-     * Whether the address is to listen at.
+     * Sets whether to look for an address to listen at.
      *
-     * @param on true if so
+     * @param on true for a listening address
      * @return this
      */
     public AddressInfoOptions passive(boolean on) {
@@ -39,9 +39,9 @@ public final class AddressInfoOptions {
     }
 
     /**
-     * Whether the host is an address in digits, which no name service is asked for.
+     * Sets whether the host must be a numeric address, so that no name service is queried.
      *
-     * @param on true if so
+     * @param on true if it must be numeric
      * @return this
      */
     public AddressInfoOptions numericHost(boolean on) {
@@ -49,9 +49,9 @@ public final class AddressInfoOptions {
     }
 
     /**
-     * Whether to leave the route to be resolved later.
+     * Sets whether to skip resolving the route; the id then resolves it later.
      *
-     * @param on true if so
+     * @param on true to skip it
      * @return this
      */
     public AddressInfoOptions noRoute(boolean on) {
@@ -59,22 +59,22 @@ public final class AddressInfoOptions {
     }
 
     /**
-     * Which addresses to look for.
+     * Sets the address family to look for.
      *
      * @param value INET for IPv4, INET6 for IPv6, null for either
      * @return this
-     * @throws IllegalArgumentException when it is another family
+     * @throws IllegalArgumentException when the value is any other family
      */
     public AddressInfoOptions family(ProtocolFamily value) {
         if (value != null && value != StandardProtocolFamily.INET && value != StandardProtocolFamily.INET6) {
-            throw new IllegalArgumentException("the family is INET or INET6, not " + value);
+            throw new IllegalArgumentException("family must be INET, INET6 or null: " + value);
         }
         family = value;
         return flag(rdma_h.RAI_FAMILY(), value != null);
     }
 
     /**
-     * Whose port numbers the id will use.
+     * Sets the port space that the id will use.
      *
      * @param value the port space
      * @return this
@@ -83,16 +83,16 @@ public final class AddressInfoOptions {
      */
     public AddressInfoOptions portSpace(PortSpace value) {
         if (Objects.requireNonNull(value, "portSpace") == PortSpace.UNKNOWN) {
-            throw new IllegalArgumentException("an id has a port space that is known");
+            throw new IllegalArgumentException("portSpace must not be UNKNOWN");
         }
         portSpace = value;
         return this;
     }
 
     /**
-     * Which queue pairs the id will be for.
+     * Sets the type of queue pair that the id will be for.
      *
-     * @param value their type; null for what the port space says
+     * @param value the type; null for the default of the port space: UD for UDP and IPOIB, else RC
      * @return this
      */
     public AddressInfoOptions queuePairType(QueuePairType value) {
@@ -101,7 +101,7 @@ public final class AddressInfoOptions {
     }
 
     /**
-     * Which address of this machine to connect from.
+     * Sets the local address to connect from.
      *
      * @param value the address; null for any
      * @return this

@@ -3,10 +3,10 @@ package org.rdmapanama.cm;
 import java.net.InetSocketAddress;
 
 /**
- * Something that happened to an id, {@code struct rdma_cm_event}: copied out and acknowledged already, so it stays valid
- * whatever is closed; see rdma_get_cm_event(3).
+ * An event of an id, {@code struct rdma_cm_event}. It is a copy of a native event that has already been acknowledged,
+ * so it stays valid after the id or the channel is closed; see rdma_get_cm_event(3).
  *
- * <p>Threads: any.
+ * <p>Threads: any; instances are immutable.
  */
 public final class CmEvent {
     private final CmEventType type;
@@ -35,17 +35,17 @@ public final class CmEvent {
     }
 
     /**
-     * What happened.
+     * Returns what happened.
      *
-     * @return the type
+     * @return the type of event
      */
     public CmEventType type() {
         return type;
     }
 
     /**
-     * How it went: 0 for well, a negated errno, or, for a rejection on InfiniBand and RoCE, the reason that the peer's
-     * connection manager gave.
+     * Returns the outcome: 0 for success, a negated errno, or, for a rejection on InfiniBand and RoCE, the reason code
+     * that the peer's connection manager sent.
      *
      * @return the status
      */
@@ -54,16 +54,17 @@ public final class CmEvent {
     }
 
     /**
-     * Whom it happened to. A {@link CmEventType#CONNECT_REQUEST} brings a new id, which belongs to who takes the event.
+     * Returns the id that the event is about. A {@link CmEventType#CONNECT_REQUEST} carries a new id, which the caller
+     * that takes the event must close.
      *
-     * @return the id, which may be closed by now
+     * @return the id, which may already be closed
      */
     public CmId id() {
         return id;
     }
 
     /**
-     * The listening id that a {@link CmEventType#CONNECT_REQUEST} came to.
+     * Returns the listening id that received a {@link CmEventType#CONNECT_REQUEST}.
      *
      * @return the id; null for other events
      */
@@ -72,25 +73,25 @@ public final class CmEvent {
     }
 
     /**
-     * What the peer tells of the connection.
+     * Returns the connection parameters that the peer sent.
      *
-     * @return a copy of the parameters; null for ids of datagrams and for multicast
+     * @return a copy of the parameters; null for datagram ids and for multicast events
      */
     public ConnectionParameters connection() {
         return connection == null ? null : connection.copy();
     }
 
     /**
-     * How to reach the peer or the group with datagrams.
+     * Returns how to reach the peer or the multicast group with datagrams.
      *
-     * @return the parameters; null for ids of connections
+     * @return the parameters; null for connected ids
      */
     public UdParameters datagram() {
         return datagram;
     }
 
     /**
-     * The multicast group that {@link CmEventType#MULTICAST_JOIN} and {@link CmEventType#MULTICAST_ERROR} are about.
+     * Returns the multicast group of a {@link CmEventType#MULTICAST_JOIN} or {@link CmEventType#MULTICAST_ERROR}.
      *
      * @return its address; null for other events
      */
@@ -99,7 +100,7 @@ public final class CmEvent {
     }
 
     /**
-     * Bytes from the peer's program. InfiniBand and RoCE fill them up with zeros.
+     * Returns the private data that the peer's program sent. InfiniBand and RoCE pad it with zeros.
      *
      * @return a copy; empty when there are none
      */
@@ -107,10 +108,10 @@ public final class CmEvent {
         return connection != null ? connection.privateData() : datagram.privateData();
     }
 
-    /** What happened, how, and to whom. */
+    /** Returns type, status, id and multicast group. */
     @Override
     public String toString() {
-        return type + (status == 0 ? "" : " with status " + status) + " of " + id
+        return type + (status == 0 ? "" : " with status " + status) + " on " + id
                 + (group == null ? "" : ", group " + group);
     }
 }

@@ -15,15 +15,15 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.rdmapanama.AsyncEventType;
 import org.rdmapanama.Context;
-import org.rdmapanama.DeviceAttributes;
 import org.rdmapanama.Ece;
 import org.rdmapanama.Gid;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairState;
 import org.rdmapanama.QueuePairType;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
@@ -38,35 +38,36 @@ import org.rdmapanama.ffm.verbs.rdma_ib_addr;
 import org.rdmapanama.ffm.verbs.rdma_route;
 import org.rdmapanama.ffm.verbs.rdma_ud_param;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.internal.provider.ReadLimits;
 
 /**
- * One end of a connection, or of an exchange of datagrams, before, while and after it exists, {@code struct rdma_cm_id}:
- * what a socket is to TCP; see rdma_cm(7).
+ * One end of a connection or of a datagram exchange, from before it is set up until after it ends, {@code struct
+ * rdma_cm_id}: the counterpart of a socket in TCP; see rdma_cm(7).
  *
- * <p>Most methods return at once, and the result comes as an event of the id's {@link EventChannel}. An active side
- * resolves the address (ADDR_RESOLVED) and the route (ROUTE_RESOLVED), opens the device and makes a queue pair there,
- * connects (CONNECT_RESPONSE) and establishes; the passive side listens (CONNECT_REQUEST, with a new id), makes a queue
- * pair, and accepts (ESTABLISHED).
+ * <p>Most methods return at once, and the result arrives as an event on the id's {@link EventChannel}. The active side
+ * resolves the address (ADDR_RESOLVED) and the route (ROUTE_RESOLVED), opens the device, creates a queue pair on it,
+ * connects (CONNECT_RESPONSE) and establishes the connection. The passive side listens (CONNECT_REQUEST, with a new
+ * id), creates a queue pair, and accepts (ESTABLISHED).
  *
  * <p>{@snippet :
- * id.connect(queuePair, new ConnectionParameters());   // the queue pair may take receives from here on
+ * id.connect(queuePair, new ConnectionParameters());   // receives may be posted from here on
  * ...                                                  // CONNECT_RESPONSE
- * id.establish(queuePair);                             // and may send from here on
+ * id.establish(queuePair);                             // sends may be posted from here on
  * }
  *
- * <p>The queue pair is one of the object model of verbs, on a device that {@link #openContext} opens. It and the id can
+ * <p>The queue pair is an ordinary {@link QueuePair} on a device that {@link #openContext} opens. Queue pair and id can
  * be closed in any order.
  *
- * <p>Threads: any. Calls on one id are made one after the other.
+ * <p>Threads: any. Calls on one id are serialized.
  */
 public final class CmId implements AutoCloseable {
-    /** By address of the native structure, which events carry. */
+    /** All open ids by the address of the native structure, which events carry. */
     private static final Map<Long, CmId> IDS = new ConcurrentHashMap<>();
 
-    /** What stands for a group in the events of joining it. */
+    /** Source of the keys that identify a multicast group in its events. */
     private static final AtomicLong GROUP_KEYS = new AtomicLong();
 
-    /** InfiniBand and RoCE leave so many bytes of a message of their connection manager to the program. */
+    /** How many bytes of private data fit into each connection manager message of InfiniBand and RoCE. */
     private static final int CONNECT_BYTES = 56;
 
     private static final int ACCEPT_BYTES = 196;
@@ -75,7 +76,10 @@ public final class CmId implements AutoCloseable {
     private static final int DATAGRAM_ANSWER_BYTES = 136;
     private static final int OTHER_BYTES = 255;
 
-    private static final int MAX_BACKLOG = Integer.MAX_VALUE;
+    /** Offsets of the two socket addresses in struct rdma_addr. */
+    private static final long LOCAL = 0;
+
+    private static final long REMOTE = SocketAddresses.STORAGE_BYTES;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final ConnectionManager manager;
@@ -85,7 +89,20 @@ public final class CmId implements AutoCloseable {
     private final QueuePairType queuePairType;
     private final Map<Long, InetSocketAddress> groups = new ConcurrentHashMap<>();
     private volatile EventChannel channel;
+
+    /** The local address as of binding or of a request, for messages also after the native id is gone; null before. */
+    private volatile InetSocketAddress local;
+
+    /** The address of the peer as of resolving or of a request, for messages as well; null before. */
+    private volatile InetSocketAddress remote;
+
+    /** The parameters given to {@link #connect}; the peer's answer may grant more. Guarded by the lock. */
+    private ConnectionParameters asked = new ConnectionParameters();
+
     private volatile boolean closed;
+
+    /** Whether the native id has been destroyed, which may take several attempts. Guarded by the lock. */
+    private boolean destroyed;
 
     private CmId(EventChannel channel, long address) {
         this.channel = channel;
@@ -94,9 +111,11 @@ public final class CmId implements AutoCloseable {
         struct = Native.struct(address, rdma_cm_id.sizeof());
         portSpace = PortSpace.of(rdma_cm_id.ps(struct));
         queuePairType = QueuePairType.of(rdma_cm_id.qp_type(struct));
+        local = nativeAddressAt(LOCAL);
+        remote = nativeAddressAt(REMOTE);
     }
 
-    /** Makes the object of a native id, while its channel is kept open. When that fails, the id is not registered. */
+    /** Creates the object for a native id; the caller keeps the channel open. On failure the id is not registered. */
     static CmId register(EventChannel channel, long address) {
         CmId id = new CmId(channel, address);
         try {
@@ -110,12 +129,14 @@ public final class CmId implements AutoCloseable {
         }
     }
 
-    /** The id of a native one that nobody destroys at this moment; null when it is closed. */
+    /** Returns the object of a native id that cannot be destroyed at this moment; null if it is closed. */
     static CmId at(long address) {
         return IDS.get(address);
     }
 
-    /** Copies an event of this id, which is not acknowledged yet. Takes no lock: who destroys the id waits for it. */
+    /**
+     * Copies an event that is not acknowledged yet. Takes no lock: a thread that destroys the id holds it and waits.
+     */
     CmEvent event(CmEventType type, MemorySegment event, CmId listener) {
         int status = rdma_cm_event.status(event);
         MemorySegment parameters = rdma_cm_event.param(event);
@@ -130,7 +151,7 @@ public final class CmId implements AutoCloseable {
         return new CmEvent(type, status, this, listener, null, UdParameters.read(ud, multicast), group);
     }
 
-    /** A call of a function that takes the id's address and returns a negated errno for failure. */
+    /** A function that takes the address of the id and returns a negated errno on failure. */
     @FunctionalInterface
     private interface Call {
         int apply(long id);
@@ -140,7 +161,7 @@ public final class CmId implements AutoCloseable {
         call(verb, null, call);
     }
 
-    /** The arguments become text only when it fails: making it would take longer than most of these functions. */
+    /** The arguments are turned into text only on failure: that would take longer than most of these functions. */
     private void call(String verb, Supplier<String> arguments, Call call) {
         lock.lock();
         try {
@@ -154,7 +175,7 @@ public final class CmId implements AutoCloseable {
         }
     }
 
-    /** As {@link #call}, for functions that crash without a device. */
+    /** Like {@link #call}, for functions that crash if the id has no device. */
     private void callWithDevice(String verb, Supplier<String> arguments, Call call) {
         lock.lock();
         try {
@@ -166,13 +187,13 @@ public final class CmId implements AutoCloseable {
         }
     }
 
-    /** The struct ibv_device; 0 while there is none. Takes no lock: nobody may destroy the id meanwhile. */
+    /** Returns the struct ibv_device, or 0. Takes no lock: the caller keeps the id from being destroyed. */
     long nativeDeviceWhileKept() {
         return rdma_cm_id.verbs(struct).address() == 0 ? 0 : device().address();
     }
 
     /**
-     * The struct ibv_device.
+     * Returns the struct ibv_device.
      *
      * @throws IllegalStateException when this is closed, or has no device
      */
@@ -186,12 +207,12 @@ public final class CmId implements AutoCloseable {
         }
     }
 
-    /** With the lock held: the native device. */
+    /** Returns the native device. Needs the lock. */
     private MemorySegment device() {
         MemorySegment context = rdma_cm_id.verbs(struct);
         if (context.address() == 0) {
-            throw new IllegalStateException(
-                    this + " has no device yet: bind it to an address of one, or resolve an address");
+            throw new IllegalStateException(this
+                    + " is not bound to a device: bind it to the address of a device, or resolve an address, first");
         }
         long device = ibv_context
                 .device(Native.struct(context.address(), ibv_context.sizeof()))
@@ -206,72 +227,81 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Gives the id an address of this machine; see rdma_bind_addr(3).
+     * Binds the id to a local address; see rdma_bind_addr(3).
      *
-     * @param local the address; the wildcard address stands for all devices, and port 0 for any that is free
-     * @throws IllegalArgumentException when the host's name was not resolved
+     * @param address the address; the wildcard address means all devices, and port 0 means any free port
+     * @throws IllegalArgumentException when the host name is unresolved
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the address is null
-     * @throws ConnectionException when no device has the address, or another id has the port
+     * @throws ConnectionException when no device has the address, or another id is bound to the port
      * @verb rdma_bind_addr
      */
-    public void bind(InetSocketAddress local) {
+    public void bind(InetSocketAddress address) {
         try (Arena arena = Arena.ofConfined()) {
-            long source = SocketAddresses.write(arena, local).address();
-            call("rdma_bind_addr", () -> "to " + local, id -> manager.bindAddress(id, source));
+            long source = SocketAddresses.write(arena, address).address();
+            call("rdma_bind_addr", () -> "address " + address, id -> {
+                int result = manager.bindAddress(id, source);
+                if (result >= 0) {
+                    // Port 0 has become the chosen port.
+                    local = nativeAddressAt(LOCAL);
+                }
+                return result;
+            });
         }
     }
 
     /**
-     * Finds the device, and the address there, through which a peer is reached; see rdma_resolve_addr(3). Comes back as
+     * Finds the local device and address that reach a peer; see rdma_resolve_addr(3). The result is an event:
      * {@link CmEventType#ADDR_RESOLVED} or {@link CmEventType#ADDR_ERROR}.
      *
-     * @param remote the peer's address, or that of a multicast group
-     * @param timeout how long resolving may take, from a millisecond
-     * @throws IllegalArgumentException when the host's name was not resolved, or the timeout is out of its range
+     * @param to the address of the peer or of a multicast group
+     * @param timeout how long to wait at most, 1 millisecond or more
+     * @throws IllegalArgumentException when the host name is unresolved, or the timeout is out of range
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when it cannot even begin
+     * @throws ConnectionException when the operation cannot be started
      * @verb rdma_resolve_addr
      */
-    public void resolveAddress(InetSocketAddress remote, Duration timeout) {
-        resolveAddress(null, remote, timeout);
+    public void resolveAddress(InetSocketAddress to, Duration timeout) {
+        resolveAddress(null, to, timeout);
     }
 
     /**
-     * As {@link #resolveAddress(InetSocketAddress, Duration)}, from an address of this machine.
+     * Does the same as {@link #resolveAddress(InetSocketAddress, Duration)}, with a given local address.
      *
-     * @param local where to connect from; null for any
-     * @param remote the peer's address, or that of a multicast group
-     * @param timeout how long resolving may take, from a millisecond
-     * @throws IllegalArgumentException when the name of a host was not resolved, or the timeout is out of its range
+     * @param from the local address to connect from; null for any
+     * @param to the address of the peer or of a multicast group
+     * @param timeout how long to wait at most, 1 millisecond or more
+     * @throws IllegalArgumentException when a host name is unresolved, or the timeout is out of range
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the peer's address or the timeout is null
-     * @throws ConnectionException when it cannot even begin
+     * @throws ConnectionException when the operation cannot be started
      * @verb rdma_resolve_addr
      */
-    public void resolveAddress(InetSocketAddress local, InetSocketAddress remote, Duration timeout) {
+    public void resolveAddress(InetSocketAddress from, InetSocketAddress to, Duration timeout) {
         int millis = millis(timeout);
         try (Arena arena = Arena.ofConfined()) {
-            long source =
-                    local == null ? 0 : SocketAddresses.write(arena, local).address();
-            long destination = SocketAddresses.write(arena, remote).address();
-            call(
-                    "rdma_resolve_addr",
-                    () -> (local == null ? "" : "from " + local + " ") + "to " + remote,
-                    id -> manager.resolveAddress(id, source, destination, millis));
+            long source = from == null ? 0 : SocketAddresses.write(arena, from).address();
+            long destination = SocketAddresses.write(arena, to).address();
+            call("rdma_resolve_addr", () -> (from == null ? "" : "from " + from + " ") + "to " + to, id -> {
+                int result = manager.resolveAddress(id, source, destination, millis);
+                if (result >= 0) {
+                    remote = to;
+                }
+                return result;
+            });
         }
     }
 
     /**
-     * Finds the route to the peer; see rdma_resolve_route(3). Comes back as {@link CmEventType#ROUTE_RESOLVED} or
-     * {@link CmEventType#ROUTE_ERROR}.
+     * Finds the route to the peer; see rdma_resolve_route(3). The result is an event: {@link
+     * CmEventType#ROUTE_RESOLVED} or {@link CmEventType#ROUTE_ERROR}.
      *
-     * @param timeout how long resolving may take, from a millisecond
-     * @throws IllegalArgumentException when the timeout is out of its range
+     * @param timeout how long to wait at most, 1 millisecond or more
+     * @throws IllegalArgumentException when the timeout is out of range
      * @throws IllegalStateException when this is closed, or no address was resolved
      * @throws NullPointerException when the timeout is null
-     * @throws ConnectionException when it cannot even begin
+     * @throws ConnectionException when the operation cannot be started
      * @verb rdma_resolve_route
      */
     public void resolveRoute(Duration timeout) {
@@ -283,16 +313,16 @@ public final class CmId implements AutoCloseable {
         if (timeout.compareTo(Duration.ofMillis(1)) < 0
                 || timeout.compareTo(Duration.ofMillis(Integer.MAX_VALUE)) > 0) {
             throw new IllegalArgumentException(
-                    "a timeout is between 1 and " + Integer.MAX_VALUE + " milliseconds, not " + timeout);
+                    "timeout must be between 1 and " + Integer.MAX_VALUE + " milliseconds: " + timeout);
         }
         return (int) timeout.toMillis();
     }
 
     /**
-     * Lets peers ask for connections; see rdma_listen(3). Each comes as {@link CmEventType#CONNECT_REQUEST} with a new
-     * id. Bind the id first.
+     * Listens for connection requests; see rdma_listen(3). Each request is an event, {@link
+     * CmEventType#CONNECT_REQUEST}, with a new id. Bind this id first.
      *
-     * @param backlog how many requests may wait, from 0; 0 leaves it to the system
+     * @param backlog how many requests may wait, 0 or more; 0 means the system default
      * @throws IllegalArgumentException when the backlog is negative
      * @throws IllegalStateException when this is closed
      * @throws ConnectionException when the function fails
@@ -300,52 +330,60 @@ public final class CmId implements AutoCloseable {
      */
     public void listen(int backlog) {
         if (backlog < 0) {
-            throw new IllegalArgumentException("a backlog is between 0 and " + MAX_BACKLOG + ", not " + backlog);
+            throw new IllegalArgumentException("backlog must not be negative: " + backlog);
         }
         call("rdma_listen", () -> "backlog " + backlog, id -> manager.listen(id, backlog));
     }
 
     /**
-     * Asks the peer for a connection, or for its datagram address; see rdma_connect(3). Comes back as
-     * {@link CmEventType#CONNECT_RESPONSE}, upon which the queue pair is to be made ready and the connection
-     * {@linkplain #establish() established}, or, for datagrams and on iWARP, as {@link CmEventType#ESTABLISHED}; or as
-     * {@link CmEventType#REJECTED}, {@link CmEventType#UNREACHABLE} or {@link CmEventType#CONNECT_ERROR}.
+     * Asks the peer for a connection, or for its datagram address; see rdma_connect(3). On success the event is {@link
+     * CmEventType#CONNECT_RESPONSE}, after which the caller must move the queue pair to RTS and {@linkplain
+     * #establish() establish} the connection, or, for datagrams and on iWARP, {@link CmEventType#ESTABLISHED}. On
+     * failure it is {@link CmEventType#REJECTED}, {@link CmEventType#UNREACHABLE} or {@link CmEventType#CONNECT_ERROR}.
      *
-     * <p>Private data: on InfiniBand and RoCE up to 56 bytes, for datagrams up to 180; 255 on iWARP, where Software iWARP
-     * takes some fewer.
+     * <p>Private data: up to 56 bytes on InfiniBand and RoCE, up to 180 for datagrams, and up to 255 on iWARP, where
+     * Software iWARP takes a few bytes less.
      *
-     * <p>On Software iWARP the function itself waits for the connection of TCP below: where nobody listens, it fails at
-     * once, and where nothing answers at all, as long as TCP tries, about two minutes.
+     * <p>On Software iWARP the function itself waits for the underlying TCP connection: it fails at once if no program
+     * listens, and after about two minutes, when TCP gives up, if the host does not answer.
      *
-     * @param parameters what to tell the peer, with the number of the queue pair
+     * @param parameters the parameters to send to the peer, with the number of the queue pair
      * @throws IllegalArgumentException when there is too much private data
      * @throws IllegalStateException when this is closed, or no address was resolved
      * @throws NullPointerException when the parameters are null
-     * @throws RejectedException when nobody listens there, on iWARP
-     * @throws ConnectionException when it cannot even begin
+     * @throws RejectedException when no program listens at the port, on iWARP
+     * @throws ConnectionException when the operation cannot be started
      * @verb rdma_connect
      */
     public void connect(ConnectionParameters parameters) {
         checkPrivateData(parameters.privateDataLength(), CONNECT_BYTES, DATAGRAM_REQUEST_BYTES);
         try (Arena arena = Arena.ofConfined()) {
-            long encoded = parameters.write(arena).address();
-            callWithDevice("rdma_connect", parameters::toString, id -> manager.connect(id, encoded));
+            ConnectionParameters own = parameters.copy();
+            long encoded = own.write(arena).address();
+            callWithDevice("rdma_connect", own::toString, id -> {
+                int result = manager.connect(id, encoded);
+                if (result >= 0) {
+                    asked = own;
+                }
+                return result;
+            });
         }
     }
 
     /**
-     * Grants a connection that a peer has asked for; see rdma_accept(3). The queue pair is ready to send by then. Comes
-     * back as {@link CmEventType#ESTABLISHED} or {@link CmEventType#CONNECT_ERROR}; for datagrams nothing comes back.
+     * Accepts the connection that a peer asked for; see rdma_accept(3). The queue pair must be ready to send. The
+     * result is an event: {@link CmEventType#ESTABLISHED} or {@link CmEventType#CONNECT_ERROR}; for datagrams there is
+     * no event.
      *
-     * <p>Private data: on InfiniBand and RoCE up to 196 bytes, for datagrams up to 136; 255 on iWARP, where
-     * Software iWARP takes some fewer.
+     * <p>Private data: up to 196 bytes on InfiniBand and RoCE, up to 136 for datagrams, and up to 255 on iWARP, where
+     * Software iWARP takes a few bytes less.
      *
-     * @param parameters what to tell the peer, with the number of the queue pair
+     * @param parameters the parameters to send to the peer, with the number of the queue pair
      * @throws IllegalArgumentException when there is too much private data
      * @throws IllegalStateException when this is closed, or has no device
      * @throws NullPointerException when the parameters are null
-     * @throws ConnectionException when the function fails, such as when this did not come with a request, or the peer is
-     *     gone
+     * @throws ConnectionException when the function fails, for example because this id does not belong to a request, or
+     *     the peer is gone
      * @verb rdma_accept
      */
     public void accept(ConnectionParameters parameters) {
@@ -357,9 +395,9 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Refuses a connection that a peer has asked for; see rdma_reject(3). The peer's event has the private data.
+     * Rejects the connection that a peer asked for; see rdma_reject(3). The peer's event carries the private data.
      *
-     * @param privateData on InfiniBand and RoCE up to 148 bytes, for datagrams up to 136; 255 on iWARP
+     * @param privateData up to 148 bytes on InfiniBand and RoCE, up to 136 for datagrams, and up to 255 on iWARP
      * @throws IllegalArgumentException when there is too much private data
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the private data is null
@@ -371,9 +409,10 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * As {@link #reject}, because of options of enhanced connection establishment that this side does not take.
+     * Rejects the connection, like {@link #reject}, because this side does not accept the peer's options of enhanced
+     * connection establishment.
      *
-     * @param privateData on InfiniBand and RoCE up to 148 bytes, for datagrams up to 136; 255 on iWARP
+     * @param privateData up to 148 bytes on InfiniBand and RoCE, up to 136 for datagrams, and up to 255 on iWARP
      * @throws IllegalArgumentException when there is too much private data
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the private data is null
@@ -408,11 +447,12 @@ public final class CmId implements AutoCloseable {
             max = queuePairType == QueuePairType.UD ? datagram : connected;
         }
         if (length > max) {
-            throw new IllegalArgumentException("private data has at most " + max + " bytes here, not " + length);
+            throw new IllegalArgumentException(
+                    "privateData must have at most " + max + " bytes for this call and transport: " + length);
         }
     }
 
-    /** UNKNOWN while there is no device. */
+    /** Returns the transport of the device; UNKNOWN if the id has none. */
     private TransportType transportType() {
         lock.lock();
         try {
@@ -426,8 +466,8 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Tells the peer, which has accepted, that this side's queue pair is ready; see rdma_establish(3). The peer's event
-     * is {@link CmEventType#ESTABLISHED}; here none comes.
+     * Tells the peer, which has accepted, that the local queue pair is ready; see rdma_establish(3). The peer gets
+     * {@link CmEventType#ESTABLISHED}; this side gets no event.
      *
      * @throws IllegalStateException when this is closed
      * @throws ConnectionException when the function fails
@@ -438,10 +478,10 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Tells the connection manager of an event of the queue pair, above all of {@link AsyncEventType#COMM_EST}: data
-     * came before the peer's last message of connecting, which may be lost; see rdma_notify(3).
+     * Passes an event of the queue pair to the connection manager, usually {@link AsyncEventType#COMM_EST}: data
+     * arrived before the last message of the peer's handshake, which may have been lost; see rdma_notify(3).
      *
-     * @param event what {@link Context#awaitAsyncEvent} told
+     * @param event the type of event that {@link Context#awaitAsyncEvent} returned
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the event is null
      * @throws ConnectionException when the function fails
@@ -453,12 +493,12 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Ends the connection; see rdma_disconnect(3). The peer gets {@link CmEventType#DISCONNECTED}, and answers by
-     * disconnecting or closing, too; then {@link CmEventType#DISCONNECTED} comes here. Move the queue pair to the error
-     * state first, or use {@link #disconnect(QueuePair)}.
+     * Ends the connection; see rdma_disconnect(3). The peer gets {@link CmEventType#DISCONNECTED} and answers by
+     * disconnecting or closing as well; then this side gets {@link CmEventType#DISCONNECTED}. Move the queue pair to
+     * the error state first, or use {@link #disconnect(QueuePair)}.
      *
      * @throws IllegalStateException when this is closed, or has no device
-     * @throws ConnectionException when it is not connected
+     * @throws ConnectionException when the id is not connected
      * @verb rdma_disconnect
      */
     public void disconnect() {
@@ -466,15 +506,16 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Joins a multicast group; see rdma_join_multicast(3). Comes back as {@link CmEventType#MULTICAST_JOIN}, whose
-     * {@linkplain CmEvent#datagram() parameters} say how to reach the group, or {@link CmEventType#MULTICAST_ERROR}. To
-     * receive, {@linkplain QueuePair#attachMulticast attach} the queue pair to it as well.
+     * Joins a multicast group; see rdma_join_multicast(3). The result is an event: {@link CmEventType#MULTICAST_JOIN},
+     * whose {@linkplain CmEvent#datagram() parameters} say how to reach the group, or {@link
+     * CmEventType#MULTICAST_ERROR}. To receive, {@linkplain QueuePair#attachMulticast attach} the queue pair to the
+     * group as well.
      *
      * @param group the address of the group
-     * @throws IllegalArgumentException when the host's name was not resolved
+     * @throws IllegalArgumentException when the host name is unresolved
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the group is null
-     * @throws ConnectionException when the function fails, such as when this is not bound
+     * @throws ConnectionException when the function fails, for example because this id is not bound
      * @verb rdma_join_multicast
      */
     public void joinMulticast(InetSocketAddress group) {
@@ -482,14 +523,14 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Joins a multicast group as one who only sends; see rdma_join_multicast_ex(3). Comes back as
-     * {@link #joinMulticast} does.
+     * Joins a multicast group as a send-only member; see rdma_join_multicast_ex(3). The resulting events are those of
+     * {@link #joinMulticast}.
      *
      * @param group the address of the group
-     * @throws IllegalArgumentException when the host's name was not resolved
+     * @throws IllegalArgumentException when the host name is unresolved
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the group is null
-     * @throws ConnectionException when the function fails, such as when this is not bound
+     * @throws ConnectionException when the function fails, for example because this id is not bound
      * @verb rdma_join_multicast_ex
      */
     public void joinMulticastToSend(InetSocketAddress group) {
@@ -526,14 +567,14 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Leaves a multicast group; see rdma_leave_multicast(3). {@linkplain QueuePair#detachMulticast Detach} the queue pair
-     * first, if it is attached.
+     * Leaves a multicast group; see rdma_leave_multicast(3). {@linkplain QueuePair#detachMulticast Detach} the queue
+     * pair first, if it is attached.
      *
      * @param group the address of the group
-     * @throws IllegalArgumentException when the host's name was not resolved
+     * @throws IllegalArgumentException when the host name is unresolved
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the group is null
-     * @throws ConnectionException when this has not joined the group
+     * @throws ConnectionException when this id has not joined the group
      * @verb rdma_leave_multicast
      */
     public void leaveMulticast(InetSocketAddress group) {
@@ -545,10 +586,10 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Moves the id, with its events that nobody has taken yet, to another channel; see rdma_migrate_id(3).
+     * Moves the id, with its pending events, to another channel; see rdma_migrate_id(3).
      *
-     * @param target where its events come from now on
-     * @throws IllegalStateException when this or the channel is closed
+     * @param target the channel that gets its events from now on
+     * @throws IllegalStateException when this id or the channel is closed
      * @throws NullPointerException when the channel is null
      * @throws ConnectionException when the function fails
      * @verb rdma_migrate_id
@@ -558,8 +599,8 @@ public final class CmId implements AutoCloseable {
         try {
             lock.lock();
             try {
-                // A channel closes those ids only that say they are there: so it may know this one too early, never too
-                // late.
+                // A closing channel skips ids that name another channel: so it may learn of this id too early, but not
+                // too late.
                 target.add(this);
                 try {
                     call("rdma_migrate_id", () -> "to " + target, id -> manager.migrateId(id, target.address()));
@@ -578,7 +619,7 @@ public final class CmId implements AutoCloseable {
         }
     }
 
-    /** The channel may be where this is, or stays. */
+    /** Removes the id from a channel, unless that channel is its current one. */
     @SuppressWarnings("ReferenceEquality") // channels are compared by identity
     private void leave(EventChannel other) {
         if (other != channel) {
@@ -587,25 +628,25 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * The type of service of the packets, as in IPv4 (RFC 2474): RDMA_OPTION_ID_TOS; see rdma_set_option(3). Set it
-     * before resolving the route.
+     * Sets the type of service of the packets, as in IPv4 (RFC 2474): RDMA_OPTION_ID_TOS; see rdma_set_option(3). Set
+     * it before resolving the route.
      *
      * @param value 0 to 255
-     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalArgumentException when the value is out of range
      * @throws IllegalStateException when this is closed
      * @throws ConnectionException when the function fails
      * @verb rdma_set_option
      */
     public void typeOfService(int value) {
-        checkRange("a type of service", value, 255);
+        checkRange("typeOfService", value, 255);
         setByte(rdma_h.RDMA_OPTION_ID_TOS(), value);
     }
 
     /**
-     * Whether the address may be one that another id has: RDMA_OPTION_ID_REUSEADDR; see rdma_set_option(3). Set it before
-     * binding.
+     * Sets whether the id may bind to an address that another id is bound to: RDMA_OPTION_ID_REUSEADDR; see
+     * rdma_set_option(3). Set it before binding.
      *
-     * @param on true if so
+     * @param on true to allow it
      * @throws IllegalStateException when this is closed
      * @throws ConnectionException when the function fails
      * @verb rdma_set_option
@@ -615,10 +656,10 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Whether a wildcard address of IPv6 leaves IPv4 alone: RDMA_OPTION_ID_AFONLY; see rdma_set_option(3). Set it before
-     * binding.
+     * Sets whether the IPv6 wildcard address covers IPv6 only, not IPv4: RDMA_OPTION_ID_AFONLY; see rdma_set_option(3).
+     * Set it before binding.
      *
-     * @param on true if so
+     * @param on true for IPv6 only
      * @throws IllegalStateException when this is closed
      * @throws ConnectionException when the function fails
      * @verb rdma_set_option
@@ -628,23 +669,23 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * How long the transport waits for an acknowledgement before it repeats: RDMA_OPTION_ID_ACK_TIMEOUT; see
+     * Sets how long the transport waits for an acknowledgement before it retransmits: RDMA_OPTION_ID_ACK_TIMEOUT; see
      * rdma_set_option(3).
      *
-     * @param value 4.096 microseconds times two to the power of this, 0 to 31; 0 waits for ever
-     * @throws IllegalArgumentException when the number is out of its range
+     * @param value 0 to 31: 4.096 microseconds times two to the power of the value; 0 waits forever
+     * @throws IllegalArgumentException when the value is out of range
      * @throws IllegalStateException when this is closed
      * @throws ConnectionException when the function fails
      * @verb rdma_set_option
      */
     public void acknowledgeTimeout(int value) {
-        checkRange("an acknowledge timeout", value, 31);
+        checkRange("acknowledgeTimeout", value, 31);
         setByte(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT(), value);
     }
 
     private static void checkRange(String name, int value, int max) {
         if (value < 0 || value > max) {
-            throw new IllegalArgumentException(name + " is between 0 and " + max + ", not " + value);
+            throw new IllegalArgumentException(name + " must be between 0 and " + max + ": " + value);
         }
     }
 
@@ -661,12 +702,12 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Sets an option that has no method of its own, such as the paths of RDMA_OPTION_IB_PATH; see rdma_set_option(3).
+     * Sets an option that has no method of its own, such as RDMA_OPTION_IB_PATH; see rdma_set_option(3).
      *
-     * @param level which group of options, as in {@code rdma_cma.h}
-     * @param option which option
-     * @param value its value, native memory
-     * @throws IllegalArgumentException when the memory is no native memory
+     * @param level the level of the option, as in {@code rdma_cma.h}
+     * @param option the option
+     * @param value the value, in native memory
+     * @throws IllegalArgumentException when the value is not in native memory
      * @throws IllegalStateException when this is closed, or the memory is freed
      * @throws NullPointerException when the value is null
      * @throws ConnectionException when the function fails
@@ -674,9 +715,9 @@ public final class CmId implements AutoCloseable {
      */
     public void setOption(int level, int option, MemorySegment value) {
         if (!value.isNative()) {
-            throw new IllegalArgumentException("the value of an option is in native memory, such as an arena's");
+            throw new IllegalArgumentException("value must be in native memory, such as that of an Arena: " + value);
         }
-        // A copy cannot be freed meanwhile.
+        // Copied, because the caller's memory could be freed during the call.
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment copy = arena.allocate(value.byteSize(), 8).copyFrom(value);
             call(
@@ -687,13 +728,13 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Which options of enhanced connection establishment to offer the peer, or to grant it; see rdma_set_local_ece(3).
+     * Sets the options of enhanced connection establishment to offer or grant to the peer; see rdma_set_local_ece(3).
      * Set them before connecting or accepting.
      *
-     * @param ece mostly what {@link QueuePair#queryEce} returned
+     * @param ece the options, usually those that {@link QueuePair#queryEce} returned
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the options are null
-     * @throws ConnectionException when they name no vendor
+     * @throws ConnectionException when the options do not name a vendor
      * @verb rdma_set_local_ece
      */
     public void localEce(Ece ece) {
@@ -707,9 +748,10 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Which options of enhanced connection establishment the peer offers or grants; see rdma_get_remote_ece(3).
+     * Returns the options of enhanced connection establishment that the peer offers or grants; see
+     * rdma_get_remote_ece(3).
      *
-     * @return the options; all zero where the peer has none
+     * @return the options; all zero if the peer has none
      * @throws IllegalStateException when this is closed
      * @throws ConnectionException when the function fails
      * @verb rdma_get_remote_ece
@@ -723,22 +765,22 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Which attributes a queue pair needs for a state, as the connection manager agreed with the peer; see
-     * rdma_init_qp_attr(3). {@link #initialize}, {@link #connect(QueuePair, ConnectionParameters)},
-     * {@link #accept(QueuePair, ConnectionParameters)} and {@link #establish(QueuePair)} go by them.
+     * Returns the attributes that move a queue pair to a state, as agreed with the peer; see rdma_init_qp_attr(3).
+     * {@link #initialize}, {@link #connect(QueuePair, ConnectionParameters)},
+     * {@link #accept(QueuePair, ConnectionParameters)} and {@link #establish(QueuePair)} use them.
      *
      * @param state INIT, RTR or RTS
      * @return the attributes
-     * @throws IllegalArgumentException when it is another state
+     * @throws IllegalArgumentException when the state is any other
      * @throws IllegalStateException when this is closed, or has no device
      * @throws NullPointerException when the state is null
-     * @throws ConnectionException when it is too early for that state
+     * @throws ConnectionException when the attributes for that state are not known yet
      * @verb rdma_init_qp_attr
      */
     public QueuePairAttributes queuePairAttributes(QueuePairState state) {
         Objects.requireNonNull(state, "state");
         if (state != QueuePairState.INIT && state != QueuePairState.RTR && state != QueuePairState.RTS) {
-            throw new IllegalArgumentException("the connection manager has attributes for INIT, RTR and RTS");
+            throw new IllegalArgumentException("state must be INIT, RTR or RTS: " + state);
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(ibv_qp_attr.layout());
@@ -753,15 +795,15 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Moves a queue pair to the state INIT, in which it takes receives, or, one for datagrams, to RTS, in which it sends:
-     * what rdma_create_qp(3) does to those that it makes.
+     * Moves a queue pair to state INIT, in which it accepts receives, or, for datagrams, to RTS, in which it can also
+     * send. rdma_create_qp(3) does the same to the queue pairs that it creates.
      *
      * @param queuePair a queue pair of this id's device, in state RESET or INIT
-     * @throws IllegalArgumentException when the queue pair is of another device
-     * @throws IllegalStateException when this or the queue pair is closed, or this has no device
+     * @throws IllegalArgumentException when the queue pair belongs to another device
+     * @throws IllegalStateException when this id or the queue pair is closed, or this has no device
      * @throws NullPointerException when the queue pair is null
-     * @throws ConnectionException when the connection manager has no attributes for it
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws ConnectionException when the connection manager cannot provide the attributes
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_create_qp
      * @verb rdma_create_qp_ex
@@ -776,16 +818,16 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * {@linkplain #initialize Initializes} a queue pair unless that is done, and asks the peer to connect with it, as
+     * {@linkplain #initialize Initializes} a queue pair, if that has not been done, and connects with it, as
      * {@link #connect(ConnectionParameters)} does. On CONNECT_RESPONSE, call {@link #establish(QueuePair)}.
      *
      * @param queuePair a queue pair of this id's device, in state RESET, INIT, or, for datagrams, RTS
-     * @param parameters what else to tell the peer
-     * @throws IllegalArgumentException when there is too much private data, or the queue pair is of another device
-     * @throws IllegalStateException when this or the queue pair is closed, or no address was resolved
+     * @param parameters the other parameters to send to the peer
+     * @throws IllegalArgumentException when there is too much private data, or the queue pair belongs to another device
+     * @throws IllegalStateException when this id or the queue pair is closed, or no address was resolved
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when it cannot even begin
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws ConnectionException when the operation cannot be started
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_connect
      */
@@ -796,12 +838,13 @@ public final class CmId implements AutoCloseable {
         connect(complete);
     }
 
-    /** Attributes of one device make no sense on another, and some drivers take them. */
+    /** Checks the device: attributes of one device are meaningless on another, but some drivers accept them. */
     private void checkDevice(QueuePair queuePair) {
         String owner = queuePair.context().deviceName();
         String own = deviceName();
         if (!owner.equals(own)) {
-            throw new IllegalArgumentException(queuePair + " is of " + owner + ", but " + this + " is bound to " + own);
+            throw new IllegalArgumentException("queuePair must belong to " + own + ", which " + this + " is bound to: "
+                    + queuePair + " belongs to " + owner);
         }
     }
 
@@ -812,17 +855,23 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Makes a queue pair ready to receive and to send, and grants the connection with it, as
-     * {@link #accept(ConnectionParameters)} does. Post receives before.
+     * Moves a queue pair to RTS and accepts the connection with it, as {@link #accept(ConnectionParameters)} does. Post
+     * receives first.
+     *
+     * <p>In both directions, outstanding reads and atomics are limited to what the parameters, the request and the
+     * device allow, and the peer is told these limits. On iWARP, where the kernel moves the queue pair, the parameters
+     * are passed on unchanged.
+     * The number of reads asked for at once is rounded down to a power of two. It is one where the peer answers none: the peer
+     * then refuses a read, which would otherwise wait forever on some devices.
      *
      * @param queuePair a queue pair of this id's device, in state RESET, INIT, or, for datagrams, RTS
-     * @param parameters what else to tell the peer
-     * @throws IllegalArgumentException when there is too much private data, or the queue pair is of another device
-     * @throws IllegalStateException when this or the queue pair is closed, or this has no device
+     * @param parameters the other parameters to send to the peer
+     * @throws IllegalArgumentException when there is too much private data, or the queue pair belongs to another device
+     * @throws IllegalStateException when this id or the queue pair is closed, or this has no device
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when the function fails, such as when this did not come with a request, or the peer is
-     *     gone
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws ConnectionException when the function fails, for example because this id does not belong to a request, or
+     *     the peer is gone
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_accept
      */
@@ -837,60 +886,75 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Makes a queue pair ready to receive and to send, after CONNECT_RESPONSE, and tells the peer, as
-     * {@link #establish()} does.
+     * Moves a queue pair to RTS after CONNECT_RESPONSE, and tells the peer, as {@link #establish()} does. In both
+     * directions, outstanding reads and atomics are limited to what the parameters of {@link #connect connect}, the
+     * peer's answer and the device allow.
+     * The number of reads asked for at once is rounded down to a power of two. It is one where the peer answers none: the peer
+     * then refuses a read, which would otherwise wait forever on some devices.
      *
      * @param queuePair the queue pair that was connected, in state INIT
-     * @throws IllegalArgumentException when the queue pair is of another device
-     * @throws IllegalStateException when this or the queue pair is closed
+     * @throws IllegalArgumentException when the queue pair belongs to another device
+     * @throws IllegalStateException when this id or the queue pair is closed
      * @throws NullPointerException when the queue pair is null
      * @throws ConnectionException when the function fails
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_establish
      */
     public void establish(QueuePair queuePair) {
         checkDevice(queuePair);
         if (movesQueuePair(queuePair)) {
-            // What peers may do was not known when it was initialized, as it is to who accepts.
+            // Unlike on the accepting side, the access flags were not known when the queue pair was initialized.
             QueuePairAttributes receive = queuePairAttributes(QueuePairState.RTR);
             receive.accessFlags(queuePairAttributes(QueuePairState.INIT).accessFlags());
-            ready(queuePair, new ConnectionParameters(), receive);
+            ready(queuePair, asked(), receive);
         }
         establish();
     }
 
-    /** On iWARP the kernel moves it. */
+    private ConnectionParameters asked() {
+        lock.lock();
+        try {
+            return asked.copy();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns whether the caller must move the queue pair; on iWARP the kernel does. */
     private static boolean movesQueuePair(QueuePair queuePair) {
         return queuePair.type() != QueuePairType.UD && queuePair.context().transportType() == TransportType.IB;
     }
 
-    /** From INIT to RTS. What the peer asked for may be more than this device can. */
+    /**
+     * Moves a queue pair from INIT to RTS. The peer may ask for or grant more than this side wants or its device
+     * supports; the parameters are lowered to what the queue pair gets.
+     */
     private void ready(QueuePair queuePair, ConnectionParameters parameters, QueuePairAttributes receive) {
         QueuePairAttributes send = queuePairAttributes(QueuePairState.RTS);
         DeviceAttributes device = queuePair.context().queryDevice();
-        receive.maxReadAtomicAsTarget(granted(
-                parameters.responderResources(), receive.maxReadAtomicAsTarget(), device.maxReadAtomicAsTarget()));
-        send.maxReadAtomicAsInitiator(granted(
-                parameters.initiatorDepth(), send.maxReadAtomicAsInitiator(), device.maxReadAtomicAsInitiator()));
-        queuePair.modify(receive);
-        queuePair.modify(send);
-    }
-
-    private static int granted(int wanted, int agreed, int possible) {
-        return wanted == ConnectionParameters.MAX_RESOURCES ? Math.min(agreed, possible) : wanted;
+        // MAX_RESOURCES is more than there can be.
+        int answers = Math.min(parameters.responderResources(), device.maxReadAtomicAsTarget());
+        int asks = Math.min(parameters.initiatorDepth(), device.maxReadAtomicAsInitiator());
+        int agreed = send.maxReadAtomicAsInitiator();
+        int asksAtOnce = ReadLimits.toAskFor(asks, agreed);
+        parameters.responderResources(Math.min(answers, receive.maxReadAtomicAsTarget()));
+        // A peer that answers none is not told of the one that is there to be refused.
+        parameters.initiatorDepth(Math.min(asksAtOnce, agreed));
+        queuePair.modify(receive.maxReadAtomicAsTarget(parameters.responderResources()));
+        queuePair.modify(send.maxReadAtomicAsInitiator(asksAtOnce));
     }
 
     /**
-     * Moves a queue pair to the error state, in which all that is posted completes as flushed, and ends the connection,
-     * as {@link #disconnect()} does.
+     * Moves a queue pair to the error state, which flushes all posted work requests, and ends the connection, as
+     * {@link #disconnect()} does.
      *
      * @param queuePair the queue pair of the connection
-     * @throws IllegalArgumentException when the queue pair is of another device
-     * @throws IllegalStateException when this or the queue pair is closed
+     * @throws IllegalArgumentException when the queue pair belongs to another device
+     * @throws IllegalStateException when this id or the queue pair is closed
      * @throws NullPointerException when the queue pair is null
-     * @throws ConnectionException when it is not connected
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws ConnectionException when the id is not connected
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_disconnect
      */
@@ -903,9 +967,10 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Whether this has a device: from binding to an address of one, from resolving an address, or from a request.
+     * Returns whether this id is bound to a device: by binding to the address of a device, by resolving an address, or
+     * because it came with a request.
      *
-     * @return true if so
+     * @return true if it has a device
      * @throws IllegalStateException when this is closed
      */
     public boolean hasDevice() {
@@ -919,9 +984,9 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * The device that this is bound to.
+     * Returns the name of the device that this id is bound to.
      *
-     * @return its name, such as {@code rxe0}
+     * @return the name, such as {@code rxe0}
      * @throws IllegalStateException when this is closed, or has no device
      */
     public String deviceName() {
@@ -935,14 +1000,14 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Opens the device that this is bound to, for the queue pair. It is independent of this id, and of the one that
-     * librdmacm has opened for itself.
+     * Opens the device that this id is bound to, to create the queue pair. The context is independent of this id, and
+     * of the context that librdmacm opens for itself.
      *
-     * @param arena who owns the open device and everything made on it
+     * @param arena the arena that owns the context and everything created on it
      * @return the open device
      * @throws IllegalStateException when this is closed or has no device, or the arena is closed
      * @throws NullPointerException when the arena is null
-     * @throws org.rdmapanama.VerbsException when it cannot be opened
+     * @throws org.rdmapanama.VerbsException when the device cannot be opened
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public Context openContext(VerbsArena arena) {
@@ -951,9 +1016,9 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * The port of the device.
+     * Returns the port of the device.
      *
-     * @return its number, from 1; 0 while there is no device
+     * @return the number, 1 or more; 0 while there is no device
      * @throws IllegalStateException when this is closed
      */
     public int port() {
@@ -967,44 +1032,51 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * The address of this side.
+     * Returns the local address.
      *
-     * @return the address; null while there is none, and for one that is no IP address
+     * @return the address; null while there is none, and for an address that is not an IP address
      * @throws IllegalStateException when this is closed
      * @verb rdma_get_local_addr
      */
     public InetSocketAddress localAddress() {
-        return addressAt(0);
+        return addressAt(LOCAL);
     }
 
     /**
-     * The address of the peer.
+     * Returns the address of the peer.
      *
-     * @return the address; null while there is none, and for one that is no IP address
+     * @return the address; null while there is none, and for an address that is not an IP address
      * @throws IllegalStateException when this is closed
      * @verb rdma_get_peer_addr
      */
     public InetSocketAddress remoteAddress() {
-        return addressAt(SocketAddresses.STORAGE_BYTES);
+        return addressAt(REMOTE);
     }
 
     private InetSocketAddress addressAt(long offset) {
         lock.lock();
         try {
             checkOpen();
-            return SocketAddresses.read(addresses().asSlice(offset, SocketAddresses.STORAGE_BYTES));
+            return nativeAddressAt(offset);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Two socket addresses, and the two GIDs. */
+    /**
+     * Reads the local or the remote address; null while there is none. The native id must not be destroyed meanwhile.
+     */
+    private InetSocketAddress nativeAddressAt(long offset) {
+        return SocketAddresses.read(addresses().asSlice(offset, SocketAddresses.STORAGE_BYTES));
+    }
+
+    /** Returns the struct rdma_addr: two socket addresses and two GIDs. */
     private MemorySegment addresses() {
         return rdma_route.addr(rdma_cm_id.route(struct));
     }
 
     /**
-     * The port number of this side; see rdma_get_src_port(3).
+     * Returns the local port number; see rdma_get_src_port(3).
      *
      * @return 0 to 65535; 0 while there is none
      * @throws IllegalStateException when this is closed
@@ -1015,7 +1087,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * The port number of the peer; see rdma_get_dst_port(3).
+     * Returns the port number of the peer; see rdma_get_dst_port(3).
      *
      * @return 0 to 65535; 0 while there is none
      * @throws IllegalStateException when this is closed
@@ -1041,7 +1113,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * The GID of this side.
+     * Returns the local GID.
      *
      * @return the GID; zero while there is none
      * @throws IllegalStateException when this is closed
@@ -1051,7 +1123,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * The GID of the peer.
+     * Returns the GID of the peer.
      *
      * @return the GID; zero while there is none
      * @throws IllegalStateException when this is closed
@@ -1072,7 +1144,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Whose port numbers this uses.
+     * Returns the port space of the id.
      *
      * @return the port space
      */
@@ -1081,16 +1153,16 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Which queue pairs this is for.
+     * Returns the type of queue pair that the id is for.
      *
-     * @return their type: RC, or UD for datagrams
+     * @return RC, or UD for datagrams
      */
     public QueuePairType queuePairType() {
         return queuePairType;
     }
 
     /**
-     * Where its events come.
+     * Returns the channel that gets the events of this id.
      *
      * @return the channel
      */
@@ -1099,9 +1171,10 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * The C structure of this, for other native code of the process. Its field {@code qp} is to stay NULL.
+     * Returns the address of the C structure, for other native code of the process. Its field {@code qp} must stay
+     * NULL.
      *
-     * @return address of the {@code struct rdma_cm_id}
+     * @return the address of the {@code struct rdma_cm_id}
      * @throws IllegalStateException when this is closed
      */
     public long nativeAddress() {
@@ -1110,7 +1183,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Whether this is open.
+     * Returns whether this id is open.
      *
      * @return false once it is closed
      */
@@ -1119,10 +1192,11 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
-     * Ends the id; see rdma_destroy_id(3). A connection that it has ends, too, and the peer is told; events that nobody has
-     * taken are gone. Closing it twice does nothing the second time.
+     * Destroys the id; see rdma_destroy_id(3). This also ends its connection, and the peer is notified; pending events
+     * are dropped. A second call does nothing, unless the first one failed: then it tries again.
      *
-     * @throws ConnectionException when the function fails
+     * @throws ConnectionException when the function fails; the id cannot be used any more, and closing it or its
+     *     channel tries again
      * @verb rdma_destroy_id
      * @verb rdma_destroy_ep
      */
@@ -1131,30 +1205,31 @@ public final class CmId implements AutoCloseable {
         closeWith(null);
     }
 
-    /** Closes this, or, for a channel that closes, only if it is still there. */
+    /** Closes this id; a closing channel passes itself, and an id that has moved to another channel stays open. */
     @SuppressWarnings("ReferenceEquality") // channels are compared by identity
     void closeWith(EventChannel closing) {
         lock.lock();
         try {
-            if (closed || (closing != null && channel != closing)) {
+            if (destroyed || (closing != null && channel != closing)) {
                 return;
             }
             closed = true;
             IDS.remove(address, this);
-            try {
-                Failures.check("rdma_destroy_id", manager.destroyId(address), this);
-            } finally {
-                // Not before: a channel that closes waits for the ids that it has, and the function uses the channel.
-                channel.remove(this);
-            }
+            Failures.check("rdma_destroy_id", manager.destroyId(address), this);
+            destroyed = true;
+            // Not earlier: a closing channel waits for its ids, and the function uses the channel.
+            channel.remove(this);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Port space and address, nothing that a closed id would not have. */
+    /** Returns port space, native address and socket address, all of which a closed id still has. */
     @Override
     public String toString() {
-        return portSpace + " id 0x" + Long.toHexString(address);
+        InetSocketAddress peer = remote;
+        InetSocketAddress own = local;
+        String where = peer != null ? " to " + peer : own != null ? " at " + own : "";
+        return portSpace + " id 0x" + Long.toHexString(address) + where;
     }
 }

@@ -4,22 +4,22 @@ import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
- * Something about a connection that failed: a function of librdmacm, or what it was asked for, of which an event told.
+ * Thrown when a function of librdmacm fails, or when an event reports that an operation it started has failed.
  *
- * <p>{@link #verb()} is the function of librdmacm, {@link #errno()} the reason, and {@link #status()} what the event
- * said, word for word.
+ * <p>{@link #verb()} is the function of librdmacm, {@link #errno()} the reason, and {@link #status()} the unchanged
+ * status of the event. The message names the local or the remote address of the id, once it has one.
  */
 public class ConnectionException extends VerbsException {
     private static final long serialVersionUID = 1L;
 
-    /** What the event said. */
+    /** The status of the event. */
     private final int status;
 
-    /** What the event was. */
+    /** The type of the event, or null. */
     private final CmEventType event;
 
     /**
-     * A function that failed.
+     * Reports a function that failed.
      *
      * @param verb the C function, such as {@code rdma_bind_addr}
      * @param errno why it failed, a positive value of errno(3)
@@ -33,17 +33,23 @@ public class ConnectionException extends VerbsException {
     }
 
     /**
-     * An event that tells of a failure.
+     * Reports an event that announces a failure.
      *
-     * @param verb the C function that had asked for it
+     * @param verb the C function that started the operation
      * @param event the event
      * @param errno why it failed, a positive value of errno(3)
      * @param cure what to do about it, or null when that is not known
      */
     ConnectionException(String verb, CmEvent event, int errno, String cure) {
-        super(verb, errno, event.toString(), cure);
+        super(verb, errno, describe(event), cure);
         status = event.status();
         this.event = event.type();
+    }
+
+    private static String describe(CmEvent event) {
+        String group = event.group() == null ? "" : ", group " + event.group();
+        return event.id() + group + ", event " + event.type()
+                + (event.status() == 0 ? "" : ", status " + event.status());
     }
 
     private ConnectionException(int code, String arguments, String cure) {
@@ -52,32 +58,32 @@ public class ConnectionException extends VerbsException {
         event = null;
     }
 
-    /** For a code of getaddrinfo(3). */
+    /** Creates the exception for a code of getaddrinfo(3). */
     static ConnectionException ofNameService(int code, String arguments) {
         String cure = switch (code) {
-            case -2 -> "the host or the service is not known there";
-            case -3 -> "the name service does not answer: try again later";
-            case -8 -> "the service is not known";
-            default -> "getaddrinfo(3) says " + code;
+            case -2 -> "the name service does not know this host or service: check the spelling";
+            case -3 -> "the name service did not answer: try again later";
+            case -8 -> "the service name is not known: give the port as a number";
+            default -> "getaddrinfo(3) returned " + code;
         };
         return new ConnectionException(code, arguments, cure);
     }
 
     /**
-     * What the event said: a negated errno, or, for a rejection on InfiniBand and RoCE, the reason that the peer's
-     * connection manager gave, such as 28 for a program that rejected and 8 where nobody listens; or, for
-     * {@link AddressInfo#resolve}, a code of getaddrinfo(3).
+     * Returns the status of the event: a negated errno, or, for a rejection on InfiniBand and RoCE, the reason code
+     * that the peer's connection manager sent, such as 28 when the peer's program rejected and 8 when no program
+     * listens at that port; for {@link AddressInfo#resolve}, the code of getaddrinfo(3).
      *
-     * @return the status; the negated {@link #errno()} where no event told
+     * @return the status; the negated {@link #errno()} if there was no event
      */
     public int status() {
         return status;
     }
 
     /**
-     * The event that told of the failure.
+     * Returns the type of the event that reported the failure.
      *
-     * @return its type; null where the function itself failed
+     * @return the type; null when the function itself failed
      */
     public CmEventType event() {
         return event;

@@ -13,24 +13,29 @@ import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderDevice;
 
 /**
- * Which connection manager this process has: that of librdmacm, unless the environment variable {@code RDMA_DEVICE} names
- * a software device, which brings its own, or there are no other devices. It is decided when it is first needed and can
- * be: not while the devices cannot be listed.
+ * Chooses the connection manager of this process: librdmacm, unless the environment variable {@code RDMA_DEVICE} names
+ * a software device, which has its own, or there are no other devices. The choice is made on first use and then kept;
+ * while the devices cannot be listed it fails, and the next call tries again.
  */
 final class ConnectionManagers {
-    /** Null until it is decided. */
+    /** Null until the choice is made. */
     private static volatile ConnectionManager decided;
 
     private ConnectionManagers() {}
 
     /**
-     * The one that this process has.
+     * Returns the connection manager of this process.
      *
-     * @throws ConnectionException when that cannot be decided now
+     * @throws ConnectionException when the devices cannot be listed now
      */
     static ConnectionManager preferred() {
         ConnectionManager known = decided;
         return known == null ? decide() : known;
+    }
+
+    /** Has this process another one from now on, for a test; null has it decide again. */
+    static synchronized void replace(ConnectionManager other) {
+        decided = other;
     }
 
     private static synchronized ConnectionManager decide() {
@@ -40,7 +45,7 @@ final class ConnectionManagers {
         return decided;
     }
 
-    /** What it says about a failure; null where nothing is known, nor which one it is. */
+    /** Returns the chosen manager's cure for an errno; null if it has none, or no manager has been chosen yet. */
     static String cure(int errno) {
         ConnectionManager known = decided;
         return known == null ? null : known.cure(errno);
@@ -50,7 +55,7 @@ final class ConnectionManagers {
         if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
             throw new ConnectionException("ibv_get_device_list", Errno.EMFILE, "", FreeDescriptors.CURE);
         }
-        // Those that lie where rdma-panama lies, as it looks for them itself.
+        // Looked up with the class loader of rdma-panama, as rdma-panama itself does.
         for (Provider each : ServiceLoader.load(Provider.class, Provider.class.getClassLoader())) {
             ConnectionManager manager = each.connectionManager();
             if (manager != null) {
@@ -65,7 +70,7 @@ final class ConnectionManagers {
         return NativeConnectionManager.INSTANCE;
     }
 
-    /** The software devices are among them: so that there are no others is not why this fails. */
+    /** Includes the software devices, so an absence of kernel devices is never the reason for a failure here. */
     private static List<String> allDevices() {
         try {
             return DeviceList.query().stream().map(Device::name).toList();

@@ -9,14 +9,14 @@ import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 
 /**
- * What the two sides of a connection tell each other, {@code struct rdma_conn_param}: given to {@link CmId#connect} and
- * {@link CmId#accept}, and read off {@link CmEvent#connection()}; see rdma_connect(3).
+ * The parameters that both sides of a connection exchange, {@code struct rdma_conn_param}: passed to {@link
+ * CmId#connect} and {@link CmId#accept}, and returned by {@link CmEvent#connection()}; see rdma_connect(3).
  *
- * <p>Unless told otherwise: no private data, as many reads and atomics as the device can, and 7 for both retries.
- * Threads: one at a time.
+ * <p>Defaults: no private data, as many outstanding reads and atomics as the device supports, and 7 for both retry
+ * counts. Threads: not thread-safe.
  */
 public final class ConnectionParameters {
-    /** For {@link #responderResources} and {@link #initiatorDepth}: as many as the device can. */
+    /** For {@link #responderResources} and {@link #initiatorDepth}: as many as the device supports. */
     public static final int MAX_RESOURCES = 255;
 
     private static final int MAX_PRIVATE_DATA = 255;
@@ -30,33 +30,33 @@ public final class ConnectionParameters {
     private int rnrRetryCount = 7;
     private int queuePairNumber;
 
-    /** Everything as the class text says. */
+    /** Creates parameters with the defaults that the class description lists. */
     public ConnectionParameters() {}
 
     private static int checked(String name, int value, int min, int max) {
         if (value < min || value > max) {
-            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ", not " + value);
+            throw new IllegalArgumentException(name + " must be between " + min + " and " + max + ": " + value);
         }
         return value;
     }
 
     /**
-     * Bytes for the peer's program, which its event has. How many there may be depends on the function and the
+     * Sets the private data, which the peer's program finds in its event. The limit depends on the function and the
      * transport: see {@link CmId#connect}.
      *
      * @param bytes at most 255 bytes, which are copied
      * @return this
-     * @throws IllegalArgumentException when there are more
-     * @throws NullPointerException when they are null
+     * @throws IllegalArgumentException when there are more than 255 bytes
+     * @throws NullPointerException when the bytes are null
      */
     public ConnectionParameters privateData(byte... bytes) {
-        checked("the length of private data", bytes.length, 0, MAX_PRIVATE_DATA);
+        checked("the length of privateData", bytes.length, 0, MAX_PRIVATE_DATA);
         privateData = bytes.clone();
         return this;
     }
 
     /**
-     * Bytes from the peer's program. InfiniBand and RoCE fill them up with zeros.
+     * Returns the private data. InfiniBand and RoCE pad what a peer sent with zeros.
      *
      * @return a copy
      */
@@ -65,9 +65,9 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Whether there is end-to-end flow control.
+     * Sets whether to use end-to-end flow control.
      *
-     * @param on true if so
+     * @param on true to use it
      * @return this
      */
     public ConnectionParameters flowControl(boolean on) {
@@ -76,18 +76,18 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Whether there is end-to-end flow control.
+     * Returns whether end-to-end flow control is used.
      *
-     * @return true if so
+     * @return true if it is used
      */
     public boolean flowControl() {
         return flowControl;
     }
 
     /**
-     * Whether the queue pair takes its receives from a shared receive queue.
+     * Sets whether the queue pair takes its receives from a shared receive queue.
      *
-     * @param on true if so
+     * @param on true if it does
      * @return this
      */
     public ConnectionParameters sharedReceiveQueue(boolean on) {
@@ -96,20 +96,20 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Whether the queue pair takes its receives from a shared receive queue.
+     * Returns whether the queue pair takes its receives from a shared receive queue.
      *
-     * @return true if so
+     * @return true if it does
      */
     public boolean sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
 
     /**
-     * Which queue pair this side uses: gives its number, and whether it has a shared receive queue.
+     * Sets the local queue pair: copies its number, and whether it has a shared receive queue.
      *
      * @param queuePair the queue pair
      * @return this
-     * @throws NullPointerException when it is null
+     * @throws NullPointerException when the queue pair is null
      */
     public ConnectionParameters queuePair(QueuePair queuePair) {
         queuePairNumber = queuePair.number();
@@ -118,11 +118,12 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Reads and atomics of the peer that this side answers at once.
+     * Sets how many reads and atomics of the peer this side, as responder, can have outstanding. The peer may lower it
+     * but never raise it, and the accepting side never gets more than the request asks for.
      *
-     * @param value 0 to 254, or 255 for as many as the device can
+     * @param value 0 to 254, or 255 for as many as the device supports
      * @return this
-     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalArgumentException when the value is out of range
      */
     public ConnectionParameters responderResources(int value) {
         responderResources = checked("responderResources", value, 0, 255);
@@ -130,20 +131,21 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Reads and atomics of the peer that this side answers at once.
+     * Returns how many reads and atomics of the peer this side, as responder, can have outstanding.
      *
-     * @return 0 to 254, or 255 for as many as the device can
+     * @return 0 to 254, or 255 for as many as the device supports
      */
     public int responderResources() {
         return responderResources;
     }
 
     /**
-     * Reads and atomics that this side has outstanding at once.
+     * Sets how many reads and atomics this side, as initiator, may have outstanding. The effective number never exceeds
+     * the responder resources of the peer.
      *
-     * @param value 0 to 254, or 255 for as many as the device can
+     * @param value 0 to 254, or 255 for as many as the device supports
      * @return this
-     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalArgumentException when the value is out of range
      */
     public ConnectionParameters initiatorDepth(int value) {
         initiatorDepth = checked("initiatorDepth", value, 0, 255);
@@ -151,20 +153,20 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Reads and atomics that this side has outstanding at once.
+     * Returns how many reads and atomics this side, as initiator, may have outstanding.
      *
-     * @return 0 to 254, or 255 for as many as the device can
+     * @return 0 to 254, or 255 for as many as the device supports
      */
     public int initiatorDepth() {
         return initiatorDepth;
     }
 
     /**
-     * How often the transport repeats what the peer does not acknowledge.
+     * Sets how often the transport retransmits a packet that the peer does not acknowledge.
      *
-     * @param value 0 to 7. Soft-RoCE never gives up with 7
+     * @param value 0 to 7; with 7, Soft-RoCE never gives up
      * @return this
-     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalArgumentException when the value is out of range
      */
     public ConnectionParameters retryCount(int value) {
         retryCount = checked("retryCount", value, 0, 7);
@@ -172,20 +174,20 @@ public final class ConnectionParameters {
     }
 
     /**
-     * How often the transport repeats what the peer does not acknowledge.
+     * Returns how often the transport retransmits a packet that the peer does not acknowledge.
      *
-     * @return 0 to 7. Soft-RoCE never gives up with 7
+     * @return 0 to 7; with 7, Soft-RoCE never gives up
      */
     public int retryCount() {
         return retryCount;
     }
 
     /**
-     * How often to repeat when the peer has no receive posted.
+     * Sets how often the transport retries when the peer has no receive posted (RNR NAK).
      *
-     * @param value 0 to 7, 7 for ever
+     * @param value 0 to 7; 7 retries forever
      * @return this
-     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalArgumentException when the value is out of range
      */
     public ConnectionParameters rnrRetryCount(int value) {
         rnrRetryCount = checked("rnrRetryCount", value, 0, 7);
@@ -193,20 +195,20 @@ public final class ConnectionParameters {
     }
 
     /**
-     * How often to repeat when the peer has no receive posted.
+     * Returns how often the transport retries when the peer has no receive posted (RNR NAK).
      *
-     * @return 0 to 7, 7 for ever
+     * @return 0 to 7; 7 retries forever
      */
     public int rnrRetryCount() {
         return rnrRetryCount;
     }
 
     /**
-     * Number of the queue pair.
+     * Sets the number of the queue pair.
      *
-     * @param value 24 bits
+     * @param value a 24-bit number
      * @return this
-     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalArgumentException when the value is out of range
      */
     public ConnectionParameters queuePairNumber(int value) {
         queuePairNumber = checked("queuePairNumber", value, 0, 0xff_ffff);
@@ -214,9 +216,9 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Number of the queue pair.
+     * Returns the number of the queue pair.
      *
-     * @return 24 bits
+     * @return a 24-bit number
      */
     public int queuePairNumber() {
         return queuePairNumber;
@@ -268,17 +270,17 @@ public final class ConnectionParameters {
         return parameters;
     }
 
-    /** A copy of native bytes; empty where there are none. */
+    /** Copies native bytes; empty if the pointer is NULL or the length is 0. */
     static byte[] bytes(MemorySegment pointer, int length) {
         return pointer.address() == 0 || length == 0
                 ? new byte[0]
                 : Native.struct(pointer.address(), length).toArray(JAVA_BYTE);
     }
 
-    /** All of it, and how many bytes of private data. */
+    /** Returns all parameters, with the length of the private data. */
     @Override
     public String toString() {
-        return "queue pair 0x%x, %d reads as responder and %d as initiator, retries %d and %d, %d bytes of private data"
+        return "queue pair 0x%x, responderResources %d, initiatorDepth %d, retries %d and %d, %d bytes of private data"
                 .formatted(
                         queuePairNumber,
                         responderResources,

@@ -5,10 +5,10 @@ import java.time.Duration;
 import org.rdmapanama.VerbsArena;
 
 /**
- * A peer that wants to connect to an {@link RdmaServer}. It is to be accepted or rejected, and is rejected when the server
- * closes first.
+ * A request of a peer to connect to an {@link RdmaServer}. The program must accept or reject it; closing the server
+ * rejects all requests that have not been answered.
  *
- * <p>Threads: one at a time; another one than that which waits for requests may answer, if the arena is shared.
+ * <p>Threads: one at a time. If the arena is shared, a thread other than the one that waits for requests may answer.
  */
 public final class ConnectionRequest {
     private final CmEvent event;
@@ -21,7 +21,8 @@ public final class ConnectionRequest {
     }
 
     /**
-     * Bytes from the peer's program. InfiniBand and RoCE fill them up with zeros. Anybody may send anything.
+     * Returns the private data that the peer's program sent. InfiniBand and RoCE pad it with zeros. Do not trust it:
+     * any host that reaches this one can send any bytes.
      *
      * @return a copy; empty when there are none
      */
@@ -30,7 +31,7 @@ public final class ConnectionRequest {
     }
 
     /**
-     * What the peer tells.
+     * Returns the connection parameters that the peer sent.
      *
      * @return a copy of the parameters
      */
@@ -39,27 +40,27 @@ public final class ConnectionRequest {
     }
 
     /**
-     * The peer's address.
+     * Returns the address of the peer.
      *
      * @return the address
-     * @throws IllegalStateException when this was rejected, or the server or the connection is closed
+     * @throws IllegalStateException when this request was rejected, or the server or the connection is closed
      */
     public InetSocketAddress remoteAddress() {
         return event.id().remoteAddress();
     }
 
     /**
-     * The address of this machine that the peer connects to.
+     * Returns the local address that the peer connects to.
      *
      * @return the address
-     * @throws IllegalStateException when this was rejected, or the server or the connection is closed
+     * @throws IllegalStateException when this request was rejected, or the server or the connection is closed
      */
     public InetSocketAddress localAddress() {
         return event.id().localAddress();
     }
 
     /**
-     * The id of the connection, for what is not here.
+     * Returns the id of the connection, for operations that this class does not offer.
      *
      * @return the id
      */
@@ -68,18 +69,19 @@ public final class ConnectionRequest {
     }
 
     /**
-     * Accepts. When there is not even an event channel for the connection, such as for want of a file descriptor (EMFILE),
-     * or an argument is wrong, the request can still be answered; when it fails later, the peer is rejected.
+     * Accepts the request. If that fails, for example because the process is out of file descriptors (EMFILE), the peer
+     * is rejected, and the caller need not do so. Only when the options are null or cannot be copied, or the timeout is negative, can the
+     * request still be answered.
      *
-     * @param options sizes, private data, and what to do before the peer can send
-     * @param timeout how long the peer may take to answer
+     * @param options queue sizes, private data, and the action to run before the peer can send
+     * @param timeout how long to wait for the peer
      * @return the connection, which outlives the server
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative, there is too much private data, or the protection
-     *     domain is that of another device
-     * @throws IllegalStateException when this was answered already, or the server or the arena is closed
+     *     domain belongs to another device
+     * @throws IllegalStateException when this request has been answered, or the server or the arena is closed
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when the peer is gone, or takes too long (ETIMEDOUT)
+     * @throws ConnectionException when the peer is gone, or did not answer in time (ETIMEDOUT)
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */
@@ -87,8 +89,8 @@ public final class ConnectionRequest {
         Deadline deadline = new Deadline(timeout);
         RdmaConnectionOptions given = options.copy();
         checkNotAnswered();
-        SynchronousId id = SynchronousId.of(event.id());
         answered = true;
+        SynchronousId id = takeOver();
         RdmaConnection connection = null;
         try {
             connection = RdmaConnection.make(id, arena, given);
@@ -102,13 +104,14 @@ public final class ConnectionRequest {
     }
 
     /**
-     * Rejects: the peer gets a {@link RejectedException} with status 28 and these bytes.
+     * Rejects the request: the peer gets a {@link RejectedException} with status 28 and these bytes.
      *
-     * @param privateData on InfiniBand and RoCE up to 148 bytes
+     * @param privateData up to 148 bytes on InfiniBand and RoCE
      * @throws IllegalArgumentException when there is too much private data
-     * @throws IllegalStateException when this was answered already, or the server is closed
+     * @throws IllegalStateException when this request has been answered, or the server is closed
      * @throws NullPointerException when the private data is null
-     * @throws ConnectionException when the function fails, such as when the peer is gone; the request is over all the same
+     * @throws ConnectionException when the function fails, for example because the peer is gone; the request is closed
+     *     nevertheless
      */
     public void reject(byte... privateData) {
         checkNotAnswered();
@@ -124,8 +127,8 @@ public final class ConnectionRequest {
         id.close();
     }
 
-    /** For one that could not be accepted and that nobody else has: unless it is answered, the peer is told so. */
-    void giveUp(Throwable failure) {
+    /** For a server whose caller never sees this. */
+    void rejectUnlessAnswered(Throwable failure) {
         if (!answered) {
             answered = true;
             CmId id = event.id();
@@ -133,16 +136,29 @@ public final class ConnectionRequest {
         }
     }
 
-    /** A second answer would hit the connection that the first one made. */
-    private void checkNotAnswered() {
-        if (answered) {
-            throw new IllegalStateException(this + " is answered already");
+    /** Moves the id to its own channel, or rejects the peer if that fails: rejecting needs no file descriptor. */
+    private SynchronousId takeOver() {
+        CmId id = event.id();
+        try {
+            return SynchronousId.of(id);
+        } catch (RuntimeException | Error e) {
+            if (id.isOpen()) {
+                RdmaConnection.closeAll(e, id::reject, id);
+            }
+            throw e;
         }
     }
 
-    /** Who wants to connect. */
+    /** Checks that this is the first answer: a second one would affect the connection that the first one made. */
+    private void checkNotAnswered() {
+        if (answered) {
+            throw new IllegalStateException(this + " has already been answered");
+        }
+    }
+
+    /** Returns the id of the request, with the address of the peer. */
     @Override
     public String toString() {
-        return "request of " + event.id();
+        return "connection request on " + event.id();
     }
 }

@@ -2,7 +2,7 @@ package org.rdmapanama.cm;
 
 import java.time.Duration;
 
-/** When several waits together are over. */
+/** The end of one timeout that several waits share. Immutable. */
 final class Deadline {
     private static final Duration SHORTEST = Duration.ofMillis(1);
     private static final Duration LONGEST = Duration.ofMillis(Integer.MAX_VALUE);
@@ -11,24 +11,24 @@ final class Deadline {
     private final Duration timeout;
 
     /**
-     * Begins now.
+     * Starts the timeout now.
      *
      * @throws IllegalArgumentException when the timeout is negative
      */
     Deadline(Duration timeout) {
         if (timeout.isNegative()) {
-            throw new IllegalArgumentException("a timeout is not negative: " + timeout);
+            throw new IllegalArgumentException("timeout must not be negative: " + timeout);
         }
         this.timeout = timeout;
     }
 
-    /** What is left of the time, not less than nothing. */
+    /** Returns the time that is left, never negative. */
     Duration left() {
         Duration left = timeout.minusNanos(System.nanoTime() - start);
         return left.isNegative() ? Duration.ZERO : left;
     }
 
-    /** What is left, as the connection manager takes it. */
+    /** Returns the time that is left, within the range of the connection manager: 1 to 2^31 - 1 milliseconds. */
     Duration step() {
         Duration left = left();
         if (left.compareTo(SHORTEST) < 0) {
@@ -37,7 +37,7 @@ final class Deadline {
         return left.compareTo(LONGEST) > 0 ? LONGEST : left;
     }
 
-    /** How long it was. */
+    /** Returns the whole timeout in milliseconds. */
     @Override
     public String toString() {
         return timeout.toMillis() + " ms";

@@ -1,7 +1,7 @@
 package org.rdmapanama.cm;
 
 import java.lang.ref.WeakReference;
-import java.util.HashMap;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,44 +18,56 @@ import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.internal.provider.Logging;
 
 /**
- * The devices that the connections of an arena have open: each once, with one protection domain, until the arena closes. A
- * device that was removed is closed when the last connection through it is: some drivers make who removes it wait for
- * that.
+ * The devices that the connections of an arena have opened: each once, with one protection domain, until the arena
+ * closes. A removed device is closed with the last connection through it, because some drivers make the process that
+ * removes a device wait for that.
  *
- * <p>Nothing here keeps an arena: while it has a device open, it is kept itself.
+ * <p>{@link RdmaConnection} acquires and releases devices; {@link EventChannel} and {@link RdmaDevices} report removed
+ * ones. All methods may be called from any thread. Nothing here keeps an arena reachable: an arena with an open device
+ * keeps itself reachable.
  */
 final class Devices {
-    /** Guarded by itself. What it maps to must not lead to an arena, or no arena would ever be collected. */
+    /** Guarded by itself. The values must not refer to an arena, or no arena would ever be collected. */
     private static final Map<VerbsArena, Devices> OF_ARENAS = new WeakHashMap<>();
 
     private final ReentrantLock lock = new ReentrantLock();
 
-    /** By address of the struct ibv_device: one that comes back under its name is another one. Guarded by the lock. */
-    private final Map<Long, Shared> all = new HashMap<>();
+    /** Holds at most one entry per device that is not removed. Guarded by the lock. */
+    private final List<Shared> all = new ArrayList<>();
 
-    /** One that is open. Guarded by the lock. */
+    /** An open device and its protection domain. Guarded by the lock. */
     private static final class Shared {
-        /** The arena has both as long as they are open. */
+        /** Weak: the arena holds context and domain as long as they are open. */
         private final WeakReference<Context> context;
 
-        private final WeakReference<ProtectionDomain> domain;
+        private WeakReference<ProtectionDomain> domain;
+
+        /** The address of the struct ibv_device: a device that comes back under the same name has another address. */
+        private final long device;
+
         private final String deviceName;
         private int connections;
+
+        /** Once true, only connections that name its protection domain explicitly get this device. */
         private boolean removed;
+
+        /** Whether some thread is closing it. */
+        private boolean closing;
 
         Shared(ProtectionDomain domain) {
             this.domain = new WeakReference<>(domain);
             context = new WeakReference<>(domain.context());
+            device = deviceOf(domain.context());
             deviceName = domain.context().deviceName();
         }
 
-        /** Null when it is closed. */
+        /** Returns the context, or null if it is closed. */
         Context openContext() {
             Context known = context.get();
             return known != null && known.isOpen() ? known : null;
         }
 
-        /** Null when it is closed, by whoever uses it. */
+        /** Returns the protection domain, or null if its user has closed it. */
         ProtectionDomain openDomain() {
             ProtectionDomain known = domain.get();
             return known != null && known.isOpen() ? known : null;
@@ -64,7 +76,24 @@ final class Devices {
 
     private Devices() {}
 
-    static Devices of(VerbsArena arena) {
+    /**
+     * Returns the devices that must count a connection: those with the device of the given domain open, or else those
+     * of the arena.
+     *
+     * @param given the protection domain of the connection, or null for the domain of the device
+     */
+    static Devices of(VerbsArena arena, ProtectionDomain given) {
+        if (given != null) {
+            for (Devices each : ofAllArenas()) {
+                if (each.has(given)) {
+                    return each;
+                }
+            }
+        }
+        return of(arena);
+    }
+
+    private static Devices of(VerbsArena arena) {
         synchronized (OF_ARENAS) {
             return OF_ARENAS.computeIfAbsent(arena, key -> new Devices());
         }
@@ -77,10 +106,10 @@ final class Devices {
     }
 
     /**
-     * The protection domain for a connection, on the device of its id; {@link #release} must follow.
+     * Returns the protection domain for a connection, on the device of its id; the caller must {@link #release} it.
      *
-     * @param arena whose devices these are
-     * @param given the one that the connection is to have, or null for that of the device
+     * @param arena the arena that these devices belong to
+     * @param given the domain that the options name, or null for the domain of the device
      */
     ProtectionDomain acquire(VerbsArena arena, CmId id, ProtectionDomain given) {
         closeRemovedOrLog();
@@ -97,10 +126,22 @@ final class Devices {
         }
     }
 
-    /** With the lock held. */
+    private boolean has(ProtectionDomain domain) {
+        lock.lock();
+        try {
+            return find(domain) != null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Needs the lock. A removed device keeps the connections that it has, even if it seems to be back. */
     private ProtectionDomain opened(VerbsArena arena, CmId id) {
         long device = id.nativeDevice();
-        Shared known = all.get(device);
+        Shared known = all.stream()
+                .filter(each -> each.device == device && !each.removed)
+                .findAny()
+                .orElse(null);
         ProtectionDomain domain = known == null ? null : known.openDomain();
         if (domain != null) {
             return domain;
@@ -108,16 +149,17 @@ final class Devices {
         Context opened = known == null ? null : known.openContext();
         if (opened != null) {
             ProtectionDomain made = opened.allocateProtectionDomain();
-            all.put(device, new Shared(made));
+            known.domain = new WeakReference<>(made);
             return made;
         }
+        all.remove(known);
         String name = id.deviceName();
-        // One of that name that is not this one can only be gone.
-        all.values().stream().filter(each -> each.deviceName.equals(name)).forEach(each -> each.removed = true);
+        // Another device with the same name must have been removed.
+        all.stream().filter(each -> each.deviceName.equals(name)).forEach(each -> each.removed = true);
         Context context = Context.open(arena, name);
         try {
             ProtectionDomain made = context.allocateProtectionDomain();
-            all.put(deviceOf(context), new Shared(made));
+            all.add(new Shared(made));
             return made;
         } catch (RuntimeException | Error e) {
             RdmaConnection.closeAll(e, context);
@@ -131,11 +173,11 @@ final class Devices {
                 .address();
     }
 
-    /** With the lock held: null for one that somebody else made. */
-    @SuppressWarnings("ReferenceEquality") // domains are compared by identity
+    /** Needs the lock. Returns the entry of the domain's device, or null if the program opened that device itself. */
+    @SuppressWarnings("ReferenceEquality") // contexts are compared by identity
     private Shared find(ProtectionDomain domain) {
-        for (Shared each : all.values()) {
-            if (each.domain.get() == domain) {
+        for (Shared each : all) {
+            if (each.context.get() == domain.context()) {
                 return each;
             }
         }
@@ -143,9 +185,9 @@ final class Devices {
     }
 
     /**
-     * A connection is closed, or was not made.
+     * Releases the domain of a connection that was closed, or that could not be made.
      *
-     * @throws VerbsException when the device was removed and closing it fails; its arena will try again
+     * @throws VerbsException when the device was removed and closing it fails; closing the arena tries again
      */
     void release(ProtectionDomain domain) {
         lock.lock();
@@ -160,7 +202,7 @@ final class Devices {
         closeRemoved();
     }
 
-    /** A verb says that the device may be gone; if so, it is not used for another connection. */
+    /** Checks a device after a verb failed as if it were gone; if it is gone, no further connection uses it. */
     void check(ProtectionDomain domain) {
         try {
             domain.context().queryDevice();
@@ -177,12 +219,14 @@ final class Devices {
         }
     }
 
-    /** The kernel says that a device is gone: {@link #closeAllRemoved} closes it where nobody is connected through it. */
+    /**
+     * Marks a device that the kernel reports as removed; {@link #closeAllRemoved} closes it once no connection uses it.
+     */
     static void removed(long device) {
         markRemoved(each -> each == device);
     }
 
-    /** As {@link #removed}, for all that are not among these. */
+    /** Marks all devices that are not in the set as removed. */
     static void keepOnly(Set<Long> devices) {
         markRemoved(each -> !devices.contains(each));
     }
@@ -191,14 +235,14 @@ final class Devices {
         for (Devices each : ofAllArenas()) {
             each.lock.lock();
             try {
-                each.all.forEach((device, shared) -> shared.removed |= isGone.test(device));
+                each.all.forEach(shared -> shared.removed |= isGone.test(shared.device));
             } finally {
                 each.lock.unlock();
             }
         }
     }
 
-    /** To be called without a lock. */
+    /** Closes removed devices that no connection uses. Callers must not hold a lock. */
     static void closeAllRemoved() {
         ofAllArenas().forEach(Devices::closeRemovedOrLog);
     }
@@ -206,47 +250,60 @@ final class Devices {
     private void closeRemovedOrLog() {
         try {
             closeRemoved();
-        } catch (VerbsException e) {
+        } catch (RuntimeException e) {
+            // The caller must still finish its own work, such as returning an event.
             Logging.load();
             LogManager.getLogger(Devices.class)
-                    .error("a device that was removed could not be closed; its arena will try again", e);
+                    .error("cannot close a removed device; closing its arena will try again", e);
         }
     }
 
     private void closeRemoved() {
-        VerbsException failure = null;
-        for (Map.Entry<Long, Shared> each : unused()) {
-            Context context = each.getValue().openContext();
-            try {
-                if (context != null) {
-                    context.close();
-                }
-            } catch (WrongThreadException | IllegalStateException notNow) {
-                // Of an arena that is confined to another thread, or in use for something else: with its next
-                // connection.
-                continue;
-            } catch (VerbsException e) {
-                failure = e;
+        RdmaConnection.closeEach(claimUnused().stream()
+                .map(each -> (AutoCloseable) () -> close(each))
+                .toArray(AutoCloseable[]::new));
+    }
+
+    private void close(Shared claimed) {
+        boolean closed = true;
+        try {
+            Context context = claimed.openContext();
+            if (context != null) {
+                context.close();
             }
-            lock.lock();
-            try {
-                all.remove(each.getKey(), each.getValue());
-            } finally {
-                lock.unlock();
-            }
-        }
-        if (failure != null) {
-            throw failure;
+        } catch (WrongThreadException | IllegalStateException notNow) {
+            // The arena is confined to another thread, or in use: its next connection tries again.
+            // Of an arena that is confined to another thread, or in use for something else: with its next connection.
+            closed = false;
+        } finally {
+            settle(claimed, closed);
         }
     }
 
-    private List<Map.Entry<Long, Shared>> unused() {
+    /**
+     * Claims the unused removed devices for this thread, which closes them without the lock since that may take long.
+     */
+    private List<Shared> claimUnused() {
         lock.lock();
         try {
-            return all.entrySet().stream()
-                    .filter(each -> each.getValue().removed && each.getValue().connections == 0)
-                    .map(each -> Map.entry(each.getKey(), each.getValue()))
+            List<Shared> unused = all.stream()
+                    .filter(each -> each.removed && !each.closing)
+                    .filter(each -> each.connections == 0 || each.openContext() == null)
                     .toList();
+            unused.forEach(each -> each.closing = true);
+            return unused;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void settle(Shared claimed, boolean closed) {
+        lock.lock();
+        try {
+            claimed.closing = false;
+            if (closed) {
+                all.remove(claimed);
+            }
         } finally {
             lock.unlock();
         }

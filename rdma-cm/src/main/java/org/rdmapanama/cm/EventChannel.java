@@ -20,7 +20,7 @@ import org.rdmapanama.ffm.verbs.rdma_event_channel;
 import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
- * Where ids tell what happened to them, {@code struct rdma_event_channel}; see rdma_create_event_channel(3).
+ * A queue of the events of its ids, {@code struct rdma_event_channel}; see rdma_create_event_channel(3).
  *
  * <p>{@snippet :
  * try (EventChannel channel = EventChannel.create();
@@ -30,11 +30,11 @@ import org.rdmapanama.internal.provider.ConnectionManager;
  * }
  * }
  *
- * <p>An event is copied out and acknowledged at once, with rdma_ack_cm_event, so an id can be closed at any time.
- * Closing the channel closes its ids, among them those of connection requests, whether anybody has seen them or not.
+ * <p>Every event is copied and acknowledged (rdma_ack_cm_event) at once, so an id can be closed at any time. Closing
+ * the channel closes its ids, including those of connection requests that the program has not taken.
  *
- * <p>Threads: any. Each event goes to one of those that wait. A closing thread waits for calls that are under way,
- * which takes 50 milliseconds at most.
+ * <p>Threads: any. Each event goes to one of the waiting threads. The closing thread waits for calls that are in
+ * progress, at most 50 milliseconds.
  */
 public final class EventChannel implements AutoCloseable {
     private static final int SLICE_MILLIS = 50;
@@ -42,24 +42,27 @@ public final class EventChannel implements AutoCloseable {
     private final ConnectionManager manager;
     private final long address;
 
-    /** -1 where it has none. */
+    /** -1 for a software device, whose channels have none. */
     private final int fileDescriptor;
 
     private final Set<CmId> ids = ConcurrentHashMap.newKeySet();
 
-    /** Calls that are under way hold it for reading. It comes before the locks of ids. */
+    /** Calls in progress hold it for reading, close() for writing. Lock order: before the locks of ids. */
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
 
     /**
-     * One thread at a time takes an event. While librdmacm makes the id of a request, it would lose an event of that id
-     * that another thread takes, and then the id could never be destroyed.
+     * Held while a thread takes an event. While librdmacm creates the id of a request, it would lose an event of that
+     * id if another thread took it, and then the id could never be destroyed.
      */
     private final ReentrantLock taking = new ReentrantLock();
 
     private volatile boolean closed;
     private boolean destroyed;
 
-    /** For a selector, from when it is asked for. */
+    /** The object that messages name when this is closed: the channel itself, or the object that it belongs to. */
+    private volatile Object owner = this;
+
+    /** Null until {@link #selectableChannel} is first called. */
     private volatile Readiness readiness;
 
     private EventChannel(ConnectionManager manager, long address, int fileDescriptor) {
@@ -69,11 +72,11 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * Makes an event channel.
+     * Creates an event channel.
      *
      * @return a new channel
-     * @throws ConnectionException when there is none to be had; the message says which file or permission is missing
-     * @throws UnsatisfiedLinkError when librdmacm is not installed, naming the package that has it
+     * @throws ConnectionException when the channel cannot be created; the message names the missing file or permission
+     * @throws UnsatisfiedLinkError when librdmacm is not installed; the message names the package that contains it
      * @verb rdma_create_event_channel
      */
     public static EventChannel create() {
@@ -96,19 +99,19 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * Makes an id whose events come to this channel; see rdma_create_id(3).
+     * Creates an id whose events come to this channel; see rdma_create_id(3).
      *
-     * @param portSpace whose port numbers it uses, and what it carries
+     * @param portSpace the port space, which also decides between connections and datagrams
      * @return a new id
      * @throws IllegalArgumentException when the port space is UNKNOWN
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the port space is null
-     * @throws ConnectionException when it cannot be made
+     * @throws ConnectionException when the id cannot be created
      * @verb rdma_create_id
      */
     public CmId createId(PortSpace portSpace) {
         if (portSpace == PortSpace.UNKNOWN) {
-            throw new IllegalArgumentException("an id has a port space that is known");
+            throw new IllegalArgumentException("portSpace must not be UNKNOWN");
         }
         int code = portSpace.code();
         enter();
@@ -131,21 +134,21 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * Makes an id of what {@link AddressInfo#resolve} found; see rdma_create_ep(3). It is bound when it is to listen; else
-     * address and route are resolved, which may take four seconds, and it can connect.
+     * Creates an id from a result of {@link AddressInfo#resolve}; see rdma_create_ep(3). A passive id is bound to the
+     * address; for an active one address and route are resolved, which may take four seconds, so that it can connect.
      *
-     * @param info what was found
+     * @param info the resolved addresses
      * @return a new id, whose events come to this channel
-     * @throws IllegalArgumentException when the information has no address
+     * @throws IllegalArgumentException when the info has no address
      * @throws IllegalStateException when this is closed
-     * @throws NullPointerException when the information is null
-     * @throws ConnectionException when the id cannot be made, bound, or resolved
+     * @throws NullPointerException when the info is null
+     * @throws ConnectionException when the id cannot be created, bound, or resolved
      * @verb rdma_create_ep
      * @verb rdma_migrate_id
      */
     public CmId createEndpoint(AddressInfo info) {
         if (!info.hasAddress()) {
-            throw new IllegalArgumentException("there is no address in " + info);
+            throw new IllegalArgumentException("info must have an address: " + info);
         }
         checkOpen();
         long made;
@@ -170,9 +173,9 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * The next event, if there is one already; see rdma_get_cm_event(3).
+     * Takes the next event without waiting; see rdma_get_cm_event(3).
      *
-     * @return the event, acknowledged, or empty when there is none
+     * @return the event, already acknowledged, or empty if there is none
      * @throws IllegalStateException when this is closed
      * @throws ConnectionException when the function fails
      * @verb rdma_get_cm_event
@@ -183,13 +186,13 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * Waits for the next event; see rdma_get_cm_event(3). A virtual thread sleeps meanwhile.
+     * Waits for the next event; see rdma_get_cm_event(3). A waiting virtual thread sleeps.
      *
      * @param timeout how long to wait at most; zero looks once
-     * @return the event, acknowledged, or empty when none came in time
+     * @return the event, already acknowledged, or empty if none came in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
-     * @throws IllegalStateException when this is closed, also while waiting
+     * @throws IllegalStateException when this channel is closed, also while waiting
      * @throws ConnectionException when the function fails
      * @verb rdma_get_cm_event
      * @verb rdma_ack_cm_event
@@ -217,7 +220,7 @@ public final class EventChannel implements AutoCloseable {
         return event;
     }
 
-    /** The next event that is about an id which is not closed; null when there is none. */
+    /** Takes the next event of an open id, or null if there is none. */
     private CmEvent take() {
         taking.lock();
         try (Arena arena = Arena.ofConfined()) {
@@ -241,7 +244,7 @@ public final class EventChannel implements AutoCloseable {
         }
     }
 
-    /** Until it is acknowledged, the id of an event cannot go: destroying it waits. */
+    /** Copies an event and acknowledges it; until then its id cannot go away, because destroying it waits. */
     private CmEvent copy(long event) {
         MemorySegment struct = Native.struct(event, rdma_cm_event.sizeof());
         CmEventType type = CmEventType.of(rdma_cm_event.event(struct));
@@ -249,6 +252,7 @@ public final class EventChannel implements AutoCloseable {
         boolean request = type == CmEventType.CONNECT_REQUEST;
         CmId known = null;
         CmEvent copy = null;
+        long removed = 0;
         try {
             CmId listener = request ? CmId.at(rdma_cm_event.listen_id(struct).address()) : null;
             if (!request || listener != null) {
@@ -256,23 +260,25 @@ public final class EventChannel implements AutoCloseable {
                 copy = known == null ? null : known.event(type, struct, listener);
             }
             if (known != null && type == CmEventType.DEVICE_REMOVAL) {
-                Devices.removed(known.nativeDeviceWhileKept());
+                removed = known.nativeDeviceWhileKept();
             }
         } finally {
-            // The library's own copy of the event is all that this can fail for.
+            // Fails only for an event that the library did not return.
             manager.ackEvent(event);
             if (request && copy == null) {
-                // The listener was closed at this moment, or the copy failed: nobody will answer this request.
+                // The listener was just closed, or copying failed: no caller will see this request.
                 refuse(known, id);
             }
         }
         if (type == CmEventType.DEVICE_REMOVAL) {
+            // After the acknowledgement: a thread that holds these locks may be waiting for it to destroy the id.
+            Devices.removed(removed);
             RdmaDevices.letGoOfRemoved(manager);
         }
         return copy;
     }
 
-    /** Destroying the id of a request rejects it. */
+    /** Rejects a request by destroying its id. */
     private void refuse(CmId known, long id) {
         if (known == null) {
             manager.destroyId(id);
@@ -282,15 +288,16 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * A channel to be registered with a {@link java.nio.channels.Selector} for {@code OP_READ}: it is selected while there is
-     * an event, and now and then when there is none. {@link #poll} then, until it is empty. Nothing is to be
-     * read from the channel itself; who closes it is not selected for it again.
+     * Returns a channel to register with a {@link java.nio.channels.Selector} for {@code OP_READ}. It is selected while
+     * there is an event, and occasionally when there is none, for example when waiting for events fails. When it is
+     * selected, call {@link #poll} until it returns empty. Do not read from the channel itself; once closed, it is not
+     * selected again.
      *
-     * <p>At the first call a daemon thread is started, which waits for events and ends with this.
+     * <p>The first call starts a daemon thread that waits for events and ends when this event channel is closed.
      *
-     * @return the channel, which is not blocking and ends with this; the same each time
+     * @return the non-blocking channel, which this event channel closes; each call returns the same one
      * @throws IllegalStateException when this is closed
-     * @throws java.io.UncheckedIOException when there are no more file descriptors
+     * @throws java.io.UncheckedIOException when the process is out of file descriptors
      */
     public SelectableChannel selectableChannel() {
         enter();
@@ -318,12 +325,12 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * The file descriptor that becomes readable when there is an event, for an event loop of the caller's own in native
-     * code; for one of {@code java.nio} see {@link #selectableChannel}.
+     * Returns the file descriptor that becomes readable when there is an event, for an event loop in native code; for
+     * {@code java.nio} use {@link #selectableChannel}.
      *
-     * @return the descriptor, which this channel owns; it never blocks
+     * @return the descriptor, which this channel owns; it is non-blocking
      * @throws IllegalStateException when this is closed
-     * @throws UnsupportedOperationException when it has none, because the devices are software in this process
+     * @throws UnsupportedOperationException when this process uses a software device, whose channels have no descriptor
      */
     public int fileDescriptor() {
         checkOpen();
@@ -335,18 +342,21 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /**
-     * Whether this is open.
+     * Returns whether this channel is open.
      *
-     * @return false from the moment that closing began
+     * @return false as soon as closing has begun
      */
     public boolean isOpen() {
         return !closed;
     }
 
     /**
-     * Closes the ids of this channel, and then the channel. Closing it twice does nothing the second time.
+     * Closes the ids of this channel, and then the channel. A second call does nothing, unless the first one failed:
+     * then it tries again.
      *
-     * @throws ConnectionException when an id could not be destroyed; the others are, and the channel is kept for that one
+     * @throws ConnectionException when an id cannot be destroyed; the other ids are closed, and the native channel is
+     *     kept for the remaining one
+     * @throws java.io.UncheckedIOException when the channel for selectors cannot be closed; everything else is closed
      * @verb rdma_destroy_event_channel
      */
     @Override
@@ -355,12 +365,7 @@ public final class EventChannel implements AutoCloseable {
         lock.writeLock().lock();
         try {
             if (!destroyed) {
-                destroyed = true;
-                if (readiness != null) {
-                    readiness.close();
-                }
-                closeIds();
-                manager.destroyEventChannel(address);
+                RdmaConnection.closeEach(this::closeIds, this::destroy, this::closeReadiness);
             }
         } finally {
             lock.writeLock().unlock();
@@ -368,20 +373,21 @@ public final class EventChannel implements AutoCloseable {
     }
 
     private void closeIds() {
-        ConnectionException failure = null;
-        for (CmId id : ids) {
-            try {
-                id.closeWith(this);
-            } catch (ConnectionException e) {
-                if (failure == null) {
-                    failure = e;
-                } else {
-                    failure.addSuppressed(e);
-                }
-            }
+        RdmaConnection.closeEach(
+                ids.stream().map(id -> (AutoCloseable) () -> id.closeWith(this)).toArray(AutoCloseable[]::new));
+    }
+
+    /** Destroys the native channel, unless an id that could not be destroyed still uses it. */
+    private void destroy() {
+        if (ids.isEmpty()) {
+            destroyed = true;
+            manager.destroyEventChannel(address);
         }
-        if (failure != null) {
-            throw failure;
+    }
+
+    private void closeReadiness() {
+        if (readiness != null) {
+            readiness.close();
         }
     }
 
@@ -401,9 +407,14 @@ public final class EventChannel implements AutoCloseable {
         ids.remove(id);
     }
 
-    /** Keeps this open until {@link #exit}. */
+    /** Makes messages about a closed channel name the object that the channel belongs to. */
+    void owner(Object named) {
+        owner = named;
+    }
+
+    /** Keeps this channel open until {@link #exit}. */
     void enter() {
-        // Who closes it may hold the lock for long.
+        // Checked first, because the closing thread may hold the lock for long.
         checkOpen();
         lock.readLock().lock();
         if (closed) {
@@ -412,18 +423,18 @@ public final class EventChannel implements AutoCloseable {
         }
     }
 
-    /** Ends what {@link #enter} began. */
+    /** Ends the call that {@link #enter} began. */
     void exit() {
         lock.readLock().unlock();
     }
 
     private void checkOpen() {
         if (closed) {
-            throw new IllegalStateException(this + " is closed");
+            throw new IllegalStateException(owner + " is closed");
         }
     }
 
-    /** Its file descriptor, or its address where it has none. */
+    /** Returns the file descriptor, or the native address if there is no descriptor. */
     @Override
     public String toString() {
         return "event channel " + (fileDescriptor < 0 ? "0x" + Long.toHexString(address) : fileDescriptor);

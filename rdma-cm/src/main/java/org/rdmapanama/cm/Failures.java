@@ -3,11 +3,11 @@ package org.rdmapanama.cm;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 
-/** Makes exceptions of what functions of librdmacm report. */
+/** Turns failures of librdmacm functions, and events that report failures, into exceptions with a cure. */
 final class Failures {
     private Failures() {}
 
-    /** The arguments become text only when it failed. */
+    /** Throws if a result is negative. The arguments are turned into text only then. */
     static void check(String verb, int result, Object arguments) {
         if (result < 0) {
             throw of(verb, result, arguments.toString());
@@ -21,9 +21,9 @@ final class Failures {
         return new ConnectionException(verb, -result, arguments, cure(verb, -result));
     }
 
-    /** For an event that tells of a failure: the exception that says it. */
+    /** Returns the exception for an event that reports a failure. */
     static ConnectionException of(String verb, CmEvent event) {
-        // To a request for a datagram address the peer's connection manager answers with a positive status.
+        // The peer's connection manager answers a request for a datagram address with a positive status.
         if (event.type() == CmEventType.REJECTED || (event.type() == CmEventType.UNREACHABLE && event.status() > 0)) {
             return new RejectedException(verb, event);
         }
@@ -44,14 +44,16 @@ final class Failures {
         return switch (errno) {
             case Errno.ENOENT, Errno.ENODEV ->
                 "rdma_create_event_channel".equals(verb)
-                        ? "the kernel's module rdma_ucm is needed: 'modprobe rdma_ucm'"
-                        : "no RDMA device has this address: 'rdma link show' of iproute2 lists them";
-            case Errno.EACCES, Errno.EPERM -> "read and write permission on /dev/infiniband/rdma_cm is needed";
+                        ? "the kernel module rdma_ucm is not loaded: 'modprobe rdma_ucm' loads it"
+                        : "no RDMA device has this address: 'rdma link show' of iproute2 lists devices and interfaces";
+            case Errno.EACCES, Errno.EPERM -> "this process needs read and write permission on /dev/infiniband/rdma_cm";
             case Errno.EMFILE -> FreeDescriptors.CURE;
-            case Errno.EADDRINUSE -> "another id has this port: choose another, or reuse the address";
+            case Errno.EADDRINUSE ->
+                "another id is bound to this port: choose another port, or call reuseAddress(true)";
             case Errno.EADDRNOTAVAIL -> "this machine does not have that address";
-            case Errno.ENETUNREACH, Errno.EHOSTUNREACH -> "check the address, and the route to it";
-            case Errno.ETIMEDOUT -> "the peer, or the way to it, does not answer";
+            case Errno.ENETUNREACH, Errno.EHOSTUNREACH ->
+                "there is no route to this address: check the address and the routing table";
+            case Errno.ETIMEDOUT -> "the peer did not answer in time: check the address, and that the peer is running";
             default -> null;
         };
     }

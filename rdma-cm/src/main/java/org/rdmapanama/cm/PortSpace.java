@@ -2,17 +2,17 @@ package org.rdmapanama.cm;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
 
-/** Whose port numbers an id uses, and what it carries, {@code enum rdma_port_space}; see rdma_create_id(3). */
+/** The namespace of an id's port numbers, {@code enum rdma_port_space}; see rdma_create_id(3). */
 public enum PortSpace {
-    /** Reliable, connected, as TCP is: queue pairs of type RC. */
+    /** Reliable connections, like TCP: queue pairs of type RC. */
     TCP(rdma_h.RDMA_PS_TCP()),
-    /** Datagrams, as UDP is: queue pairs of type UD. */
+    /** Datagrams, like UDP: queue pairs of type UD. */
     UDP(rdma_h.RDMA_PS_UDP()),
     /** Service identifiers of InfiniBand: any type of queue pair. */
     IB(rdma_h.RDMA_PS_IB()),
     /** Datagrams that share the multicast groups of IP over InfiniBand: queue pairs of type UD. */
     IPOIB(rdma_h.RDMA_PS_IPOIB()),
-    /** None of these. */
+    /** A value that this library does not know. */
     UNKNOWN(-1);
 
     private static final PortSpace[] VALUES = values();
@@ -24,7 +24,7 @@ public enum PortSpace {
     }
 
     /**
-     * The value in C.
+     * Returns the value of the C constant.
      *
      * @return the constant's number in {@code rdma_cma.h}; -1 for UNKNOWN
      */
@@ -33,10 +33,10 @@ public enum PortSpace {
     }
 
     /**
-     * The constant of a value in C.
+     * Returns the constant for a C value.
      *
      * @param code its number in {@code rdma_cma.h}
-     * @return the constant, UNKNOWN when there is none
+     * @return the constant, or UNKNOWN if the code is not known
      */
     public static PortSpace of(int code) {
         for (PortSpace value : VALUES) {

@@ -16,19 +16,19 @@ import org.rdmapanama.VerbsArena;
  * }
  * }
  *
- * <p>All clients and servers of an arena have each device open once for all their connections, until the arena closes, or
- * the device was removed and the last connection through it is closed. Threads: as its {@link VerbsArena} says.
+ * <p>All clients and servers of an arena share one open context per device. It stays open until the arena closes, or
+ * until the device has been removed and its last connection is closed. Threads: as its {@link VerbsArena} says.
  *
- * <p>On Software iWARP the kernel's verb waits for the connection of TCP below: where nothing answers at all, about two
- * minutes, and neither a timeout nor an interrupt ends that sooner.
+ * <p>On Software iWARP the kernel waits inside the verb for the underlying TCP connection. If the host does not answer
+ * at all, this takes about two minutes, and neither the timeout nor an interrupt ends it earlier.
  */
 public final class RdmaClient {
     private final VerbsArena arena;
 
     /**
-     * A client.
+     * Creates a client.
      *
-     * @param arena who owns the devices that it opens, and all of its connections
+     * @param arena the arena that owns the devices it opens and all of its connections
      * @throws NullPointerException when the arena is null
      */
     public RdmaClient(VerbsArena arena) {
@@ -36,18 +36,18 @@ public final class RdmaClient {
     }
 
     /**
-     * Connects, without private data.
+     * Connects with default options, without private data.
      *
      * @param remote the server's address
-     * @param timeout how long it may take
+     * @param timeout how long to wait at most
      * @return the connection
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
-     * @throws IllegalArgumentException when the host's name was not resolved, or the timeout is negative
+     * @throws IllegalArgumentException when the host name is unresolved, or the timeout is negative
      * @throws IllegalStateException when the arena is closed
      * @throws NullPointerException when an argument is null
-     * @throws RejectedException when the server rejects, or nobody listens there
-     * @throws ConnectionException when the address or the route cannot be resolved, the server does not answer, or it
-     *     takes too long (ETIMEDOUT)
+     * @throws RejectedException when the server rejects the request, or no program listens at the port
+     * @throws ConnectionException when the address or the route cannot be resolved, or the server does not answer in
+     *     time (ETIMEDOUT)
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */
@@ -56,20 +56,20 @@ public final class RdmaClient {
     }
 
     /**
-     * Connects.
+     * Connects with the given options.
      *
      * @param remote the server's address
-     * @param options sizes, private data, and what to do before the server can send
-     * @param timeout how long it may take
+     * @param options queue sizes, private data, and the action to run before the server can send
+     * @param timeout how long to wait at most
      * @return the connection
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
-     * @throws IllegalArgumentException when the host's name was not resolved, the timeout is negative, there is too much
-     *     private data, or the protection domain is that of another device
+     * @throws IllegalArgumentException when the host name is unresolved, the timeout is negative, there is too much
+     *     private data, or the protection domain belongs to another device
      * @throws IllegalStateException when the arena is closed
      * @throws NullPointerException when an argument is null
-     * @throws RejectedException when the server rejects, or nobody listens there
-     * @throws ConnectionException when the address or the route cannot be resolved, the server does not answer, or it
-     *     takes too long (ETIMEDOUT)
+     * @throws RejectedException when the server rejects the request, or no program listens at the port
+     * @throws ConnectionException when the address or the route cannot be resolved, or the server does not answer in
+     *     time (ETIMEDOUT)
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */

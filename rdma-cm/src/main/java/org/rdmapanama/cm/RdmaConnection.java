@@ -23,23 +23,24 @@ import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
- * A connection: a queue pair that is connected, its two completion queues, and the id that connected it. An
- * {@link RdmaClient} or an {@link RdmaServer} makes it.
+ * A connection: a connected queue pair, its two completion queues, and the id that connected it. {@link RdmaClient} and
+ * {@link RdmaServer} create connections.
  *
- * <p>Sends and receives are those of the {@linkplain #queuePair() queue pair}. When the peer ends the connection, or its
- * process dies, {@link #isConnected} and {@link #awaitDisconnect} tell; a queue pair does not notice by itself.
+ * <p>Post sends and receives to the {@linkplain #queuePair() queue pair}. A queue pair does not notice when the peer
+ * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do.
  *
- * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; in a shared one, any number of
- * threads wait for the end. What else is made on it, such as regions, is closed by its arena, or by who made it.
+ * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; with a shared arena, any number of
+ * threads may wait for the end. Other objects created on it, such as regions, are closed by the arena or by the
+ * program.
  *
- * <p>An arena frees its memory when it closes, so where connections come and go, {@link #register} memory for each with
- * it rather than allocate it from the arena.
+ * <p>An arena frees its memory only when it closes. A program whose connections come and go should {@link #register}
+ * memory with each connection instead of allocating it from the arena.
  */
 public final class RdmaConnection implements AutoCloseable {
-    /** How long a thread may overlook that another one took the event. */
+    /** The longest time until a thread notices that another thread took the event. */
     private static final Duration SLICE = Duration.ofMillis(50);
 
-    /** A cache line: what peers write into one region does not slow down those who use its neighbour. */
+    /** A cache line, so that writes of a peer into one region do not slow down accesses to the next one. */
     private static final long ALIGNMENT = 64;
 
     private final SynchronousId id;
@@ -50,23 +51,23 @@ public final class RdmaConnection implements AutoCloseable {
     private final CompletionQueue receiveQueue;
     private final QueuePair queuePair;
 
-    /** Whether it counts no more among those that use the device. */
+    /** Whether the device has been released. */
     private final AtomicBoolean released = new AtomicBoolean();
 
-    /** Those of {@link #register}. Guarded by itself. */
+    /** The regions of {@link #register}. Guarded by itself. */
     private final List<MemoryRegion> regions = new ArrayList<>();
 
-    /** What is known once the connection is there. */
+    /** The facts that are known once the connection is established. */
     private record Established(
             ConnectionParameters peer, InetSocketAddress localAddress, InetSocketAddress remoteAddress) {}
 
-    /** Null before. Other threads may look meanwhile: a preparation can hand this out. */
+    /** Null before. Volatile because the preparation may already have published this object to other threads. */
     private volatile Established established;
 
-    /** False as soon as one of the sides begins to end it. */
+    /** False as soon as either side begins to end the connection. */
     private volatile boolean connected;
 
-    /** True when an event said so; any thread that takes events may find it. */
+    /** True once an event reported the end; any thread that takes events may set it. */
     private volatile boolean ended = true;
 
     private RdmaConnection(
@@ -86,15 +87,15 @@ public final class RdmaConnection implements AutoCloseable {
         this.queuePair = queuePair;
     }
 
-    /** Makes the queue pair and prepares it. When that fails, all but the id is closed again. */
+    /** Creates the queue pair and runs the preparation. On failure everything but the id is closed again. */
     static RdmaConnection make(SynchronousId id, VerbsArena arena, RdmaConnectionOptions options) {
         String device = id.id().deviceName();
         ProtectionDomain given = options.protectionDomain();
         if (given != null && !given.context().deviceName().equals(device)) {
             throw new IllegalArgumentException(
-                    "the connection comes through " + device + ", which " + given + " does not belong to");
+                    "protectionDomain must belong to " + device + ", which the connection uses: " + given);
         }
-        Devices devices = Devices.of(arena);
+        Devices devices = Devices.of(arena, given);
         ProtectionDomain domain = devices.acquire(arena, id.id(), given);
         Context context = domain.context();
         CompletionChannel channel = null;
@@ -134,16 +135,24 @@ public final class RdmaConnection implements AutoCloseable {
                 : context.createCompletionQueue(entries, channel, 0);
     }
 
-    /** What goes wrong on the way is suppressed by the failure that led here. */
+    /** Closes objects after a failure, which gets further failures as suppressed exceptions. */
     static void closeAll(Throwable failure, AutoCloseable... objects) {
         for (AutoCloseable object : objects) {
             try {
                 if (object != null) {
                     object.close();
                 }
-            } catch (Exception e) {
-                failure.addSuppressed(e);
+            } catch (Throwable e) {
+                suppress(e, failure);
             }
+        }
+    }
+
+    /** The JVM may throw the same error object twice, and a throwable must not suppress itself. */
+    @SuppressWarnings("ReferenceEquality") // self-suppression is a matter of identity
+    private static void suppress(Throwable suppressed, Throwable failure) {
+        if (suppressed != failure) {
+            failure.addSuppressed(suppressed);
         }
     }
 
@@ -155,7 +164,7 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * The queue pair: where to post sends and receives.
+     * Returns the queue pair, to post sends and receives to.
      *
      * @return the queue pair
      */
@@ -164,7 +173,7 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Where sends complete.
+     * Returns the completion queue of the sends.
      *
      * @return the completion queue
      */
@@ -173,7 +182,7 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Where receives complete.
+     * Returns the completion queue of the receives.
      *
      * @return the completion queue
      */
@@ -182,16 +191,16 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Where both completion queues tell that something completed.
+     * Returns the completion channel of both completion queues.
      *
-     * @return the channel; null unless {@link RdmaConnectionOptions#completionEvents} asked for one
+     * @return the channel; null unless {@link RdmaConnectionOptions#completionEvents} requested one
      */
     public CompletionChannel completionChannel() {
         return completionChannel;
     }
 
     /**
-     * Where memory is to be registered for this connection.
+     * Returns the protection domain to register memory in for this connection.
      *
      * @return the protection domain of the queue pair, which other connections may share
      */
@@ -200,22 +209,23 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Registers new memory that lives as long as this connection does: closing it ends the region, once the queue pair is
-     * gone, and the memory is freed when nobody has a reference to it any more.
+     * Allocates and registers memory that lives as long as this connection: closing the connection closes the region,
+     * after the queue pair, and the garbage collector frees the memory once it is unreachable.
      *
-     * @param byteSize how much, from a byte
-     * @param access what the device and peers may do with it
-     * @return the region, with zeros; it can be closed before this is
-     * @throws IllegalArgumentException when the size or a combination of flags is not possible
+     * @param byteSize the size in bytes, 1 or more
+     * @param access what the device and peers may do with the memory
+     * @return the region, filled with zeros; the program may close it earlier
+     * @throws IllegalArgumentException when the size is less than 1, or the combination of flags is not allowed
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the flags, or one of them, are null
-     * @throws OutOfMemoryError when there is no such memory, see the option {@code -XX:MaxDirectMemorySize}
+     * @throws OutOfMemoryError when not enough native memory is available; see the option {@code
+     *     -XX:MaxDirectMemorySize}
      * @throws org.rdmapanama.VerbsException when the device refuses
      * @throws WrongThreadException when its arena is confined to another thread
      */
     public MemoryRegion register(int byteSize, AccessFlag... access) {
         if (byteSize < 1) {
-            throw new IllegalArgumentException("a region has at least a byte, not " + byteSize);
+            throw new IllegalArgumentException("byteSize must be at least 1: " + byteSize);
         }
         Objects.requireNonNull(access, "access");
         synchronized (regions) {
@@ -230,7 +240,7 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * The id that connected the queue pair.
+     * Returns the id that connected the queue pair.
      *
      * @return the id
      */
@@ -239,9 +249,9 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * The address of this side.
+     * Returns the local address.
      *
-     * @return the address; null before the connection is there
+     * @return the address; null before the connection is established
      */
     public InetSocketAddress localAddress() {
         Established is = established;
@@ -249,9 +259,9 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * The address of the peer.
+     * Returns the address of the peer.
      *
-     * @return the address; null before the connection is there
+     * @return the address; null before the connection is established
      */
     public InetSocketAddress remoteAddress() {
         Established is = established;
@@ -259,9 +269,9 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * What the peer told with its request or its answer.
+     * Returns the parameters that the peer sent with its request or its answer.
      *
-     * @return a copy of the parameters; null before the connection is there
+     * @return a copy of the parameters; null before the connection is established
      */
     public ConnectionParameters peer() {
         Established is = established;
@@ -269,7 +279,7 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Bytes from the peer's program. InfiniBand and RoCE fill them up with zeros.
+     * Returns the private data that the peer's program sent. InfiniBand and RoCE pad it with zeros.
      *
      * @return a copy; empty when there are none
      */
@@ -279,9 +289,9 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Whether neither side has ended the connection, as far as this side was told.
+     * Returns whether the connection is up, as far as this side knows. Takes pending events first.
      *
-     * @return true if so
+     * @return false before it is established, and once either side has ended it
      * @throws ConnectionException when the event channel fails
      */
     public boolean isConnected() {
@@ -308,20 +318,20 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
-    /** Otherwise the peer would wait for its answer until this is closed. */
+    /** Answers the peer's disconnect; otherwise the peer would wait for the answer until this is closed. */
     private void answerEnd() {
         try {
             id.id().disconnect();
         } catch (ConnectionException | IllegalStateException e) {
-            // There is nothing to answer when this side has ended it, or when it is closed.
+            // Nothing to answer: this side ended the connection itself, or is closed.
         }
     }
 
     /**
-     * Waits until one of the sides has ended the connection; closing this ends it, too.
+     * Waits until either side has ended the connection. Closing this object also ends it.
      *
-     * @param timeout how long to wait at most; zero looks once
-     * @return true when it is ended, false when it was not in time
+     * @param timeout how long to wait at most; zero checks once
+     * @return true if the connection has ended, false if it did not end in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws ConnectionException when the event channel fails
@@ -330,7 +340,7 @@ public final class RdmaConnection implements AutoCloseable {
         return awaitEnd(new Deadline(timeout));
     }
 
-    /** In slices: another thread may take the event that this one waits for. */
+    /** Waits in slices, because another thread may take the event that this one waits for. */
     private boolean awaitEnd(Deadline deadline) throws InterruptedException {
         while (!ended) {
             Duration left = deadline.left();
@@ -350,15 +360,16 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Ends the connection, and waits until the peer knows. What is posted completes as flushed; so have everything
-     * complete before. Does nothing when the peer has ended it.
+     * Ends the connection, and waits until the peer has confirmed that. Work requests that are still posted complete as
+     * flushed, so wait for completions first. Only moves the queue pair to the error state if the peer has ended the
+     * connection.
      *
      * @param timeout how long to wait at most
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws IllegalStateException when this is closed
-     * @throws ConnectionException when it takes too long
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws ConnectionException when the peer does not confirm in time
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      */
     public void disconnect(Duration timeout) throws InterruptedException {
@@ -375,18 +386,18 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Ends the connection without waiting for the peer, and closes the queue pair, what was {@linkplain #register
-     * registered} with it, the completion queues and the id. The protection domain stays; but when the device was removed,
-     * it ends with the device and all that is on it once its last connection is closed. Closing it twice does nothing the
-     * second time.
+     * Ends the connection without waiting for the peer, and closes the queue pair, the regions that were {@linkplain
+     * #register registered} with it, the completion queues and the id. The protection domain stays open; only if the
+     * device has been removed is it closed, with the device and everything on it, after the last connection. A second
+     * call does nothing.
      *
-     * @throws org.rdmapanama.VerbsException when closing fails; all is tried nevertheless
+     * @throws org.rdmapanama.VerbsException when closing fails; the remaining objects are closed nevertheless
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_destroy_qp
      */
     @Override
     public void close() {
-        // First those that may refuse, because the thread is wrong. The peer is told when the id goes.
+        // First the objects that check the thread. Closing the id notifies the peer.
         closeEach(
                 queuePair::close,
                 this::closeRegions,
@@ -398,29 +409,28 @@ public final class RdmaConnection implements AutoCloseable {
                 this::releaseDevice);
     }
 
-    private static void closeEach(AutoCloseable... all) {
-        RuntimeException failure = null;
+    /** Closes all objects, then throws the first failure, with the others as suppressed exceptions. */
+    static void closeEach(AutoCloseable... all) {
+        Throwable failure = null;
         for (AutoCloseable each : all) {
             try {
                 each.close();
             } catch (WrongThreadException e) {
                 throw e;
-            } catch (RuntimeException e) {
+            } catch (Exception | Error e) {
                 if (failure == null) {
                     failure = e;
                 } else {
-                    failure.addSuppressed(e);
+                    suppress(e, failure);
                 }
-            } catch (Exception impossible) {
-                throw new AssertionError(impossible);
             }
         }
         if (failure != null) {
-            throw failure;
+            throw Errno.rethrow(failure);
         }
     }
 
-    /** From here on there are no more, because the queue pair is closed. */
+    /** Closes the regions. No more are added, because the queue pair is closed. */
     private void closeRegions() {
         AutoCloseable[] last;
         synchronized (regions) {
@@ -436,14 +446,14 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
-    /** Nobody else may have heard that the device is gone. */
+    /** Takes the pending events: one may report that the device is gone, and no other thread may have seen it. */
     private void takeEvents() {
         try {
             while (id.poll().isPresent()) {
-                // The channel looks at each by itself.
+                // The channel itself handles removals.
             }
         } catch (IllegalStateException closedMeanwhile) {
-            // Then there are no more.
+            // There are no more events.
         }
     }
 
@@ -459,12 +469,12 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
-    /** Both addresses. */
+    /** Returns both addresses. */
     @Override
     public String toString() {
         Established is = established;
         return is == null
-                ? "connection that is not there yet"
+                ? "connection that is not established on " + id
                 : "connection from " + is.localAddress + " to " + is.remoteAddress;
     }
 }

@@ -8,7 +8,7 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePairOptions;
 
 /**
- * How {@link RdmaClient} and {@link RdmaServer} make connections.
+ * Options for the connections that {@link RdmaClient} and {@link RdmaServer} create.
  *
  * <p>{@snippet :
  * new RdmaConnectionOptions()
@@ -16,7 +16,7 @@ import org.rdmapanama.QueuePairOptions;
  *         .prepare(connection -> connection.queuePair().postReceive(receive))
  * }
  *
- * <p>Threads: one at a time.
+ * <p>Threads: not thread-safe.
  */
 public final class RdmaConnectionOptions {
     private static final int DEFAULT_WORK_REQUESTS = 128;
@@ -31,24 +31,24 @@ public final class RdmaConnectionOptions {
     private Consumer<RdmaConnection> preparation = connection -> {};
 
     /**
-     * 128 work requests in each queue, no private data, and for the rest what {@link QueuePairOptions} and
-     * {@link ConnectionParameters} say.
+     * Creates options with 128 work requests in each queue, no private data, and the defaults of {@link
+     * QueuePairOptions} and {@link ConnectionParameters}.
      */
     public RdmaConnectionOptions() {}
 
     private static int checked(String name, int count) {
         if (count < 1) {
-            throw new IllegalArgumentException(name + " is from 1, not " + count);
+            throw new IllegalArgumentException(name + " must be at least 1: " + count);
         }
         return count;
     }
 
     /**
-     * How many sends may be outstanding; the completion queue of sends has as many entries.
+     * Sets how many sends may be outstanding; the completion queue of the sends gets the same number of entries.
      *
-     * @param count from 1
+     * @param count 1 or more
      * @return this
-     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalArgumentException when the count is less than 1
      */
     public RdmaConnectionOptions sendWorkRequests(int count) {
         sendWorkRequests = checked("sendWorkRequests", count);
@@ -56,11 +56,11 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * How many receives may be outstanding; the completion queue of receives has as many entries.
+     * Sets how many receives may be outstanding; the completion queue of the receives gets the same number of entries.
      *
-     * @param count from 1
+     * @param count 1 or more
      * @return this
-     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalArgumentException when the count is less than 1
      */
     public RdmaConnectionOptions receiveWorkRequests(int count) {
         receiveWorkRequests = checked("receiveWorkRequests", count);
@@ -68,9 +68,9 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Whether there is a completion channel, so that a program can sleep until something completes.
+     * Sets whether to create a completion channel, so that a program can sleep until a work request completes.
      *
-     * @param on true if so; see {@link RdmaConnection#completionChannel()}
+     * @param on true to create one; see {@link RdmaConnection#completionChannel()}
      * @return this
      */
     public RdmaConnectionOptions completionEvents(boolean on) {
@@ -79,13 +79,13 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Bytes for the peer's program, with the request or the answer: on InfiniBand and RoCE up to 56 bytes for a client and
-     * 196 for a server.
+     * Sets the private data to send with the request or the answer: on InfiniBand and RoCE up to 56 bytes for a client
+     * and 196 for a server.
      *
      * @param bytes at most 255 bytes, which are copied
      * @return this
-     * @throws IllegalArgumentException when there are more
-     * @throws NullPointerException when they are null
+     * @throws IllegalArgumentException when there are more than 255 bytes
+     * @throws NullPointerException when the bytes are null
      */
     public RdmaConnectionOptions privateData(byte... bytes) {
         parameters.privateData(bytes);
@@ -93,11 +93,11 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * All that the sides tell each other, private data among it; the number of the queue pair is filled in.
+     * Sets all parameters that both sides exchange, including private data; the number of the queue pair is filled in.
      *
      * @param value the parameters, which are copied
      * @return this
-     * @throws NullPointerException when they are null
+     * @throws NullPointerException when the parameters are null
      */
     public RdmaConnectionOptions parameters(ConnectionParameters value) {
         parameters = value.copy();
@@ -105,9 +105,11 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Where the queue pair is made. Otherwise the client, or the server, has one protection domain for each device.
+     * Sets the protection domain of the queue pair. By default all connections of an arena share one domain per device.
+     * A domain of the clients or servers of another arena stays open for this connection as well when the device is
+     * removed.
      *
-     * @param domain a protection domain of the device that the connection will use; null for none in particular
+     * @param domain a protection domain of the device that the connection will use; null for the shared one
      * @return this
      */
     public RdmaConnectionOptions protectionDomain(ProtectionDomain domain) {
@@ -116,9 +118,9 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Where a client connects from.
+     * Sets the local address that a client connects from.
      *
-     * @param address an address of this machine; null for any
+     * @param address a local address; null for any
      * @return this
      */
     public RdmaConnectionOptions localAddress(InetSocketAddress address) {
@@ -127,11 +129,12 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * What else the queue pair is made with, such as a shared receive queue, segments or inline data.
+     * Sets a function that changes the options of the queue pair, such as shared receive queue, segments or inline
+     * data.
      *
-     * @param change gets the options, with both completion queues and sizes, and returns them
+     * @param change receives the options, with completion queues and sizes set, and returns them
      * @return this
-     * @throws NullPointerException when it is null
+     * @throws NullPointerException when the function is null
      */
     public RdmaConnectionOptions queuePair(UnaryOperator<QueuePairOptions> change) {
         queuePair = Objects.requireNonNull(change, "change");
@@ -139,11 +142,12 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * What to do when the queue pair is made, and before the peer can send anything: register memory and post receives.
+     * Sets an action to run after the queue pair is created and before the peer can send: register memory, post
+     * receives.
      *
-     * @param action gets the connection, whose queue pair takes receives, but no sends yet
+     * @param action receives the connection, whose queue pair accepts receives but no sends yet
      * @return this
-     * @throws NullPointerException when it is null
+     * @throws NullPointerException when the action is null
      */
     public RdmaConnectionOptions prepare(Consumer<RdmaConnection> action) {
         preparation = Objects.requireNonNull(action, "action");

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
@@ -16,31 +17,37 @@ import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
- * The devices that the connection manager knows; see rdma_get_devices(3).
+ * Lists the devices that the connection manager knows; see rdma_get_devices(3).
  *
- * <p>librdmacm opens a device when an id is bound to it, or when it lists the devices, and keeps it open, for the next id,
- * until the process ends. Some drivers, Soft-RoCE's and Software iWARP's among them, make who removes a device wait until
- * nobody has it open. Only while it lists them does librdmacm look which are gone, and closes those, each once no id is
- * bound to it. {@link EventChannel} has it do so when a {@link CmEventType#DEVICE_REMOVAL} comes; a program that has no
- * id there, to which the event could come, calls {@link #names}. So it is with the devices that {@link RdmaClient} and
- * {@link RdmaServer} have opened in an arena, once nobody is connected through them.
+ * <p>librdmacm opens a device when an id is bound to it or when it lists the devices, and keeps it open until the
+ * process ends. Some drivers, including Soft-RoCE and Software iWARP, make the process that removes a device wait until
+ * every process has closed it. librdmacm notices and closes removed devices only while it lists them, each as soon as
+ * no id is bound to it. {@link EventChannel} lists them on every {@link CmEventType#DEVICE_REMOVAL}; a program without
+ * an id on the device, which gets no such event, should call {@link #names}. The same applies to the devices that
+ * {@link RdmaClient} and {@link RdmaServer} opened in an arena: they are closed after their last connection.
  *
  * <p>Threads: any.
  */
 public final class RdmaDevices {
-    /** Whether the library was to look for devices that are gone, and could not. */
+    /** Whether an attempt to make librdmacm close removed devices failed and must be repeated. */
     private static volatile boolean owed;
+
+    /** Listing the devices takes long, and every thread that waits for an event retries it. */
+    private static final long PAUSE_NANOS = 100_000_000;
+
+    /** When it looked last, by {@link System#nanoTime}. */
+    private static final AtomicLong LOOKED = new AtomicLong();
 
     private RdmaDevices() {}
 
     /**
-     * Which devices there are at this moment. librdmacm opens those that it has not opened yet, and closes those that are
-     * gone, and so do the arenas of clients and servers.
+     * Returns the names of the devices that are present now. librdmacm opens new devices and closes removed ones; the
+     * arenas of clients and servers close removed ones as well.
      *
-     * @return their names, such as {@code rxe0}; all that can be opened
-     * @throws ConnectionException when there are none, the kernel does not tell, or there are not enough file descriptors
-     *     for opening them (EMFILE): librdmacm would take those that it cannot open for dead
-     * @throws UnsatisfiedLinkError when librdmacm is not installed, naming the package that has it
+     * @return the names of all devices that can be opened, such as {@code rxe0}
+     * @throws ConnectionException when there are no devices, the kernel does not list them, or the process has too few
+     *     free file descriptors to open them (EMFILE): librdmacm would consider devices that it cannot open dead
+     * @throws UnsatisfiedLinkError when librdmacm is not installed; the message names the package that contains it
      * @verb rdma_get_devices
      * @verb rdma_free_devices
      */
@@ -65,7 +72,7 @@ public final class RdmaDevices {
         }
     }
 
-    /** The struct ibv_device of each context, in their order. */
+    /** Returns the struct ibv_device of each context, in order. */
     private static Set<Long> devices(MemorySegment contexts) {
         Set<Long> devices = new LinkedHashSet<>();
         for (long offset = 0; offset < contexts.byteSize(); offset += JAVA_LONG.byteSize()) {
@@ -75,26 +82,32 @@ public final class RdmaDevices {
         return devices;
     }
 
-    /** The name of a native device. */
+    /** Returns the name of a native device. */
     static String name(MemorySegment device) {
         return ibv_device
                 .name(Native.struct(device.address(), ibv_device.sizeof()))
                 .getString(0);
     }
 
-    /** Has the library close devices that are gone. */
+    /** Makes librdmacm close removed devices. */
     static void letGoOfRemoved(ConnectionManager manager) {
+        LOOKED.set(System.nanoTime());
         long list = manager.getDevices(0);
-        // It fails where the last device is gone: then it has not looked.
         if (list > 0) {
             manager.freeDevices(list);
         }
-        owed = list == -Errno.EMFILE;
+        // ENODEV: without any device it does not check, and would not check the next time.
+        owed = list < 0 && list != -Errno.ENODEV;
     }
 
-    /** As {@link #letGoOfRemoved}, if that was called when too many files were open. */
+    /** Repeats {@link #letGoOfRemoved} if it failed before, for example because too many files were open. */
     static void letGoOfOwed(ConnectionManager manager) {
-        if (owed) {
+        if (!owed) {
+            return;
+        }
+        long last = LOOKED.get();
+        long now = System.nanoTime();
+        if (now - last >= PAUSE_NANOS && LOOKED.compareAndSet(last, now)) {
             letGoOfRemoved(manager);
         }
     }

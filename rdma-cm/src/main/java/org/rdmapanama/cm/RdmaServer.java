@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.rdmapanama.VerbsArena;
 
 /**
- * Listens at an address, and accepts connections.
+ * Listens at an address and accepts connections.
  *
  * <p>{@snippet :
  * try (VerbsArena arena = VerbsArena.ofShared();
@@ -19,9 +19,11 @@ import org.rdmapanama.VerbsArena;
  * }
  * }
  *
- * <p>All clients and servers of an arena have each device open once for all their connections, until the arena closes, or
- * the device was removed and the last connection through it is closed. Connections outlive their server. Threads: as its
- * {@link VerbsArena} says, but any thread may close it, which ends a wait of another thread.
+ * <p>If accepting a request fails, the peer is rejected, so it does not wait even if the program ignores the exception.
+ *
+ * <p>All clients and servers of an arena share one open context per device. It stays open until the arena closes, or
+ * until the device has been removed and its last connection is closed. Connections outlive their server. Threads: as
+ * its {@link VerbsArena} says, but any thread may close the server, which ends the wait of another thread.
  */
 public final class RdmaServer implements AutoCloseable {
     private static final int DEFAULT_BACKLOG = 1024;
@@ -34,32 +36,33 @@ public final class RdmaServer implements AutoCloseable {
         this.arena = arena;
         this.listener = listener;
         localAddress = listener.id().localAddress();
+        listener.id().channel().owner("server at " + localAddress);
     }
 
     /**
-     * Listens, with up to 1024 requests waiting.
+     * Starts a server with a backlog of 1024 requests.
      *
-     * @param arena who owns the devices that it opens, and all of its connections
-     * @param local the address; the wildcard address stands for all devices, and port 0 for any that is free
+     * @param arena the arena that owns the devices it opens and all of its connections
+     * @param local the address; the wildcard address means all devices, and port 0 means any free port
      * @return the server
-     * @throws IllegalArgumentException when the host's name was not resolved
+     * @throws IllegalArgumentException when the host name is unresolved
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when no device has the address, or the port is taken
+     * @throws ConnectionException when no device has the address, or the port is in use
      */
     public static RdmaServer listen(VerbsArena arena, InetSocketAddress local) {
         return listen(arena, local, DEFAULT_BACKLOG);
     }
 
     /**
-     * Listens.
+     * Starts a server.
      *
-     * @param arena who owns the devices that it opens, and all of its connections
-     * @param local the address; the wildcard address stands for all devices, and port 0 for any that is free
-     * @param backlog how many requests may wait, from 0; 0 leaves it to the system
+     * @param arena the arena that owns the devices it opens and all of its connections
+     * @param local the address; the wildcard address means all devices, and port 0 means any free port
+     * @param backlog how many requests may wait, 0 or more; 0 means the system default
      * @return the server
-     * @throws IllegalArgumentException when the host's name was not resolved, or the backlog is negative
+     * @throws IllegalArgumentException when the host name is unresolved, or the backlog is negative
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when no device has the address, or the port is taken
+     * @throws ConnectionException when no device has the address, or the port is in use
      */
     public static RdmaServer listen(VerbsArena arena, InetSocketAddress local, int backlog) {
         Objects.requireNonNull(arena, "arena");
@@ -75,31 +78,31 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Waits for a peer that wants to connect.
+     * Waits for a connection request.
      *
-     * @param timeout how long to wait at most; zero looks once
-     * @return the request, which is to be answered; empty when none came in time
+     * @param timeout how long to wait at most; zero checks once
+     * @return the request, which the caller must accept or reject; empty if none came in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
-     * @throws IllegalStateException when this is closed, also while waiting
-     * @throws ConnectionException when the device that has the address is removed; a server at the wildcard address goes on
-     *     with those that are left, and with those that come
+     * @throws IllegalStateException when the server is closed, also while waiting
+     * @throws ConnectionException when the device of the address is removed; a server at the wildcard address goes on
+     *     with the remaining devices, and with new ones
      */
     public Optional<ConnectionRequest> awaitRequest(Duration timeout) throws InterruptedException {
         return listener.awaitRequest(timeout).map(event -> new ConnectionRequest(event, arena));
     }
 
     /**
-     * Waits for a peer that wants to connect, and accepts it, without private data. When that fails, such as for want of
-     * file descriptors (EMFILE), the peer is rejected.
+     * Waits for a connection request and accepts it, without private data. If accepting fails, for example because the
+     * process is out of file descriptors (EMFILE), the peer is rejected.
      *
-     * @param timeout how long to wait at most, for a request and then for the peer
-     * @return the connection; empty when nobody wanted to connect in time
+     * @param timeout how long to wait at most for a request, and then again for the peer
+     * @return the connection; empty if no request came in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
-     * @throws IllegalStateException when this is closed, also while waiting, or the arena is
-     * @throws ConnectionException when a peer is gone before it is connected, or takes too long (ETIMEDOUT); the next one
-     *     can be accepted nevertheless
+     * @throws IllegalStateException when the server or the arena is closed, also while waiting
+     * @throws ConnectionException when the peer disappears before it is connected, or does not answer in time
+     *     (ETIMEDOUT); the server can still accept other peers
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */
@@ -108,19 +111,19 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Waits for a peer that wants to connect, and accepts it. When that fails, such as for want of file descriptors
-     * (EMFILE), the peer is rejected.
+     * Waits for a connection request and accepts it. If accepting fails, for example because the process is out of file
+     * descriptors (EMFILE), the peer is rejected.
      *
-     * @param options sizes, private data, and what to do before the peer can send
-     * @param timeout how long to wait at most, for a request and then for the peer
-     * @return the connection; empty when nobody wanted to connect in time
+     * @param options queue sizes, private data, and the action to run before the peer can send
+     * @param timeout how long to wait at most for a request, and then again for the peer
+     * @return the connection; empty if no request came in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative, there is too much private data, or the protection
-     *     domain is that of another device
-     * @throws IllegalStateException when this is closed, also while waiting, or the arena is
+     *     domain belongs to another device
+     * @throws IllegalStateException when the server or the arena is closed, also while waiting
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when a peer is gone before it is connected, or takes too long (ETIMEDOUT); the next one
-     *     can be accepted nevertheless
+     * @throws ConnectionException when the peer disappears before it is connected, or does not answer in time
+     *     (ETIMEDOUT); the server can still accept other peers
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */
@@ -134,41 +137,40 @@ public final class RdmaServer implements AutoCloseable {
         try {
             return Optional.of(request.accept(options, timeout));
         } catch (InterruptedException | RuntimeException | Error e) {
-            request.giveUp(e);
+            request.rejectUnlessAnswered(e);
             throw e;
         }
     }
 
     /**
-     * Where this listens.
+     * Returns the address that the server listens at.
      *
-     * @return the address, with the port that was chosen if it was 0
+     * @return the address, with the actual port even if port 0 was given
      */
     public InetSocketAddress localAddress() {
         return localAddress;
     }
 
     /**
-     * The file descriptor that becomes readable when there is a request, for an event loop of the caller's own.
+     * Returns the file descriptor that becomes readable when there is a request, for an event loop in native code.
      *
-     * @return the descriptor, which this owns; it never blocks
+     * @return the descriptor, which the server owns; it is non-blocking
      * @throws IllegalStateException when this is closed
-     * @throws UnsupportedOperationException when it has none, because the devices are software in this process
+     * @throws UnsupportedOperationException when this process uses a software device, whose channels have no descriptor
      */
     public int fileDescriptor() {
         return listener.id().channel().fileDescriptor();
     }
 
     /**
-     * Stops listening. Requests that were not answered are rejected; connections stay. Closing it twice does nothing the
-     * second time.
+     * Stops listening. Unanswered requests are rejected; connections stay open. A second call does nothing.
      */
     @Override
     public void close() {
         listener.close();
     }
 
-    /** Where it listens. */
+    /** Returns the address that the server listens at. */
     @Override
     public String toString() {
         return "server at " + localAddress;

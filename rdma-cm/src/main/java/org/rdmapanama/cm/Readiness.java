@@ -7,31 +7,45 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectableChannel;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.apache.logging.log4j.LogManager;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.internal.provider.Logging;
 
 /**
- * Tells a selector of {@code java.nio}, which knows descriptors of its own only, that another one is readable: by a pipe
- * that holds a byte from then until everything was taken.
+ * Lets a selector of {@code java.nio}, which accepts only channels of the JDK, wait for a native event channel: a pipe
+ * that holds one byte while there are events.
+ *
+ * <p>{@link EventChannel#selectableChannel} creates it. A daemon thread waits for events and writes the byte; the
+ * thread that finds the event channel empty removes it with {@link #rearm}. Both sides hold the monitor of this object.
  */
 final class Readiness implements AutoCloseable {
+    private static final long PAUSE_NANOS = 50_000_000;
+
     private final Pipe pipe;
     private final Semaphore taken = new Semaphore(0);
+
+    /** Whether the pipe holds a byte. Guarded by the monitor. */
     private boolean told;
 
-    /** How often everything was taken. */
+    /** How often the event channel was found empty. Guarded by the monitor. */
     private int rounds;
+
+    /** Whether a failure has been logged. Used by the watching thread only. */
+    private boolean reported;
 
     private volatile boolean closed;
 
     /**
-     * Starts a thread that looks.
+     * Starts the watching thread.
      *
-     * @param awaitReadable waits a moment for the descriptor: whether it is readable; throws IllegalStateException when it is
-     *     closed
+     * @param awaitReadable waits a moment and returns whether the event channel is readable. An IllegalStateException
+     *     means that it is closed and ends the thread. Any other exception makes the pipe readable, so that the program
+     *     polls and gets the failure itself; after a pause the thread tries again
      */
     Readiness(String name, BooleanSupplier awaitReadable) {
-        // Java's classes for pipes load a library, and if they cannot they are of no use any more.
+        // The pipe classes of the JDK load a library, and stay unusable for good if that fails.
         if (FreeDescriptors.check(FreeDescriptors.FEW) < 0) {
             throw new UncheckedIOException(new IOException(FreeDescriptors.CURE));
         }
@@ -52,29 +66,51 @@ final class Readiness implements AutoCloseable {
         }
     }
 
-    /** What is readable. */
+    /** Returns the readable end of the pipe. */
     SelectableChannel channel() {
         return pipe.source();
     }
 
+    /** Runs in the watching thread. It reports a failure as if there were an event, and tries again later. */
     private void watch(BooleanSupplier awaitReadable) {
-        try {
-            while (!closed) {
+        Throwable failure = null;
+        while (!closed) {
+            try {
                 int round = round();
-                if (awaitReadable.getAsBoolean() && tell(round)) {
+                if ((failure == null ? awaitReadable.getAsBoolean() : report(failure)) && tell(round)) {
                     taken.acquireUninterruptibly();
                 }
+                failure = null;
+            } catch (IOException | IllegalStateException ended) {
+                close();
+            } catch (RuntimeException | Error e) {
+                failure = e;
+                LockSupport.parkNanos(PAUSE_NANOS);
             }
-        } catch (IOException | RuntimeException ended) {
-            close();
         }
+    }
+
+    private boolean report(Throwable failure) {
+        if (!reported) {
+            reported = true;
+            try {
+                Logging.load();
+                LogManager.getLogger(Readiness.class)
+                        .warn(
+                                "cannot wait for events for a selector; will try again without reporting further failures",
+                                failure);
+            } catch (RuntimeException | Error notLogged) {
+                // The user is told all the same, and meets the failure.
+            }
+        }
+        return true;
     }
 
     private synchronized int round() {
         return rounds;
     }
 
-    /** Unless somebody who did not wait for it has taken everything meanwhile. */
+    /** Writes the byte, unless another thread has emptied the event channel since the given round. */
     private synchronized boolean tell(int round) throws IOException {
         if (round == rounds) {
             pipe.sink().write(ByteBuffer.allocate(1));
@@ -83,7 +119,7 @@ final class Readiness implements AutoCloseable {
         return told;
     }
 
-    /** Everything was taken: the next that comes is to be told again. */
+    /** Removes the byte, because the event channel is empty; the next event makes the pipe readable again. */
     synchronized void rearm() {
         rounds++;
         if (!told) {
@@ -94,7 +130,7 @@ final class Readiness implements AutoCloseable {
         try {
             pipe.source().read(ByteBuffer.allocate(1));
         } catch (ClosedChannelException e) {
-            // Whoever closes a selector may close what was registered with it. Nobody selects it any more.
+            // The program closed the pipe, for example with its selector, and can select it no more.
             closed = true;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -106,8 +142,11 @@ final class Readiness implements AutoCloseable {
         closed = true;
         taken.release();
         try {
-            pipe.source().close();
-            pipe.sink().close();
+            try {
+                pipe.source().close();
+            } finally {
+                pipe.sink().close();
+            }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -3,31 +3,32 @@ package org.rdmapanama.cm;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
- * The peer rejected a connection, or to be asked for its datagram address: its program did, or its connection manager
- * because nobody listens there.
+ * Thrown when the peer rejects a connection or a request for its datagram address: its program rejected it, or its
+ * connection manager did because no program listens at that port.
  */
 public final class RejectedException extends ConnectionException {
     private static final long serialVersionUID = 1L;
 
-    /** Reason of InfiniBand: the program rejected. */
+    /** InfiniBand reason code: the program rejected. */
     private static final int CONSUMER = 28;
 
-    /** Reason of InfiniBand: nobody listens. */
+    /** InfiniBand reason code: no program listens. */
     private static final int INVALID_SERVICE_ID = 8;
 
-    /** Reason of InfiniBand: the program rejected because of options of enhanced connection establishment. */
+    /** InfiniBand reason code: the program rejected the options of enhanced connection establishment. */
     private static final int OPTIONS = 35;
 
-    /** For datagrams: nobody listens. */
+    /** Status for datagrams: no program listens. */
     private static final int UNSUPPORTED = 1;
 
-    /** For datagrams: the program rejected. */
+    /** Status for datagrams: the program rejected. */
     private static final int REJECTED = 2;
 
-    private static final String BY_PROGRAM = "the program there rejected the connection";
-    private static final String NOBODY = "nobody listens there: check the address, the port and the port space";
+    private static final String BY_PROGRAM = "the peer's program rejected the connection";
+    private static final String NO_LISTENER =
+            "no program listens there: start the server first, or check the address, the port and the port space";
 
-    /** What the peer sent along. */
+    /** The private data of the rejection. */
     private final byte[] privateData;
 
     RejectedException(String verb, CmEvent event) {
@@ -35,32 +36,32 @@ public final class RejectedException extends ConnectionException {
         privateData = event.privateData();
     }
 
-    /** For iWARP, where the connection of TCP is refused while the function waits for it. */
+    /** For iWARP, where TCP refuses the connection while the function waits for it. */
     RejectedException(String verb, String arguments) {
-        super(verb, Errno.ECONNREFUSED, arguments, NOBODY);
+        super(verb, Errno.ECONNREFUSED, arguments, NO_LISTENER);
         privateData = new byte[0];
     }
 
     private static String cure(CmEvent event) {
         if (event.type() == CmEventType.UNREACHABLE) {
             return switch (event.status()) {
-                case UNSUPPORTED -> NOBODY;
+                case UNSUPPORTED -> NO_LISTENER;
                 case REJECTED -> BY_PROGRAM;
                 default -> null;
             };
         }
         return switch (event.status()) {
             case CONSUMER -> BY_PROGRAM;
-            case INVALID_SERVICE_ID -> NOBODY;
-            case OPTIONS -> "the program there does not take the options of enhanced connection establishment";
+            case INVALID_SERVICE_ID -> NO_LISTENER;
+            case OPTIONS -> "the peer's program does not accept the options of enhanced connection establishment";
             default -> null;
         };
     }
 
     /**
-     * What the peer's program sent along. InfiniBand and RoCE fill it up with zeros.
+     * Returns the private data that the peer's program sent with the rejection. InfiniBand and RoCE pad it with zeros.
      *
-     * @return a copy; empty when there is nothing
+     * @return a copy; empty if there is none
      */
     public byte[] privateData() {
         return privateData.clone();

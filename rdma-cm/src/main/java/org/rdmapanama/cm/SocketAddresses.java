@@ -14,7 +14,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteOrder;
 
-/** Socket addresses as C has them: {@code struct sockaddr_in} and {@code struct sockaddr_in6}. */
+/** Converts socket addresses to and from {@code struct sockaddr_in} and {@code struct sockaddr_in6}. */
 final class SocketAddresses {
     /** Size of {@code struct sockaddr_storage}, in bytes. */
     static final int STORAGE_BYTES = 128;
@@ -31,11 +31,12 @@ final class SocketAddresses {
     /**
      * Writes an address.
      *
-     * @throws IllegalArgumentException when the host's name was not resolved
+     * @throws IllegalArgumentException when the host name is unresolved
      */
     static MemorySegment write(Arena arena, InetSocketAddress address) {
         if (address.isUnresolved()) {
-            throw new IllegalArgumentException("the host " + address.getHostString() + " is not known");
+            throw new IllegalArgumentException(
+                    "address must be resolved, but the host name is unknown: " + address.getHostString());
         }
         MemorySegment struct = arena.allocate(STORAGE_BYTES, 8);
         struct.set(PORT, 2, (short) address.getPort());
@@ -55,7 +56,7 @@ final class SocketAddresses {
         return address.getAddress() instanceof Inet4Address ? IPV4_BYTES : IPV6_BYTES;
     }
 
-    /** Reads an address; null when it is of another family, or there is none. */
+    /** Reads an address; null if it is unset or belongs to another family. */
     static InetSocketAddress read(MemorySegment struct) {
         int port = Short.toUnsignedInt(struct.get(PORT, 2));
         try {

@@ -9,21 +9,21 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
- * An id with a channel of its own, whose methods wait for their outcome: what C calls synchronous operation; see
- * rdma_create_id(3). In C such a wait has no bound; here each has one, and ends when its thread is interrupted.
+ * An id with its own event channel, whose methods wait for their result: C calls this synchronous operation; see
+ * rdma_create_id(3). In C such a wait is unbounded; here every wait has a timeout and can be interrupted.
  *
  * <p>{@snippet :
  * try (SynchronousId id = SynchronousId.create(PortSpace.TCP)) {
  *     id.resolve(null, new InetSocketAddress("10.77.0.2", 7471), Duration.ofSeconds(5));
- *     ...                                                    // a queue pair on id.id().openContext(arena)
+ *     ...                                                    // create a queue pair on id.id().openContext(arena)
  *     id.connect(queuePair, new ConnectionParameters(), Duration.ofSeconds(5));
  * }
  * }
  *
- * <p>A failure that an event tells is a {@link ConnectionException} with its status, and one that is over its time has
- * the errno ETIMEDOUT. After that, or after an interrupt, the id is good for nothing but closing.
+ * <p>A failure that an event reports is thrown as a {@link ConnectionException} with the status of the event; after a
+ * timeout its errno is ETIMEDOUT. After a timeout or an interrupt, the id can only be closed.
  *
- * <p>Threads: any, but one wait at a time, but for {@link #close}, which ends a wait of another thread.
+ * <p>Threads: any, but only one may wait at a time. {@link #close} may be called meanwhile and ends the wait.
  */
 public final class SynchronousId implements AutoCloseable {
     private final EventChannel channel;
@@ -34,7 +34,7 @@ public final class SynchronousId implements AutoCloseable {
         this.id = id;
     }
 
-    /** Makes an id on a channel; the channel is closed when that fails. */
+    /** Creates an id on a channel; the channel is closed if that fails. */
     @FunctionalInterface
     private interface Maker {
         CmId make(EventChannel channel);
@@ -46,21 +46,23 @@ public final class SynchronousId implements AutoCloseable {
 
     private static SynchronousId make(EventChannel channel, Maker maker) {
         try {
-            return new SynchronousId(channel, maker.make(channel));
+            SynchronousId id = new SynchronousId(channel, maker.make(channel));
+            channel.owner(id);
+            return id;
         } catch (RuntimeException | Error e) {
-            channel.close();
+            RdmaConnection.closeAll(e, channel);
             throw e;
         }
     }
 
     /**
-     * Makes an id.
+     * Creates an id.
      *
-     * @param portSpace whose port numbers it uses, and what it carries
+     * @param portSpace the port space, which also decides between connections and datagrams
      * @return a new id
      * @throws IllegalArgumentException when the port space is UNKNOWN
      * @throws NullPointerException when the port space is null
-     * @throws ConnectionException when it cannot be made
+     * @throws ConnectionException when the id cannot be created
      */
     public static SynchronousId create(PortSpace portSpace) {
         return make(channel -> channel.createId(portSpace));
@@ -71,13 +73,13 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     /**
-     * Makes an id of what {@link AddressInfo#resolve} found, as {@link EventChannel#createEndpoint} does.
+     * Creates an id from a result of {@link AddressInfo#resolve}, as {@link EventChannel#createEndpoint} does.
      *
-     * @param info what was found
+     * @param info the resolved addresses
      * @return a new id, bound or resolved
-     * @throws IllegalArgumentException when the information has no address
-     * @throws NullPointerException when the information is null
-     * @throws ConnectionException when the id cannot be made, bound, or resolved
+     * @throws IllegalArgumentException when the info has no address
+     * @throws NullPointerException when the info is null
+     * @throws ConnectionException when the id cannot be created, bound, or resolved
      * @verb rdma_create_ep
      */
     public static SynchronousId create(AddressInfo info) {
@@ -85,23 +87,24 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     /**
-     * Takes over an id, such as that of a connection request: it moves to a channel of its own, and is closed with this.
+     * Takes over an id, such as that of a connection request: the id moves to its own channel, and is closed with this
+     * object.
      *
      * @param id an open id
-     * @return the same id, with waits
+     * @return the id as a synchronous one
      * @throws IllegalStateException when the id is closed
      * @throws NullPointerException when the id is null
-     * @throws ConnectionException when it cannot be moved
+     * @throws ConnectionException when the id cannot be moved
      */
     public static SynchronousId of(CmId id) {
-        return make(channel -> {
+        return make(EventChannel.create(id.channel().manager()), channel -> {
             id.migrate(channel);
             return id;
         });
     }
 
     /**
-     * The id itself, for all that does not wait: options, addresses, the device.
+     * Returns the underlying id, for everything that does not wait: options, addresses, the device.
      *
      * @return the id
      */
@@ -112,23 +115,23 @@ public final class SynchronousId implements AutoCloseable {
     /**
      * Waits for an event of the id.
      *
-     * @param timeout how long to wait at most; zero looks once
-     * @return the event, or empty when none came in time
+     * @param timeout how long to wait at most; zero checks once
+     * @return the event, or empty if none came in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
-     * @throws IllegalStateException when this is closed, also while waiting
+     * @throws IllegalStateException when this id is closed, also while waiting
      * @throws ConnectionException when the function fails
      */
     public Optional<CmEvent> await(Duration timeout) throws InterruptedException {
         return channel.await(timeout);
     }
 
-    /** An event that came already, whether or not the thread is interrupted. */
+    /** Takes a pending event without waiting, even if the thread is interrupted. */
     Optional<CmEvent> poll() {
         return channel.poll();
     }
 
-    /** Waits for an event of one of two types; every other one that ends something is a failure. */
+    /** Waits for an event of one of two types, and throws on every event that ends the operation. */
     private CmEvent expect(String verb, CmEventType wanted, CmEventType or, Deadline deadline)
             throws InterruptedException {
         while (true) {
@@ -152,21 +155,21 @@ public final class SynchronousId implements AutoCloseable {
                         DEVICE_REMOVAL,
                         MULTICAST_ERROR -> throw Failures.of(verb, event);
                 default -> {
-                    // Such as the word that an earlier connection is over for good.
+                    // Irrelevant here, such as TIMEWAIT_EXIT of an earlier connection.
                 }
             }
         }
     }
 
     /**
-     * Finds device, address and route to a peer: {@link CmId#resolveAddress} and {@link CmId#resolveRoute}.
+     * Resolves address and route of a peer: {@link CmId#resolveAddress} and {@link CmId#resolveRoute}.
      *
-     * @param local where to connect from; null for any
-     * @param remote the peer's address
-     * @param timeout how long to wait at most, from a millisecond
+     * @param local the local address to connect from; null for any
+     * @param remote the address of the peer
+     * @param timeout how long to wait at most
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
-     * @throws IllegalArgumentException when the name of a host was not resolved, or the timeout is out of its range
-     * @throws IllegalStateException when this is closed, also while waiting
+     * @throws IllegalArgumentException when a host name is unresolved, or the timeout is negative
+     * @throws IllegalStateException when this id is closed, also while waiting
      * @throws NullPointerException when the peer's address or the timeout is null
      * @throws ConnectionException when the address or the route cannot be resolved, or not in time
      * @verb rdma_resolve_addr
@@ -185,15 +188,15 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     /**
-     * Waits for a peer to ask for a connection, after {@link CmId#bind} and {@link CmId#listen}; see rdma_get_request(3).
+     * Waits for a connection request, after {@link CmId#bind} and {@link CmId#listen}; see rdma_get_request(3).
      *
-     * @param timeout how long to wait at most; zero looks once
-     * @return the request, whose id belongs to who takes it: see {@link #of}; empty when none came in time
+     * @param timeout how long to wait at most; zero checks once
+     * @return the request, whose id the caller must close, see {@link #of}; empty if none came in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
-     * @throws IllegalStateException when this is closed, also while waiting
-     * @throws ConnectionException when the device that has the address is removed, or the function fails. At the wildcard
-     *     address this listens at those that are left, and at those that come
+     * @throws IllegalStateException when this id is closed, also while waiting
+     * @throws ConnectionException when the device of the address is removed, or the function fails. An id at the
+     *     wildcard address goes on with the remaining devices, and with new ones
      * @verb rdma_get_request
      */
     public Optional<CmEvent> awaitRequest(Duration timeout) throws InterruptedException {
@@ -210,8 +213,8 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     /**
-     * Whether it is the device that this listens at, and not that of a request that waits for its answer. One that listens
-     * at the wildcard address has none, and goes on with the others.
+     * Returns whether a removal is about the device that this id listens at, not about that of an unanswered request.
+     * An id at the wildcard address has no device.
      */
     @SuppressWarnings("ReferenceEquality") // ids are compared by identity
     private boolean isOwnDevice(CmEvent removal) {
@@ -222,17 +225,18 @@ public final class SynchronousId implements AutoCloseable {
      * Connects: {@link CmId#connect(QueuePair, ConnectionParameters)}, and, when the peer accepts,
      * {@link CmId#establish(QueuePair)}.
      *
-     * @param queuePair a queue pair of the id's device; it is ready to send when this returns
-     * @param parameters what else to tell the peer
+     * @param queuePair a queue pair of the id's device; it is in state RTS when this method returns
+     * @param parameters the other parameters to send to the peer
      * @param timeout how long to wait at most
-     * @return what the peer answered: its parameters, or, for datagrams, how to reach it
+     * @return the answer of the peer: its parameters, or, for datagrams, how to reach it
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when there is too much private data, or the timeout is negative
-     * @throws IllegalStateException when this or the queue pair is closed, also while waiting, or nothing was resolved
+     * @throws IllegalStateException when the id or the queue pair is closed, also while waiting, or nothing was
+     *     resolved
      * @throws NullPointerException when an argument is null
-     * @throws RejectedException when the peer rejects, or nobody listens there
-     * @throws ConnectionException when it fails otherwise, or takes too long
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws RejectedException when the peer rejects the request, or no program listens at the port
+     * @throws ConnectionException when connecting fails otherwise, or takes longer than the timeout
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_connect
      * @verb rdma_establish
@@ -253,18 +257,20 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     /**
-     * Accepts: {@link CmId#accept(QueuePair, ConnectionParameters)}, and waits until the connection is there. For
-     * datagrams there is nothing to wait for.
+     * Accepts a request, {@link CmId#accept(QueuePair, ConnectionParameters)}, and waits until the connection is
+     * established. For datagrams there is nothing to wait for.
      *
      * @param queuePair a queue pair of the id's device, with its receives posted
-     * @param parameters what else to tell the peer
+     * @param parameters the other parameters to send to the peer
      * @param timeout how long to wait at most
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when there is too much private data, or the timeout is negative
-     * @throws IllegalStateException when this or the queue pair is closed, also while waiting, or this has no device
+     * @throws IllegalStateException when the id or the queue pair is closed, also while waiting, or the id has no
+     *     device
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when it fails, such as when this did not come with a request, or takes too long
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws ConnectionException when accepting fails, for example because the id does not belong to a request, or
+     *     takes longer than the timeout
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_accept
      */
@@ -281,17 +287,17 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     /**
-     * Ends the connection: {@link CmId#disconnect(QueuePair)}, and waits until the peer has answered, by disconnecting or
-     * closing, too.
+     * Ends the connection, {@link CmId#disconnect(QueuePair)}, and waits until the peer has answered by disconnecting
+     * or closing as well.
      *
-     * @param queuePair the queue pair of the connection, which goes to the error state
+     * @param queuePair the queue pair of the connection, which is moved to the error state
      * @param timeout how long to wait at most
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
-     * @throws IllegalStateException when this or the queue pair is closed, also while waiting
+     * @throws IllegalStateException when the id or the queue pair is closed, also while waiting
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when it is not connected, or takes too long
-     * @throws org.rdmapanama.VerbsException when the queue pair cannot be moved
+     * @throws ConnectionException when the id is not connected, or the peer does not answer in time
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      * @verb rdma_disconnect
      */
@@ -310,16 +316,16 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     /**
-     * Joins a multicast group: {@link CmId#joinMulticast}, and waits until that is done.
+     * Joins a multicast group, {@link CmId#joinMulticast}, and waits for the result.
      *
      * @param group the address of the group
      * @param timeout how long to wait at most
      * @return how to reach the group
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
-     * @throws IllegalArgumentException when the host's name was not resolved, or the timeout is negative
-     * @throws IllegalStateException when this is closed, also while waiting
+     * @throws IllegalArgumentException when the host name is unresolved, or the timeout is negative
+     * @throws IllegalStateException when this id is closed, also while waiting
      * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when it fails, or takes too long
+     * @throws ConnectionException when joining fails, or takes longer than the timeout
      * @verb rdma_join_multicast
      */
     public UdParameters joinMulticast(InetSocketAddress group, Duration timeout) throws InterruptedException {
@@ -329,13 +335,13 @@ public final class SynchronousId implements AutoCloseable {
                 .datagram();
     }
 
-    /** Closes the id and its channel. Closing it twice does nothing the second time. */
+    /** Closes the id and its channel. A second call does nothing. */
     @Override
     public void close() {
         channel.close();
     }
 
-    /** The id. */
+    /** Returns the text of the id. */
     @Override
     public String toString() {
         return id.toString();

@@ -7,13 +7,13 @@ import org.rdmapanama.AddressVector;
 import org.rdmapanama.ffm.verbs.rdma_ud_param;
 
 /**
- * How to reach a peer, or a multicast group, with datagrams, {@code struct rdma_ud_param}: read off
- * {@link CmEvent#datagram()}.
+ * How to reach a peer or a multicast group with datagrams, {@code struct rdma_ud_param}; {@link CmEvent#datagram()}
+ * returns it.
  *
- * @param privateData bytes from the peer's program; InfiniBand and RoCE fill them up with zeros
- * @param addressVector the way to the peer
- * @param queuePairNumber the peer's queue pair, 24 bits; 0xffffff for a multicast group
- * @param qkey the Q_Key that its queue pair, or the group, takes
+ * @param privateData the bytes that the peer's program sent; InfiniBand and RoCE pad them with zeros
+ * @param addressVector the path to the peer
+ * @param queuePairNumber the number of the peer's queue pair, 24 bits; 0xffffff for a multicast group
+ * @param qkey the Q_Key of the peer's queue pair or of the group
  */
 public record UdParameters(byte[] privateData, AddressVector addressVector, int queuePairNumber, int qkey) {
     /**
@@ -27,7 +27,7 @@ public record UdParameters(byte[] privateData, AddressVector addressVector, int 
     }
 
     /**
-     * Bytes from the peer's program.
+     * Returns the private data that the peer's program sent.
      *
      * @return a copy
      */
@@ -36,7 +36,7 @@ public record UdParameters(byte[] privateData, AddressVector addressVector, int 
         return privateData.clone();
     }
 
-    /** For multicast the pointer of private data is the caller's own, and no data. */
+    /** Reads the struct. In multicast events the private data pointer is the key of the join, not data. */
     static UdParameters read(MemorySegment struct, boolean multicast) {
         int length = multicast ? 0 : Byte.toUnsignedInt(rdma_ud_param.private_data_len(struct));
         return new UdParameters(
@@ -46,7 +46,7 @@ public record UdParameters(byte[] privateData, AddressVector addressVector, int 
                 rdma_ud_param.qkey(struct));
     }
 
-    /** Compares the bytes of the private data, too. */
+    /** Compares all components, the private data by its bytes. */
     @Override
     public boolean equals(Object other) {
         return other instanceof UdParameters that
@@ -56,13 +56,13 @@ public record UdParameters(byte[] privateData, AddressVector addressVector, int 
                 && qkey == that.qkey;
     }
 
-    /** Goes by what {@link #equals} compares. */
+    /** Returns a hash code that is consistent with {@link #equals}. */
     @Override
     public int hashCode() {
         return Objects.hash(Arrays.hashCode(privateData), addressVector, queuePairNumber, qkey);
     }
 
-    /** All but the private data, of which only the length is told. */
+    /** Returns all components, but of the private data only the length. */
     @Override
     public String toString() {
         return "queue pair 0x%x, Q_Key 0x%x, %s, %d bytes of private data"

@@ -1,2 +1,2 @@
-/** Connections by address, as librdmacm makes them. */
+/** Connections by IP address and port, with the RDMA connection manager librdmacm. */
 package org.rdmapanama.cm;

@@ -3,14 +3,15 @@ package org.rdmapanama.rsocket;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The pauses of a thread that asks a non-blocking rsocket again and again.
+ * Paces a thread that polls a non-blocking rsocket.
  *
- * <p>rsockets have nothing to sleep on that is safe in all versions: the blocking calls cannot be interrupted or closed
- * from another thread, and rpoll with a timeout is broken up to rdma-core 62. So a waiting thread first spins, and then
- * sleeps for a share of what it has waited already: that makes it late by an eighth at most, and an idle one costs two
- * hundred looks a second.
+ * <p>No way of sleeping on an rsocket is safe in all versions: blocking calls cannot be interrupted, nor ended by
+ * closing the rsocket in another thread, and rpoll with a timeout is broken up to rdma-core 62. So a waiting thread
+ * first spins, and then sleeps for an eighth of the time that it has waited so far, at most 5 milliseconds: it reacts
+ * late by an eighth at most, and an idle thread polls two hundred times a second.
  *
- * <p>Whoever closes a channel unparks those who wait; an interrupt ends a pause as well.
+ * <p>Closing a channel unparks its waiting threads; an interrupt ends a pause as well. Each waiting thread creates its
+ * own instance.
  */
 final class Backoff {
     private static final long SPIN_NANOS = 50_000;
@@ -19,7 +20,7 @@ final class Backoff {
 
     private long start = System.nanoTime();
 
-    /** Something came: what is waited for next counts from now. */
+    /** Restarts the waiting time, because data arrived or left. */
     void reset() {
         start = System.nanoTime();
     }
@@ -29,10 +30,10 @@ final class Backoff {
     }
 
     /**
-     * Lets some time pass.
+     * Pauses the calling thread.
      *
-     * @param blocker what is waited for, for who looks at this thread
-     * @param mostNanos the longest pause
+     * @param blocker the object that thread dumps show as the blocker
+     * @param mostNanos the longest pause, in nanoseconds
      */
     void pause(Object blocker, long mostNanos) {
         long waited = System.nanoTime() - start;

@@ -4,13 +4,14 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Memory that the peer of a channel may write into, with {@link RSocketChannel#writeRemote}, until this is closed.
+ * Memory that the peer of a channel may write into, with {@link RSocketChannel#writeRemote}, until the mapping is
+ * closed.
  *
- * <p>What is written just appears in the memory. A message over the channel that the peer sends afterwards arrives
- * later than it, so it can say that all is there.
+ * <p>The data appears in the memory without notice. A message that the peer sends over the channel afterwards arrives
+ * after the data, so it can announce that the data is complete.
  *
- * <p>Closing it while the peer still writes breaks the connection: agree with the peer first. The memory is kept from
- * being freed until this or the channel is closed, even when nobody refers to the channel any more.
+ * <p>Closing the mapping while the peer still writes breaks the connection: agree with the peer first. The memory is
+ * not freed until the mapping or the channel is closed, even if the channel becomes unreachable.
  *
  * <p>Threads: any. See riomap and riounmap in rsocket(7).
  */
@@ -27,27 +28,27 @@ public final class IoMapping implements AutoCloseable {
     }
 
     /**
-     * The memory.
+     * Returns the mapped memory.
      *
-     * @return what was mapped
+     * @return the memory
      */
     public MemorySegment memory() {
         return memory;
     }
 
     /**
-     * Where the memory begins for the peer.
+     * Returns the offset at which the peer addresses the first byte of the memory.
      *
-     * @return the offset to give to {@link RSocketChannel#writeRemote}
+     * @return the offset to pass to {@link RSocketChannel#writeRemote}
      */
     public long offset() {
         return offset;
     }
 
     /**
-     * Takes the memory away from the peer. Does nothing when this or the channel is closed already.
+     * Revokes the peer's access to the memory. Does nothing if the mapping or the channel is already closed.
      *
-     * @throws IOException when librdmacm does not know it
+     * @throws IOException when librdmacm does not know the mapping
      * @verb riounmap
      */
     @Override
@@ -58,7 +59,7 @@ public final class IoMapping implements AutoCloseable {
         closed = true;
         int number = socket.tryEnter();
         if (number < 0) {
-            return; // The channel sees to it.
+            return; // Closing the channel ends the mapping.
         }
         try {
             int result = Rsockets.ioUnmap(number, memory);

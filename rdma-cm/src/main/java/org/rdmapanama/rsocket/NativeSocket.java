@@ -25,13 +25,13 @@ import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.internal.provider.Logging;
 
 /**
- * One rsocket: its number, who is using it, and its end.
+ * One native rsocket, which counts the calls in progress and closes safely.
  *
- * <p>A call may only be made between {@link #enter} and {@link #leave}. librdmacm frees an rsocket in rclose without
- * asking who uses it, so that waits until nobody does; and it may take long, up to the time after which the hardware
- * gives up on a peer that is gone, so it has a thread of its own.
+ * <p>Every native call must be made between {@link #enter} and {@link #leave}: rclose frees an rsocket even while
+ * another thread uses it, so closing waits until the last call has returned. rclose may take as long as the device
+ * needs to give up on a peer that is gone, so it runs in its own thread.
  *
- * <p>Threads: any.
+ * <p>Threads: any. The monitor of this object guards the counter and the state.
  */
 final class NativeSocket {
     private static final Logger LOG;
@@ -45,14 +45,15 @@ final class NativeSocket {
     private static final int LOOK_AGAIN_MILLIS = 50;
 
     /**
-     * For writing while an rsocket begins or ends to listen, for reading while one begins to connect. The first waits for
-     * the thread of librdmacm that accepts, and that waits for what a client sends last. The client may be of this
-     * process: then it has sent its request inside of rconnect, but goes on only when rconnect has handed it to another
-     * thread of librdmacm, which librdmacm does not let it do until the first has returned.
+     * Held for writing while an rsocket starts or stops listening, and for reading while one starts to connect.
+     * Starting and stopping wait for librdmacm's accepting thread, which waits for the last handshake message of a
+     * client. If that client is in this process, it has sent its request inside rconnect, and continues only after
+     * rconnect has handed it to another thread of librdmacm, which librdmacm does not allow before the first call has
+     * returned: a deadlock.
      */
     private static final ReadWriteLock LISTENING = new ReentrantReadWriteLock();
 
-    /** All mappings of the process: of a channel that nobody refers to, the peer may still write into the memory. */
+    /** All mappings of the process: keeps memory alive that a peer can write into, even of an unreachable channel. */
     private static final Set<IoMapping> MAPPED = ConcurrentHashMap.newKeySet();
 
     /** Whether librdmacm has started. */
@@ -70,27 +71,25 @@ final class NativeSocket {
         this.number = number;
     }
 
-    /** A new rsocket, which never blocks. */
+    /** Opens a non-blocking rsocket. */
     static NativeSocket open() throws IOException {
-        // What librdmacm finds when it starts, it remembers.
+        // librdmacm remembers what it fails to open at startup.
         if (!started && FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
             throw SocketErrors.of(Errno.EMFILE, "rsocket; " + FreeDescriptors.CURE);
         }
         Services.reserve();
-        // Any family will do: that of the address given to rbind and rconnect is what counts.
+        // Any family will do: the address given to rbind or rconnect decides.
         int number = Rsockets.socket(Rsockets.AF_INET);
         if (number < 0) {
             Services.release();
-            throw SocketErrors.of(
-                    -number,
-                    "rsocket; is there an RDMA device of the kernel, and /dev/infiniband/rdma_cm? soft0 has no rsockets");
+            throw SocketErrors.notOpened(-number);
         }
         started = true;
         Rsockets.setNonBlocking(number);
         return new NativeSocket(number);
     }
 
-    /** Begins a call; the result is the rsocket's number. Another thread that closes waits until {@link #leave}. */
+    /** Begins a call and returns the number of the rsocket. A closing thread waits until {@link #leave}. */
     synchronized int enter() throws AsynchronousCloseException {
         if (closing) {
             throw new AsynchronousCloseException();
@@ -99,7 +98,7 @@ final class NativeSocket {
         return number;
     }
 
-    /** As {@link #enter}, but -1 when it is closed. */
+    /** Like {@link #enter}, but returns -1 if the rsocket is closed. */
     synchronized int tryEnter() {
         if (closing) {
             return -1;
@@ -118,7 +117,7 @@ final class NativeSocket {
     void bind(InetSocketAddress address) throws IOException {
         int socket = enter();
         try (Arena arena = Arena.ofConfined()) {
-            int result = Rsockets.bind(socket, SocketAddresses.toNative(arena, address));
+            int result = Rsockets.bind(socket, RsocketAddresses.toNative(arena, address));
             if (result < 0) {
                 throw SocketErrors.of(-result, "rbind to " + address);
             }
@@ -148,7 +147,7 @@ final class NativeSocket {
         }
     }
 
-    /** The next connection, or null when there is none now. */
+    /** Accepts the next connection, or returns null if there is none now. */
     NativeSocket accept() throws IOException {
         int socket = enter();
         try {
@@ -172,11 +171,11 @@ final class NativeSocket {
         }
     }
 
-    /** Whether it is connected at once; otherwise {@link #isConnected} tells later. */
+    /** Starts to connect. Returns true if that is complete; otherwise poll {@link #isConnected}. */
     boolean connect(InetSocketAddress address) throws IOException {
         int socket = enter();
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment target = SocketAddresses.toNative(arena, address);
+            MemorySegment target = RsocketAddresses.toNative(arena, address);
             int result;
             lock(LISTENING.readLock());
             try {
@@ -193,7 +192,7 @@ final class NativeSocket {
         }
     }
 
-    /** Whether a connection that was begun is there by now. Asking is what moves it on, too. */
+    /** Returns whether a connection that was started is established now. Polling is also what makes it progress. */
     boolean isConnected(InetSocketAddress address) throws IOException {
         int events = poll(Rsockets.POLLOUT);
         if ((events & Rsockets.POLLERR) != 0) {
@@ -203,7 +202,7 @@ final class NativeSocket {
         return (events & (Rsockets.POLLOUT | Rsockets.POLLHUP)) != 0;
     }
 
-    /** What rpoll says now. */
+    /** Returns the events that rpoll reports now. */
     int poll(int events) throws IOException {
         int socket = enter();
         try (Arena arena = Arena.ofConfined()) {
@@ -214,15 +213,37 @@ final class NativeSocket {
         }
     }
 
-    /** As {@link #poll(int)}, between enter and leave, with memory for a struct pollfd. */
-    static int poll(int socket, MemorySegment request, int events) {
+    /** Like {@link #poll(int)}, between enter and leave, with memory for a struct pollfd. */
+    static int poll(int socket, MemorySegment request, int events) throws IOException {
         request.set(JAVA_INT, 0, socket);
         request.set(JAVA_INT, Rsockets.POLL_EVENTS, events);
-        int result = Rsockets.poll(request, 1);
-        return result <= 0 ? 0 : request.get(JAVA_INT, Rsockets.POLL_EVENTS) >>> Short.SIZE;
+        int ready = polled(Rsockets.poll(request, 1));
+        return ready == 0 ? 0 : request.get(JAVA_INT, Rsockets.POLL_EVENTS) >>> Short.SIZE;
     }
 
-    /** Takes the error that broke the connection, zero for none. */
+    /**
+     * Tells the peer that there is room again, which rrecv does not do by itself; between enter and leave, with memory
+     * for a struct pollfd. A failure is only logged, because the received bytes must reach the caller: the next call
+     * reports it.
+     */
+    static void tellRoom(int socket, MemorySegment request) {
+        request.set(JAVA_INT, 0, socket);
+        request.set(JAVA_INT, Rsockets.POLL_EVENTS, 0);
+        int result = Rsockets.poll(request, 1);
+        if (result < 0) {
+            LOG.debug("rpoll: {}", SocketErrors.text(-result));
+        }
+    }
+
+    /** Returns how many rsockets have events, given the result of rpoll. */
+    static int polled(int result) throws IOException {
+        if (result < 0 && result != -Rsockets.EINTR) {
+            throw SocketErrors.of(-result, "rpoll");
+        }
+        return Math.max(result, 0);
+    }
+
+    /** Returns and clears the error that broke the connection, 0 for none. */
     int error() throws IOException {
         return getInt(Rsockets.SOL_SOCKET, Rsockets.SO_ERROR);
     }
@@ -245,7 +266,8 @@ final class NativeSocket {
             int result = Rsockets.setOption(socket, level, option, value);
             if (result < 0) {
                 throw SocketErrors.of(
-                        -result, "rsetsockopt" + (level == Rsockets.SOL_RDMA ? "; to be set before connecting" : ""));
+                        -result,
+                        "rsetsockopt" + (level == Rsockets.SOL_RDMA ? "; set this option before connecting" : ""));
             }
         } finally {
             leave();
@@ -281,7 +303,7 @@ final class NativeSocket {
         }
     }
 
-    /** Null when it is not bound. */
+    /** Returns the local address, or null if the rsocket is not bound. */
     InetSocketAddress localAddress() throws IOException {
         return address(true);
     }
@@ -293,20 +315,20 @@ final class NativeSocket {
     private InetSocketAddress address(boolean local) throws IOException {
         int socket = enter();
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment address = SocketAddresses.allocate(arena);
+            MemorySegment address = RsocketAddresses.allocate(arena);
             MemorySegment length = arena.allocateFrom(JAVA_INT, (int) address.byteSize());
             int result =
                     local ? Rsockets.socketName(socket, address, length) : Rsockets.peerName(socket, address, length);
             if (result < 0) {
                 throw SocketErrors.of(-result, local ? "rgetsockname" : "rgetpeername");
             }
-            return SocketAddresses.ofNative(address);
+            return RsocketAddresses.ofNative(address);
         } finally {
             leave();
         }
     }
 
-    /** Runs rshutdown in a thread of its own, which can be waited for; closing waits for it as well. */
+    /** Runs rshutdown in a new thread, which the caller may wait for; closing waits for it as well. */
     Thread shutdown(int how) throws AsynchronousCloseException {
         int socket = enter();
         boolean started = false;
@@ -342,7 +364,7 @@ final class NativeSocket {
         }
     }
 
-    /** A mapping, and with it the memory, is kept until it is closed or the rsocket is gone. */
+    /** Keeps a mapping and its memory reachable until the mapping or the rsocket is closed. */
     void add(IoMapping mapping) {
         mappings.add(mapping);
         MAPPED.add(mapping);
@@ -354,8 +376,8 @@ final class NativeSocket {
     }
 
     /**
-     * Takes a lock of all rsockets. An interrupt stays, but does not end this: if it is to end the call, it closes the
-     * channel.
+     * Takes the lock that all rsockets share. An interrupt stays pending and does not end the wait; if it closes the
+     * channel, that does.
      */
     private void lock(Lock lock) throws AsynchronousCloseException {
         boolean interrupted = false;
@@ -381,7 +403,7 @@ final class NativeSocket {
         }
     }
 
-    /** Refuses calls from now on, and lets a thread close the rsocket when the last one has returned. */
+    /** Refuses new calls, and starts a thread that closes the rsocket when the last call has returned. */
     void startClosing() {
         synchronized (this) {
             if (closing) {
@@ -392,7 +414,7 @@ final class NativeSocket {
         try {
             Thread.ofPlatform().daemon().name("rsocket-close").start(this::finishClosing);
         } catch (OutOfMemoryError e) {
-            LOG.debug("no thread can be started, so this one closes", e);
+            LOG.debug("cannot start a thread; closing in the current one", e);
             finishClosing();
         }
     }
@@ -404,7 +426,7 @@ final class NativeSocket {
                 try {
                     wait();
                 } catch (InterruptedException e) {
-                    LOG.debug("nobody interrupts this thread", e);
+                    LOG.debug("unexpected interrupt while closing; ignored", e);
                 }
             }
             accepts = listening;
@@ -432,8 +454,9 @@ final class NativeSocket {
     }
 
     /**
-     * librdmacm has accepted these already, and rclose would forget them: their clients would wait for ever. That happens
-     * to those that come between this and rclose, and those beyond the number of rsockets that there can be.
+     * Accepts the pending connections so that they can be closed. librdmacm has already accepted them, and rclose would
+     * forget them, so their clients would wait forever. That still happens to connections that arrive between this call
+     * and rclose, and to those beyond the limit of {@link Services}.
      */
     private List<Integer> acceptAll() {
         List<Integer> accepted = new ArrayList<>();
@@ -449,12 +472,15 @@ final class NativeSocket {
                 accepted.add(next);
             }
         } catch (SocketException e) {
-            LOG.debug("connections that nobody accepted are lost", e);
+            LOG.debug("pending connections are lost, because no more rsockets can be opened", e);
             return accepted;
         }
     }
 
-    /** rclose would try for ever to end a mapping. A peer that still writes breaks the connection, so all is sent first. */
+    /**
+     * Ends the mappings, or rclose would try forever. Flushes output first: a peer that still writes breaks the
+     * connection.
+     */
     private void endMappings() {
         boolean ended;
         synchronized (this) {
@@ -487,7 +513,7 @@ final class NativeSocket {
         }
     }
 
-    /** Waits a while until the rsocket is gone; false when it is not yet. An interrupt ends the wait and stays. */
+    /** Waits until the rsocket is closed; false on timeout. An interrupt ends the wait and stays pending. */
     synchronized boolean awaitClosed(Duration atMost) {
         long deadline = System.nanoTime() + atMost.toNanos();
         while (!closed) {

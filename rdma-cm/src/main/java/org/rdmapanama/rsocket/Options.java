@@ -10,12 +10,12 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-/** The options of both kinds of channel, over rsetsockopt and rgetsockopt. */
+/** The socket options of one channel, through rsetsockopt and rgetsockopt. Safe for use by several threads. */
 final class Options {
-    /** Buffers are cut in halves, and messages below this are not worth one. */
+    /** librdmacm splits buffers in halves, and smaller halves are not worth a message. */
     private static final int SMALLEST_BUFFER = 4096;
 
-    /** librdmacm doubles it. */
+    /** librdmacm doubles the value. */
     private static final int LARGEST_BUFFER = 1 << 29;
 
     private record Place(int level, int option, int least, int most) {}
@@ -52,16 +52,18 @@ final class Options {
     <T> void set(SocketOption<T> option, T value) throws IOException {
         Objects.requireNonNull(option, "option");
         if (!SUPPORTED.contains(option)) {
-            throw new UnsupportedOperationException("'" + option + "' is no option of rsockets");
+            throw new UnsupportedOperationException(
+                    "rsockets do not support the option " + option + "; supportedOptions() lists those they do");
         }
         if (value == null || !option.type().isInstance(value)) {
-            throw new IllegalArgumentException("not a value of " + option + ": " + value);
+            throw new IllegalArgumentException(
+                    option + " must have a value of type " + option.type().getSimpleName() + ": " + value);
         }
         if (value instanceof Integer number) {
             Place place = NUMBERS.get(option);
             if (number < place.least || number > place.most) {
                 throw new IllegalArgumentException(
-                        option + " must be between " + place.least + " and " + place.most + ", not " + number);
+                        option + " must be between " + place.least + " and " + place.most + ": " + number);
             }
             int fitting =
                     place.level == Rsockets.SOL_SOCKET ? Math.clamp(number, SMALLEST_BUFFER, LARGEST_BUFFER) : number;
@@ -75,7 +77,7 @@ final class Options {
         }
     }
 
-    /** Sets what librdmacm does not hand on from a listening rsocket to the one that it accepts. */
+    /** Copies the options that librdmacm does not pass from a listening rsocket to an accepted one. */
     void passOn(Options accepted) throws IOException {
         for (SocketOption<Boolean> option :
                 List.of(StandardSocketOptions.SO_KEEPALIVE, StandardSocketOptions.TCP_NODELAY)) {
@@ -86,15 +88,16 @@ final class Options {
     }
 
     /**
-     * What an option is.
+     * Returns the value of an option.
      *
-     * @param connected whether the rsocket is; before that, rgetsockopt would overwrite a route that was set with what is
-     *     in the caller's memory
+     * @param connected whether the rsocket is connected; before that, rgetsockopt would overwrite a route that was set
+     *     with the contents of the caller's memory
      */
     <T> T get(SocketOption<T> option, boolean connected) throws IOException {
         Objects.requireNonNull(option, "option");
         if (!SUPPORTED.contains(option)) {
-            throw new UnsupportedOperationException("'" + option + "' is no option of rsockets");
+            throw new UnsupportedOperationException(
+                    "rsockets do not support the option " + option + "; supportedOptions() lists those they do");
         }
         Place place = NUMBERS.get(option);
         if (place != null) {

@@ -1,12 +1,13 @@
 package org.rdmapanama.rsocket;
 
-/** A channel that an {@link RSelector} can watch. */
+/** A channel that an {@link RSelector} can watch. The selecting thread calls these methods. */
 interface Pollable {
+    /** Returns the rsocket to poll. */
     NativeSocket nativeSocket();
 
-    /** The events of rpoll to ask for when somebody is interested in these operations. */
+    /** Returns the events to request from rpoll for the given interest set. */
     int eventsFor(int interestOps);
 
-    /** Which of the operations that somebody is interested in are ready, given what rpoll said. */
+    /** Returns the operations of the interest set that are ready, given the events that rpoll reported. */
     int readyOps(int interestOps, int events);
 }

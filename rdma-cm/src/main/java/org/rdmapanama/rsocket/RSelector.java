@@ -23,11 +23,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits for several channels over RDMA at once: a {@link Selector} over rpoll. All that {@code Selector} says holds here.
+ * A {@link Selector} for channels over RDMA, on top of rpoll. It follows the contract of {@code Selector}.
  *
- * <p>Only channels of this package can be registered. A waiting selector looks at all of them again and again, ever more
- * seldom, two hundred times a second at least: rpoll itself cannot wait safely in rdma-core up to 62. Over Software iWARP,
- * a look itself can last about two minutes, when a channel is connecting to a host that does not answer at all.
+ * <p>Only channels of this package can be registered. A waiting selector polls all of them at growing intervals, at
+ * least two hundred times a second, because rpoll cannot wait safely up to rdma-core 62. Over Software iWARP a single
+ * poll can take about two minutes while a channel is connecting to a host that does not answer.
  *
  * <p>Threads: any, see {@code Selector}. See rpoll in rsocket(7).
  */
@@ -68,7 +68,7 @@ public final class RSelector extends AbstractSelector {
     }
 
     /**
-     * Looks which channels are ready, without waiting.
+     * Selects the ready channels without waiting.
      *
      * @verb rpoll
      * @verb rselect
@@ -81,8 +81,8 @@ public final class RSelector extends AbstractSelector {
     /**
      * Waits until a channel is ready.
      *
-     * @param timeout in milliseconds; 0 for ever
-     * @throws ClosedSelectorException when it is closed
+     * @param timeout in milliseconds; 0 waits forever
+     * @throws ClosedSelectorException when the selector is closed
      * @throws IllegalArgumentException when the timeout is negative
      * @verb rpoll
      * @verb rselect
@@ -90,7 +90,7 @@ public final class RSelector extends AbstractSelector {
     @Override
     public int select(long timeout) throws IOException {
         if (timeout < 0) {
-            throw new IllegalArgumentException("a timeout is not negative");
+            throw new IllegalArgumentException("timeout must not be negative: " + timeout);
         }
         return select(false, timeout);
     }
@@ -127,7 +127,7 @@ public final class RSelector extends AbstractSelector {
         }
     }
 
-    private int lookUntil(boolean now, long timeoutMillis) {
+    private int lookUntil(boolean now, long timeoutMillis) throws IOException {
         long start = System.nanoTime();
         Backoff backoff = new Backoff();
         while (isOpen()) {
@@ -147,13 +147,13 @@ public final class RSelector extends AbstractSelector {
         return 0;
     }
 
-    /** Asks once for all keys; how many ready sets have changed. */
-    private int look() {
+    /** Polls all keys once and returns how many ready sets have changed. */
+    private int look() throws IOException {
         reserve(keys.size());
         int count = 0;
         for (SelectionKey next : keys) {
             if (count == asked.length) {
-                break; // Registered just now: the next look finds it.
+                break; // Registered just now: the next poll includes it.
             }
             Key key = (Key) next;
             int events = key.isValid() ? key.pollable.eventsFor(key.interest) : 0;
@@ -168,16 +168,16 @@ public final class RSelector extends AbstractSelector {
         if (count == 0) {
             return 0;
         }
-        int result;
+        int ready;
         try {
-            result = Rsockets.poll(requests, count);
+            ready = NativeSocket.polled(Rsockets.poll(requests, count));
         } finally {
             for (int i = 0; i < count; i++) {
                 asked[i].pollable.nativeSocket().leave();
             }
         }
         int changed = 0;
-        for (int i = 0; i < count && result > 0; i++) {
+        for (int i = 0; i < count && ready > 0; i++) {
             int events = requests.get(JAVA_INT, i * Rsockets.POLL_BYTES + Rsockets.POLL_EVENTS) >>> Short.SIZE;
             if (events != 0 && becameReady(asked[i], events)) {
                 changed++;
@@ -295,7 +295,8 @@ public final class RSelector extends AbstractSelector {
         public SelectionKey interestOps(int ops) {
             ensureValid();
             if ((ops & ~channel.validOps()) != 0) {
-                throw new IllegalArgumentException("the channel has no such operation: " + ops);
+                throw new IllegalArgumentException(
+                        "ops must be a subset of the channel's validOps() " + channel.validOps() + ": " + ops);
             }
             interest = ops;
             return this;
@@ -314,7 +315,7 @@ public final class RSelector extends AbstractSelector {
         }
     }
 
-    /** Users may take keys out, but put none in. */
+    /** A view of the selected keys that allows removing keys but not adding them. */
     private static final class Shrinking<E> extends AbstractSet<E> {
         private final Set<E> set;
 

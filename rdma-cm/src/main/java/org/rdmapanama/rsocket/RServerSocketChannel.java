@@ -17,20 +17,20 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Accepts connections over RDMA: a {@link ServerSocketChannel} on an rsocket.
+ * A {@link ServerSocketChannel} over RDMA, on an rsocket.
  *
- * <p>All that {@code ServerSocketChannel} says holds here, but for {@link #socket()}, which is not supported. What is
- * accepted is an {@link RSocketChannel} that has the options of this channel, but for the route; {@link RSocketOptions}
- * for connections are set here, before {@link #bind(SocketAddress) bind}.
+ * <p>It follows the contract of {@code ServerSocketChannel}, except for {@link #socket()}, which is not supported.
+ * Accepted {@link RSocketChannel}s inherit the options of this channel, except the route; set the {@link
+ * RSocketOptions} of connections on this channel, before {@link #bind(SocketAddress) bind}.
  *
- * <p>A thread of librdmacm takes connection requests, for all listening rsockets of the process, one after the other. Up
- * to rdma-core 62 at least it waits for each client to confirm; one that vanishes at this point holds up the others, and
- * also closing and opening rsockets, until the connection manager gives up on it. Where that client is of this process,
- * this channel sees to it that none of them waits for the other: {@link #bind(SocketAddress, int) bind} and closing wait
- * until no channel of the process is just beginning to connect.
+ * <p>One thread of librdmacm handles the connection requests of all listening rsockets of the process, one after the
+ * other. Up to rdma-core 62 at least, it waits for each client to confirm. A client that vanishes at this point blocks
+ * all others, and also closing and opening rsockets, until the connection manager gives up on it. To avoid a deadlock
+ * with clients of the same process, {@link #bind(SocketAddress, int) bind} and closing wait until no channel of the
+ * process is starting to connect.
  *
- * <p>Closing ends the connections that nobody has accepted. One that comes in just at that moment is forgotten by
- * librdmacm: its client sees no end of the stream.
+ * <p>Closing also closes the connections that have not been accepted. librdmacm forgets a connection that arrives at
+ * that very moment: its client does not see the end of the stream.
  *
  * <p>Threads: any, see {@code ServerSocketChannel}. See rlisten and raccept in rsocket(7).
  */
@@ -48,11 +48,11 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         super(provider);
         this.socket = socket;
         options = new Options(socket);
-        // As Java does for server sockets on Linux.
+        // As the JDK does for server sockets on Linux.
         try {
             options.set(StandardSocketOptions.SO_REUSEADDR, true);
-        } catch (IOException e) {
-            socket.startClosing();
+        } catch (Throwable e) {
+            closeAfter(e, socket);
             throw e;
         }
     }
@@ -61,7 +61,8 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * Opens a channel that is not bound.
      *
      * @return the channel, in blocking mode
-     * @throws IOException when librdmacm cannot make one: no RDMA device, no access to {@code /dev/infiniband/rdma_cm}
+     * @throws IOException when librdmacm cannot open an rsocket: there is no RDMA device of the kernel ({@code soft0}
+     *     does not support rsockets), or no access to {@code /dev/infiniband/rdma_cm}
      * @verb rsocket
      */
     public static RServerSocketChannel open() throws IOException {
@@ -69,23 +70,23 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     }
 
     /**
-     * Binds to an address of this host and listens. The address must be one that an RDMA device has, or the wildcard,
-     * which means all of them.
+     * Binds to an address of this host and listens. The address must belong to an RDMA device, or be the wildcard
+     * address, which means all devices.
      *
-     * @param local the address; null for the wildcard and a port that is free
-     * @param backlog how many requests may wait; 50 when it is not positive
+     * @param local the address; null for the wildcard address and any free port
+     * @param backlog how many requests may wait; 50 if it is not positive
      * @return this channel
-     * @throws AlreadyBoundException when it is bound
-     * @throws ClosedChannelException when it is closed
-     * @throws java.net.BindException when the address is in use or not of this host
+     * @throws AlreadyBoundException when the channel is bound
+     * @throws ClosedChannelException when the channel is closed
+     * @throws java.net.BindException when the address is in use, or does not belong to this host
      * @throws java.net.NoRouteToHostException when no RDMA device has the address
-     * @throws IOException when it fails otherwise
+     * @throws IOException when binding fails otherwise
      * @verb rbind
      * @verb rlisten
      */
     @Override
     public RServerSocketChannel bind(SocketAddress local, int backlog) throws IOException {
-        InetSocketAddress address = local == null ? new InetSocketAddress(0) : SocketAddresses.check(local);
+        InetSocketAddress address = local == null ? new InetSocketAddress(0) : RsocketAddresses.check(local);
         synchronized (stateLock) {
             ensureOpen();
             if (bound) {
@@ -99,14 +100,15 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     }
 
     /**
-     * Accepts a connection. In blocking mode it waits for one; otherwise the result is null when there is none.
+     * Accepts a connection. In blocking mode it waits for one; otherwise it returns null if there is none.
      *
      * @return the connected channel, in blocking mode, or null
      * @throws ClosedChannelException when this channel is closed
-     * @throws AsynchronousCloseException when another thread closes it meanwhile
-     * @throws java.nio.channels.ClosedByInterruptException when the waiting thread is interrupted, which closes it
-     * @throws NotYetBoundException when it is not bound
-     * @throws IOException when it fails otherwise
+     * @throws AsynchronousCloseException when another thread closes the channel meanwhile
+     * @throws java.nio.channels.ClosedByInterruptException when the waiting thread is interrupted, which closes the
+     *     channel
+     * @throws NotYetBoundException when the channel is not bound
+     * @throws IOException when accepting fails otherwise
      * @verb raccept
      */
     @Override
@@ -130,9 +132,18 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         try {
             options.passOn(new Options(accepted));
             return new RSocketChannel(provider(), accepted, accepted.remoteAddress());
-        } catch (IOException e) {
-            accepted.startClosing();
+        } catch (Throwable e) {
+            closeAfter(e, accepted);
             throw e;
+        }
+    }
+
+    /** Closes an rsocket that does not belong to a channel. */
+    private static void closeAfter(Throwable failure, NativeSocket unowned) {
+        try {
+            unowned.startClosing();
+        } catch (Throwable suppressed) {
+            failure.addSuppressed(suppressed);
         }
     }
 
@@ -156,30 +167,31 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         return accepted;
     }
 
-    /** An interrupt can come after the connection, which then is nobody's. */
+    /** An interrupt can arrive after the connection, which must then be closed here. */
     private void endAccepting(NativeSocket accepted) throws IOException {
         try {
             end(accepted != null);
-        } catch (AsynchronousCloseException e) {
+        } catch (Throwable e) {
             if (accepted != null) {
-                accepted.startClosing();
+                closeAfter(e, accepted);
             }
             throw e;
         }
     }
 
     /**
-     * Not supported: there is no such object for an rsocket.
+     * Not supported: an rsocket has no such object.
      *
      * @throws UnsupportedOperationException always
      */
     @Override
     public ServerSocket socket() {
-        throw new UnsupportedOperationException("an rsocket is no java.net.ServerSocket; the channel has all of it");
+        throw new UnsupportedOperationException(
+                "an rsocket has no java.net.ServerSocket: use the methods of the channel");
     }
 
     /**
-     * The address that this listens at, or null while it is not bound.
+     * Returns the address that the channel listens at, or null while it is not bound.
      *
      * @verb rgetsockname
      */
@@ -190,12 +202,12 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     }
 
     /**
-     * Sets an option of this channel and of those that it accepts.
+     * Sets an option of this channel and of the channels that it accepts.
      *
-     * @throws UnsupportedOperationException when rsockets have no such option
-     * @throws IllegalArgumentException when it cannot have this value
+     * @throws UnsupportedOperationException when rsockets do not support the option
+     * @throws IllegalArgumentException when the value is not valid for the option
      * @throws ClosedChannelException when this channel is closed
-     * @throws IOException when it fails otherwise
+     * @throws IOException when setting the option fails otherwise
      * @verb rsetsockopt
      */
     @Override
@@ -206,7 +218,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     }
 
     /**
-     * The value of an option.
+     * Returns the value of an option.
      *
      * @verb rgetsockopt
      */
@@ -244,7 +256,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      */
     @Override
     protected void implConfigureBlocking(boolean block) {
-        // rsockets never block here: waiting is done by asking again.
+        // The rsocket is always non-blocking: a blocking call polls it.
     }
 
     /** This channel as an {@link RSelector} sees it. */

@@ -28,31 +28,31 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * A byte stream over RDMA: a {@link SocketChannel} on an rsocket.
  *
- * <p>All that {@code SocketChannel} says holds here, but for {@link #socket()}, which is not supported. The address to
- * connect to is that of a network interface with an RDMA device, and on the other side an rsocket must listen: an
- * {@link RServerSocketChannel}, or a C program that uses {@code rsocket.h}.
+ * <p>It follows the contract of {@code SocketChannel}, except for {@link #socket()}, which is not supported. Connect to
+ * the address of a network interface with an RDMA device; the peer must be an rsocket as well: an {@link
+ * RServerSocketChannel}, or a C program that uses {@code rsocket.h}.
  *
- * <p>Beyond that, {@link #read(MemorySegment)} and {@link #write(MemorySegment)} take memory of any arena,
- * {@link #mapForRemoteWrite mapForRemoteWrite} opens memory to the peer, and {@link #writeRemote writeRemote} writes into
- * what the peer has opened. All data passes through buffers of the rsocket, which are registered once: nothing that a
- * caller hands over is kept. Buffers on the heap are copied once more than direct ones.
+ * <p>In addition, {@link #read(MemorySegment)} and {@link #write(MemorySegment)} accept memory of any arena, {@link
+ * #mapForRemoteWrite mapForRemoteWrite} opens memory to the peer, and {@link #writeRemote writeRemote} writes into
+ * memory that the peer has opened. All data passes through buffers of the rsocket, which are registered once; the
+ * channel does not retain the caller's memory. Heap buffers are copied once more than direct ones.
  *
- * <p><b>Closing</b> sends what was written first; it waits up to two seconds for that, and a thread of its own goes on
- * until the device gives up, if need be. Mappings that are still open end after that. {@link #shutdownOutput} waits, in
- * blocking mode, until all has arrived.
+ * <p><b>Closing</b> first sends what was written. It waits up to two seconds for that; a separate thread continues if
+ * necessary, until the device gives up. Open mappings end after that. In blocking mode, {@link #shutdownOutput} waits
+ * until all data has arrived.
  *
- * <p><b>Over Software iWARP</b> (siw), connecting to a host that does not answer at all can hold up every channel of the
- * process, for about two minutes, until TCP gives up: a thread that librdmacm has for all of them waits in the driver. No
- * timeout and no interrupt ends a call meanwhile, and closing takes its two seconds and goes on later.
+ * <p><b>Over Software iWARP</b> (siw), connecting to a host that does not answer can block every channel of the process
+ * for about two minutes, until TCP gives up: the thread of librdmacm that serves all channels waits in the driver.
+ * Meanwhile, neither a timeout nor an interrupt ends a call; closing returns after its two seconds and completes later.
  *
- * <p><b>A peer</b> that ends, also by being killed, is seen as the end of the stream. One that becomes unreachable is
- * seen only by who writes, some seconds later, or, with {@code SO_KEEPALIVE}, in two hours.
+ * <p><b>A peer</b> that exits or is killed is seen as the end of the stream. A peer that becomes unreachable is noticed
+ * only by writing, some seconds later, or, with {@code SO_KEEPALIVE}, after two hours.
  *
- * <p>There is no kernel behind an rsocket that works for it: what has arrived is seen, and the peer is told that there is
- * room again, only by calls of this channel, or of a selector that watches it.
+ * <p>The kernel does not work for an rsocket in the background: arrived data is noticed, and the peer is told of free
+ * buffer space, only in calls of this channel or of a selector that watches it.
  *
- * <p>Threads: one may read while another one writes; more wait for their turn. Waiting is done by asking the rsocket
- * again and again, ever more seldom, and ends when another thread closes the channel or interrupts the waiting one. See
+ * <p>Threads: one may read while another one writes; further threads wait for their turn. A blocking call polls the
+ * rsocket at growing intervals, and ends when another thread closes the channel or interrupts the caller. See
  * rsocket(7).
  */
 public final class RSocketChannel extends SocketChannel {
@@ -78,7 +78,7 @@ public final class RSocketChannel extends SocketChannel {
     private final Waiter writer = new Waiter();
     private final Waiter inputEnder = new Waiter();
 
-    /** What broke the connection; librdmacm tells only once. */
+    /** The errno that broke the connection, kept because librdmacm reports it only once; 0 for none. */
     private volatile int failure;
 
     private InetSocketAddress remote;
@@ -100,7 +100,8 @@ public final class RSocketChannel extends SocketChannel {
      * Opens a channel that is not connected.
      *
      * @return the channel, in blocking mode
-     * @throws IOException when librdmacm cannot make one: no RDMA device, no access to {@code /dev/infiniband/rdma_cm}
+     * @throws IOException when librdmacm cannot open an rsocket: there is no RDMA device of the kernel ({@code soft0}
+     *     does not support rsockets), or no access to {@code /dev/infiniband/rdma_cm}
      * @verb rsocket
      */
     public static RSocketChannel open() throws IOException {
@@ -112,22 +113,36 @@ public final class RSocketChannel extends SocketChannel {
      *
      * @param remote the address of the peer
      * @return the channel, in blocking mode
+     * @throws IllegalArgumentException when the address is null
+     * @throws java.nio.channels.UnsupportedAddressTypeException when it is not an internet address
+     * @throws java.nio.channels.UnresolvedAddressException when the host name is unresolved
      * @throws IOException as {@link #open()} and {@link #connect(SocketAddress)} do
      */
     public static RSocketChannel open(SocketAddress remote) throws IOException {
         RSocketChannel channel = open();
-        channel.connect(remote); // which closes it when it fails
-        return channel;
+        try {
+            channel.connect(remote);
+            return channel;
+        } catch (Throwable e) {
+            // An invalid address does not close the channel, and the caller has no reference to it.
+            try {
+                channel.close();
+            } catch (Throwable suppressed) {
+                e.addSuppressed(suppressed);
+            }
+            throw e;
+        }
     }
 
     /**
-     * Binds to an address of this host that an RDMA device has; null is the wildcard and a port that is free.
+     * Binds to an address of this host that belongs to an RDMA device; null means the wildcard address and any free
+     * port.
      *
      * @verb rbind
      */
     @Override
     public RSocketChannel bind(SocketAddress local) throws IOException {
-        InetSocketAddress address = local == null ? new InetSocketAddress(0) : SocketAddresses.check(local);
+        InetSocketAddress address = local == null ? new InetSocketAddress(0) : RsocketAddresses.check(local);
         synchronized (stateLock) {
             ensureOpen();
             if (state == State.PENDING) {
@@ -143,10 +158,11 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Connects. In blocking mode it waits until the connection is there or has failed; a host that does not answer fails
-     * after minutes. The channel is closed when it fails. Also in non-blocking mode it may be connected, or fail, at once.
+     * Connects. In blocking mode it waits until the connection is established or has failed; with a host that does not
+     * answer, that takes minutes. If connecting fails, the channel is closed. In non-blocking mode, too, it may succeed
+     * or fail at once.
      *
-     * @throws java.net.ConnectException when nobody listens there, or the peer does not answer
+     * @throws java.net.ConnectException when no rsocket listens at the address, or the peer does not answer
      * @throws java.net.NoRouteToHostException when no RDMA device leads to the address
      * @verb rconnect
      */
@@ -156,27 +172,25 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Connects as {@link #connect(SocketAddress)} does, and gives up after a while.
+     * Connects as {@link #connect(SocketAddress)} does, with a timeout.
      *
      * @param remote the address of the peer
      * @param timeout how long to wait at most, in blocking mode
      * @return whether it is connected; true in blocking mode
-     * @throws SocketTimeoutException when it takes longer; the channel is closed
+     * @throws SocketTimeoutException when connecting takes longer; the channel is closed
+     * @throws IllegalArgumentException when the timeout is not positive
      * @throws IOException as {@link #connect(SocketAddress)} does
      * @verb rconnect
      */
     public boolean connect(SocketAddress remote, Duration timeout) throws IOException {
         if (timeout.isNegative() || timeout.isZero()) {
-            throw new IllegalArgumentException("a timeout is positive, not " + timeout);
+            throw new IllegalArgumentException("timeout must be positive: " + timeout);
         }
         return connect(remote, timeout.toNanos());
     }
 
     private boolean connect(SocketAddress to, long timeoutNanos) throws IOException {
-        InetSocketAddress address = SocketAddresses.check(to);
-        if (address.getAddress().isAnyLocalAddress()) {
-            throw new java.net.ConnectException("the wildcard address is no address of a peer with RDMA");
-        }
+        InetSocketAddress address = RsocketAddresses.check(to);
         return closingOnFailure(() -> {
             readLock.lock();
             writeLock.lock();
@@ -188,6 +202,9 @@ public final class RSocketChannel extends SocketChannel {
                     }
                     if (state == State.PENDING) {
                         throw new ConnectionPendingException();
+                    }
+                    if (address.getAddress().isAnyLocalAddress()) {
+                        throw new java.net.ConnectException("remote must not be the wildcard address: " + address);
                     }
                     remote = address;
                     state = State.PENDING;
@@ -223,7 +240,7 @@ public final class RSocketChannel extends SocketChannel {
         });
     }
 
-    /** A call that may fail. */
+    /** An attempt to connect. */
     @FunctionalInterface
     private interface Attempt {
         boolean run() throws IOException;
@@ -260,7 +277,7 @@ public final class RSocketChannel extends SocketChannel {
             while (blocking && !connected && isOpen()) {
                 if (System.nanoTime() - startNanos >= timeoutNanos) {
                     throw new SocketTimeoutException(
-                            "no connection to " + address + " after " + Duration.ofNanos(timeoutNanos));
+                            "cannot connect to " + address + " within " + Duration.ofNanos(timeoutNanos));
                 }
                 backoff.pause(this);
                 connected = socket.isConnected(address);
@@ -288,7 +305,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * The address of the peer, or null while this is not connected.
+     * Returns the address of the peer, or null while the channel is not connected.
      *
      * @verb rgetpeername
      */
@@ -301,7 +318,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * The address of this side, or null while there is none.
+     * Returns the local address, or null while there is none.
      *
      * @verb rgetsockname
      */
@@ -312,21 +329,21 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Not supported: there is no such object for an rsocket.
+     * Not supported: an rsocket has no such object.
      *
      * @throws UnsupportedOperationException always
      */
     @Override
     public Socket socket() {
-        throw new UnsupportedOperationException("an rsocket is no java.net.Socket; the channel has all of it");
+        throw new UnsupportedOperationException("an rsocket has no java.net.Socket: use the methods of the channel");
     }
 
     /**
-     * Sets an option: {@code SO_RCVBUF}, {@code SO_SNDBUF} and all {@link RSocketOptions} take effect when they are set
-     * before connecting.
+     * Sets an option. {@code SO_RCVBUF}, {@code SO_SNDBUF} and all {@link RSocketOptions} take effect only if they are
+     * set before connecting.
      *
-     * @throws UnsupportedOperationException when rsockets have no such option
-     * @throws IllegalArgumentException when it cannot have this value
+     * @throws UnsupportedOperationException when rsockets do not support the option
+     * @throws IllegalArgumentException when the value is not valid for the option
      * @throws ClosedChannelException when this channel is closed
      * @throws SocketException when it is too late for one of {@link RSocketOptions}
      * @verb rsetsockopt
@@ -339,7 +356,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * The value of an option.
+     * Returns the value of an option.
      *
      * @verb rgetsockopt
      */
@@ -355,7 +372,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Reads what has come, or, in blocking mode, waits for something.
+     * Reads the data that has arrived; in blocking mode, waits until there is some.
      *
      * @verb rrecv
      * @verb rread
@@ -364,13 +381,13 @@ public final class RSocketChannel extends SocketChannel {
     public int read(ByteBuffer target) throws IOException {
         Objects.requireNonNull(target, "target");
         if (target.isReadOnly()) {
-            throw new IllegalArgumentException("the buffer is read-only");
+            throw new IllegalArgumentException("target must be writable, but is a read-only buffer");
         }
         return (int) reading(() -> readInto(target, isBlocking()));
     }
 
     /**
-     * Reads into several buffers, one after the other, as {@link #read(ByteBuffer)} does into one.
+     * Reads into several buffers in sequence, as {@link #read(ByteBuffer)} does into one.
      *
      * @verb rreadv
      * @verb rrecvmsg
@@ -384,7 +401,7 @@ public final class RSocketChannel extends SocketChannel {
                 if (!targets[i].hasRemaining()) {
                     continue;
                 }
-                // Only the first one waits.
+                // Waits only while nothing has been read.
                 long count = readInto(targets[i], isBlocking() && sum == 0);
                 if (count < 0) {
                     return sum == 0 ? count : sum;
@@ -402,9 +419,9 @@ public final class RSocketChannel extends SocketChannel {
      * Reads into memory, as {@link #read(ByteBuffer)} does into a buffer.
      *
      * @param target the memory, native or an array
-     * @return how many bytes were read, from its beginning; 0 when there are none in non-blocking mode, or when it is
-     *     empty; -1 at the end of the stream
-     * @throws IllegalStateException when the memory's arena is closed
+     * @return the number of bytes read into the beginning of the memory; 0 if none are available in non-blocking mode,
+     *     or the memory is empty; -1 at the end of the stream
+     * @throws IllegalStateException when the arena of the memory is closed
      * @throws WrongThreadException when the memory is confined to another thread
      * @throws IOException as {@link #read(ByteBuffer)} does
      * @verb rrecv
@@ -412,12 +429,12 @@ public final class RSocketChannel extends SocketChannel {
      */
     public long read(MemorySegment target) throws IOException {
         if (target.isReadOnly()) {
-            throw new IllegalArgumentException("the memory is read-only");
+            throw new IllegalArgumentException("target must be writable, but is read-only memory");
         }
         return reading(() -> readInto(target, isBlocking()));
     }
 
-    /** A read or write that is under way. */
+    /** A read or write. */
     @FunctionalInterface
     private interface Transfer {
         long run() throws IOException;
@@ -487,8 +504,7 @@ public final class RSocketChannel extends SocketChannel {
             try {
                 count = Rsockets.receive(number, target);
                 if (count > 0) {
-                    // rrecv does not tell the peer by itself that there is room again.
-                    NativeSocket.poll(number, readPoll, 0);
+                    NativeSocket.tellRoom(number, readPoll);
                 }
             } finally {
                 socket.leave();
@@ -514,7 +530,7 @@ public final class RSocketChannel extends SocketChannel {
         return 0;
     }
 
-    /** A connection that broke looks like one that has ended, but for this. */
+    /** Throws if the connection broke, which otherwise looks like the end of the stream. */
     private void checkFailure(String doing) throws IOException {
         if (failure == 0) {
             failure = socket.error();
@@ -526,11 +542,11 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Writes. In blocking mode all of the buffer is written, otherwise as much as there is room for.
+     * Writes a buffer: all of it in blocking mode, otherwise as much as there is room for.
      *
-     * @throws NotYetConnectedException when it is not connected
-     * @throws ClosedChannelException when it is closed, or shut down for output
-     * @throws SocketException when the connection is broken or the peer has closed it
+     * @throws NotYetConnectedException when the channel is not connected
+     * @throws ClosedChannelException when the channel is closed, or shut down for output
+     * @throws SocketException when the connection is broken, or the peer has closed it
      * @verb rsend
      * @verb rwrite
      */
@@ -541,7 +557,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Writes several buffers, one after the other, as {@link #write(ByteBuffer)} does one.
+     * Writes several buffers in sequence, as {@link #write(ByteBuffer)} does with one.
      *
      * @verb rwritev
      * @verb rsendmsg
@@ -562,11 +578,11 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Writes memory, as {@link #write(ByteBuffer)} does a buffer.
+     * Writes memory, as {@link #write(ByteBuffer)} does with a buffer.
      *
-     * @param source the memory, native or an array; it may be changed or freed as soon as this returns
-     * @return how many bytes were written, from its beginning: all in blocking mode
-     * @throws IllegalStateException when the memory's arena is closed
+     * @param source the memory, native or an array; it may be changed or freed as soon as this method returns
+     * @return the number of bytes written, from the beginning of the memory: all in blocking mode
+     * @throws IllegalStateException when the arena of the memory is closed
      * @throws WrongThreadException when the memory is confined to another thread
      * @throws IOException as {@link #write(ByteBuffer)} does
      * @verb rsend
@@ -595,7 +611,7 @@ public final class RSocketChannel extends SocketChannel {
         return count;
     }
 
-    /** Sends over the stream, or, from an offset of zero on, into memory of the peer. */
+    /** Sends over the stream, or, if the offset is not negative, into memory of the peer. */
     private long sendAll(MemorySegment source, long remoteOffset) throws IOException {
         boolean wait = isBlocking();
         Backoff backoff = null;
@@ -617,7 +633,7 @@ public final class RSocketChannel extends SocketChannel {
             }
         }
         if (done < source.byteSize() && !isOpen()) {
-            throw new AsynchronousCloseException(); // Or what end() makes of it.
+            throw new AsynchronousCloseException(); // end() may replace it.
         }
         return done;
     }
@@ -634,7 +650,9 @@ public final class RSocketChannel extends SocketChannel {
         return writeCopy.asSlice(0, count);
     }
 
-    /** rsend itself does not look whether the peer is gone as long as it has room. */
+    /**
+     * Returns whether there is room to send. Throws if the peer is gone, which rsend does not check while it has room.
+     */
     private boolean isWritable() throws IOException {
         int events;
         int number = socket.enter();
@@ -659,9 +677,8 @@ public final class RSocketChannel extends SocketChannel {
             socket.leave();
         }
         if (count == 0 && remoteOffset >= 0) {
-            throw new SocketException(
-                    "the peer has mapped nothing at offset " + remoteOffset
-                            + ", or the word of it has not arrived: read a message that it sends after mapForRemoteWrite first");
+            throw new SocketException("offset must lie in memory that the peer has mapped: " + remoteOffset
+                    + "; if the mapping is new, first read a message that the peer sends after mapForRemoteWrite");
         }
         if (count == -Rsockets.ECONNRESET) {
             checkFailure("write");
@@ -674,26 +691,28 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Opens memory to writes of the peer. The peer must have set {@link RSocketOptions#RDMA_IOMAPSIZE} before the two
-     * were connected. The word of it goes to the peer at once, before anything that is written later.
+     * Opens memory to writes of the peer. The peer must have set {@link RSocketOptions#RDMA_IOMAPSIZE} before
+     * connecting. The mapping is announced to the peer at once, before any data that is written later.
      *
-     * @param memory the memory: of {@link Arena#global()} or {@link Arena#ofAuto()}, which nobody can free while it is
-     *     referred to; it is kept until the mapping or this channel is closed
-     * @param offset by which the peer addresses its first byte, not negative; memories that are open at a time must not
-     *     overlap
+     * @param memory the memory, from {@link Arena#global()} or {@link Arena#ofAuto()}, so that it cannot be freed while
+     *     it is reachable; it is kept reachable until the mapping or this channel is closed
+     * @param offset the offset by which the peer addresses the first byte, not negative; mappings that are open at the
+     *     same time must not overlap
      * @return the mapping
-     * @throws IllegalArgumentException when the memory is on the heap, empty, read-only, 4 GiB or larger, or of another
-     *     arena or a direct buffer that no arena allocated, so that its owner could free it; or when the offset is negative
+     * @throws IllegalArgumentException when the memory is on the heap, empty, read-only, or 4 GiB or larger; when it
+     *     belongs to another arena or is a direct buffer that no arena allocated, so that its owner could free it; or
+     *     when the offset is negative
      * @throws NotYetConnectedException when this channel is not connected
-     * @throws ClosedChannelException when it is closed, or shut down for output
-     * @throws IOException when the peer's table is full, which it is at once when the peer has not set that option, or
-     *     when the device refuses
+     * @throws ClosedChannelException when this channel is closed, or shut down for output
+     * @throws IOException when the peer's table is full, which is always so if the peer has not set that option, or
+     *     when the device refuses the registration
      * @verb riomap
      */
     public IoMapping mapForRemoteWrite(MemorySegment memory, long offset) throws IOException {
         checkMappable(memory);
         if (offset < 0 || offset > Long.MAX_VALUE - memory.byteSize()) {
-            throw new IllegalArgumentException("an offset is not negative, and the memory's end neither: " + offset);
+            throw new IllegalArgumentException(
+                    "offset must not be negative, nor offset + size exceed 2^63 - 1: " + offset);
         }
         IoMapping mapping = new IoMapping(socket, memory, offset);
         writing(() -> {
@@ -710,7 +729,7 @@ public final class RSocketChannel extends SocketChannel {
                 throw SocketErrors.of(
                         (int) -result,
                         result == -Rsockets.ENOMEM
-                                ? "riomap; the peer takes no more mappings: it must set RDMA_IOMAPSIZE before connecting"
+                                ? "riomap; the peer accepts no more mappings: it must set RDMA_IOMAPSIZE before connecting"
                                 : "riomap");
             }
             announce();
@@ -719,7 +738,7 @@ public final class RSocketChannel extends SocketChannel {
         return mapping;
     }
 
-    /** Sending nothing sends the word of new mappings. */
+    /** Announces new mappings to the peer, by sending zero bytes. */
     private void announce() throws IOException {
         Backoff backoff = new Backoff();
         while (isOpen()) {
@@ -737,7 +756,7 @@ public final class RSocketChannel extends SocketChannel {
                 throw SocketErrors.of((int) -result, "rsend of a mapping");
             }
             if (!isBlocking()) {
-                return; // With the next write.
+                return; // The next write announces it.
             }
             backoff.pause(this);
         }
@@ -745,48 +764,50 @@ public final class RSocketChannel extends SocketChannel {
 
     private static void checkMappable(MemorySegment memory) {
         if (!memory.isNative()) {
-            throw new IllegalArgumentException("memory on the heap cannot be mapped, the collector moves it");
+            throw new IllegalArgumentException(
+                    "memory must be native, because the garbage collector moves heap memory: " + memory);
         }
         if (memory.byteSize() == 0 || memory.byteSize() > 0xffff_ffffL) {
             throw new IllegalArgumentException(
-                    "between 1 byte and 4 GiB less one can be mapped, not " + memory.byteSize() + " bytes");
+                    "the size of memory must be between 1 byte and 4 GiB - 1: " + memory.byteSize() + " bytes");
         }
         if (memory.isReadOnly()) {
-            throw new IllegalArgumentException("read-only memory cannot be mapped for writing");
+            throw new IllegalArgumentException("memory must be writable, but is read-only: " + memory);
         }
         MemorySegment.Scope scope = memory.scope();
         if (!scope.equals(Arena.global().scope()) && !scope.getClass().equals(AUTOMATIC_SCOPE)) {
             throw new IllegalArgumentException(
-                    "the owner of this memory, an arena or that of a direct buffer, could free"
-                            + " it while the peer still writes: take it from Arena.ofAuto(), or, if you see to its life yourself,"
-                            + " pass"
+                    "memory must come from Arena.ofAuto() or Arena.global(), because the owner of other memory could free it"
+                            + " while the peer still writes: " + memory
+                            + "; if you keep it alive yourself, pass"
                             + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
         }
     }
 
     /**
-     * Writes into memory that the peer has {@linkplain #mapForRemoteWrite mapped}. In blocking mode all is written,
-     * otherwise as much as there is room for. The peer is told nothing; a message that is written to the stream
-     * afterwards arrives later than this. What the peer opens can be written to as soon as something was read that the
-     * peer wrote to the stream after that.
+     * Writes into memory that the peer has {@linkplain #mapForRemoteWrite mapped}: all of it in blocking mode,
+     * otherwise as much as there is room for. The peer is not notified; a message that is written to the stream
+     * afterwards arrives after the data. A new mapping can be used after reading a message that the peer wrote to the
+     * stream after mapping.
      *
-     * <p>What is written must lie within one mapping. librdmacm finds that out too late: where data goes beyond the end of a
-     * mapping, it writes what fits and then posts empty writes, until the send queue happens to be full with none of them
-     * completed, which may take long.
+     * <p>The data must lie within one mapping. librdmacm checks that too late: if the data exceeds the end of a
+     * mapping, it writes what fits and then posts empty writes until the send queue happens to be full, which may take
+     * long.
      *
-     * @param source the data, native memory or an array; it may be changed or freed as soon as this returns
-     * @param offset where to, counted as the peer said when mapping
-     * @return how many bytes were written, from the beginning: all in blocking mode
+     * @param source the data, native memory or an array; it may be changed or freed as soon as this method returns
+     * @param offset the target, in the offsets that the peer chose when mapping
+     * @return the number of bytes written, from the beginning of the data: all in blocking mode
      * @throws IllegalArgumentException when the offset is negative
-     * @throws SocketException when the peer has mapped nothing there
-     * @throws NotYetConnectedException when it is not connected
-     * @throws ClosedChannelException when it is closed, or shut down for output
+     * @throws SocketException when the peer has not mapped memory at the offset
+     * @throws NotYetConnectedException when the channel is not connected
+     * @throws ClosedChannelException when the channel is closed, or shut down for output
      * @throws IOException when the connection is broken
      * @verb riowrite
      */
     public long writeRemote(MemorySegment source, long offset) throws IOException {
         if (offset < 0 || offset > Long.MAX_VALUE - source.byteSize()) {
-            throw new IllegalArgumentException("an offset is not negative, and the data's end neither: " + offset);
+            throw new IllegalArgumentException(
+                    "offset must not be negative, nor offset + size exceed 2^63 - 1: " + offset);
         }
         return writing(() -> sendAll(source, offset));
     }
@@ -794,9 +815,9 @@ public final class RSocketChannel extends SocketChannel {
     /**
      * Writes into memory that the peer has mapped, as {@link #writeRemote(MemorySegment, long)} does.
      *
-     * @param source the data, from its position to its limit; its position moves by what was written
-     * @param offset where to, counted as the peer said when mapping
-     * @return how many bytes were written: all in blocking mode
+     * @param source the data, from position to limit; the position advances by the number of bytes written
+     * @param offset the target, in the offsets that the peer chose when mapping
+     * @return the number of bytes written: all in blocking mode
      * @throws IllegalArgumentException when the offset is negative
      * @throws IOException as {@link #writeRemote(MemorySegment, long)} does
      * @verb riowrite
@@ -808,7 +829,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Ends reading: what comes from now on is dropped, and a thread that waits for it reads -1.
+     * Ends reading: data that arrives from now on is dropped, and a waiting reader gets -1.
      *
      * @verb rshutdown
      */
@@ -828,8 +849,8 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Ends the stream to the peer, which reads -1 after all that was written before. In blocking mode this waits until
-     * everything has arrived or the connection is broken; otherwise that goes on by itself.
+     * Ends the stream to the peer, which reads -1 after all data written before. In blocking mode this method waits
+     * until all data has arrived or the connection is broken; otherwise a thread completes that in the background.
      *
      * @verb rshutdown
      */
@@ -884,7 +905,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Closes the rsocket, and waits two seconds at most until what was written has been delivered.
+     * Closes the rsocket, and waits up to two seconds until the written data has been delivered.
      *
      * @verb rclose
      */
@@ -900,7 +921,7 @@ public final class RSocketChannel extends SocketChannel {
      */
     @Override
     protected void implConfigureBlocking(boolean block) {
-        // rsockets never block here: waiting is done by asking again.
+        // The rsocket is always non-blocking: a blocking call polls it.
     }
 
     /** This channel as an {@link RSelector} sees it. */

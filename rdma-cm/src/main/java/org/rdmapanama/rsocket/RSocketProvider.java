@@ -7,8 +7,8 @@ import java.nio.channels.Pipe;
 import java.nio.channels.spi.SelectorProvider;
 
 /**
- * Makes channels and selectors over RDMA for who gets them from a provider. Such a program needs this object in place of
- * {@link SelectorProvider#provider()}, and nothing else.
+ * A {@link SelectorProvider} that opens channels and selectors over RDMA. A program that gets its channels from a
+ * provider only needs to use this object instead of {@link SelectorProvider#provider()}.
  *
  * <p>Threads: any.
  */
@@ -18,7 +18,7 @@ public final class RSocketProvider extends SelectorProvider {
     private RSocketProvider() {}
 
     /**
-     * The only one there is.
+     * Returns the only instance.
      *
      * @return the provider
      */
@@ -29,7 +29,7 @@ public final class RSocketProvider extends SelectorProvider {
     /**
      * Opens a channel that is not connected, as {@link RSocketChannel#open()} does.
      *
-     * @throws IOException when librdmacm cannot make one
+     * @throws IOException when librdmacm cannot open an rsocket
      */
     @Override
     public RSocketChannel openSocketChannel() throws IOException {
@@ -39,7 +39,7 @@ public final class RSocketProvider extends SelectorProvider {
     /**
      * Opens a channel that is not bound, as {@link RServerSocketChannel#open()} does.
      *
-     * @throws IOException when librdmacm cannot make one
+     * @throws IOException when librdmacm cannot open an rsocket
      */
     @Override
     public RServerSocketChannel openServerSocketChannel() throws IOException {
@@ -59,7 +59,8 @@ public final class RSocketProvider extends SelectorProvider {
      */
     @Override
     public DatagramChannel openDatagramChannel() {
-        throw new UnsupportedOperationException("there are no datagram channels over rsockets here");
+        throw new UnsupportedOperationException(
+                "rsockets do not support datagram channels here: use queue pairs of type UD");
     }
 
     /**
@@ -73,12 +74,12 @@ public final class RSocketProvider extends SelectorProvider {
     }
 
     /**
-     * Pipes need no RDMA.
+     * Pipes are not supported, because they do not need RDMA.
      *
      * @throws UnsupportedOperationException always
      */
     @Override
     public Pipe openPipe() {
-        throw new UnsupportedOperationException("pipes are not for RDMA: Pipe.open() makes one");
+        throw new UnsupportedOperationException("RSocketProvider does not support pipes: use Pipe.open()");
     }
 }

@@ -14,10 +14,10 @@ import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
- * The functions of rsocket.h that the channels need, one method each. All report failure by -1 and errno, which becomes
- * a negated errno here.
+ * The functions of rsocket.h that the channels need, one method per function. The C functions report failure as -1 with
+ * errno set; these methods return a negated errno.
  *
- * <p>Memory of users is passed as a segment: the call then keeps its arena from being closed meanwhile.
+ * <p>Memory of callers is passed as a segment, so that its arena cannot be closed during the call.
  */
 final class Rsockets {
     static final int EINTR = 4;
@@ -104,7 +104,7 @@ final class Rsockets {
         return NativeLibrary.RDMACM.downcall(function, FunctionDescriptor.of(result, arguments), Errno.CAPTURE);
     }
 
-    /** Functions of libc are found through the libraries that librdmacm itself needs. */
+    /** Binds fcntl or rfcntl; libc functions are found through the dependencies of librdmacm. */
     private static MethodHandle fcntl(String function) {
         return NativeLibrary.RDMACM.downcall(
                 function,
@@ -121,7 +121,7 @@ final class Rsockets {
         return result >= 0 ? result : -Errno.captured(state);
     }
 
-    /** rsocket, of a stream. */
+    /** rsocket, for a stream. */
     static int socket(int family) {
         try {
             MemorySegment state = CAPTURED.get();
@@ -151,7 +151,7 @@ final class Rsockets {
         }
     }
 
-    /** raccept, without asking who it is. */
+    /** raccept, without the address of the peer. */
     static int accept(int socket) {
         try {
             MemorySegment state = CAPTURED.get();
@@ -212,8 +212,8 @@ final class Rsockets {
     }
 
     /**
-     * rpoll with a timeout of zero, the only one that is safe: up to rdma-core 62, the first rpoll that times out leaves
-     * a counter wrong, and later ones then spin until something happens, whatever their timeout.
+     * rpoll with a timeout of zero, the only one that is safe: up to rdma-core 62, the first rpoll that times out
+     * leaves a counter wrong, and later ones then spin until something happens, whatever their timeout.
      */
     static int poll(MemorySegment pollfds, long count) {
         try {
@@ -265,7 +265,7 @@ final class Rsockets {
         }
     }
 
-    /** rfcntl: from now on no call waits. */
+    /** rfcntl: makes the rsocket non-blocking. */
     static int setNonBlocking(int socket) {
         try {
             MemorySegment state = CAPTURED.get();
@@ -276,8 +276,8 @@ final class Rsockets {
     }
 
     /**
-     * fcntl on the descriptor of an rsocket's connection events, which is the rsocket's number. rfcntl leaves it alone
-     * once the rsocket is connected, and then librdmacm's own thread could wait in it for ever.
+     * fcntl on the descriptor of an rsocket's connection events, whose number is that of the rsocket. rfcntl does not
+     * change it once the rsocket is connected, and then librdmacm's own thread could block on it forever.
      */
     static int setEventsNonBlocking(int socket) {
         try {
@@ -319,7 +319,7 @@ final class Rsockets {
         }
     }
 
-    /** strerror_r of POSIX: libc's words for an errno. */
+    /** strerror_r of POSIX: libc's text for an errno. */
     static String text(int errno) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(LONGEST_TEXT);

@@ -9,27 +9,29 @@ import java.net.SocketException;
 import org.rdmapanama.ffm.NativeLibrary;
 
 /**
- * Works around a fault of librdmacm before rdma-core 55. Two threads of its own, one for rsockets that listen and one
- * for those that connect or are connected, keep an array of rsockets that grows by four when it is full, and then go on
- * using the old, freed one: the fourth rsocket of a process begins to corrupt memory, and about the eighth crashes it.
+ * Works around a memory corruption in librdmacm before rdma-core 55. Two service threads of librdmacm, one for
+ * listening rsockets and one for connecting and connected ones, each keep an array of rsockets that grows by four when
+ * it is full, and then continue to use the old, freed array: the fourth rsocket of a process corrupts memory, and about
+ * the eighth crashes the process.
  *
- * <p>The arrays also grow by four each time that such a thread starts, and a thread starts when there is an rsocket for
- * it again and ends when there is none. So before the first rsocket is used, a few that lead nowhere are opened and
- * closed, until the arrays are large enough for all that this process will need; and more than that are refused. If they
- * do not get that large, for want of descriptors or of an address to connect to, fewer rsockets are let through, and it is
- * tried again when there is none.
+ * <p>The arrays also grow by four whenever such a thread starts, and a thread starts with its first rsocket and ends
+ * with its last one. So before the first rsocket is used, this class opens and closes dummy rsockets until the arrays
+ * are large enough for the limit, and refuses rsockets beyond it. If the arrays cannot get that large, because
+ * descriptors or an address to connect to are missing, the limit is lower, and growing is tried again when no rsocket
+ * is open.
  *
- * <p>A library whose version is not known counts as one with the fault.
+ * <p>A library of unknown version is treated as affected. {@link NativeSocket} calls {@link #reserve} and {@link
+ * #release} from any thread; the monitor of the class guards all state.
  */
 final class Services {
     private static final int FIRST_SOUND_VERSION = 55;
     private static final int GROWTH = 4;
     private static final int MOST_REFUSALS = 100;
 
-    /** How many rsockets a process can have where librdmacm is at fault; that many sockets cost a moment at first use. */
+    /** The limit of rsockets per process with an affected librdmacm. A higher limit makes the first use slower. */
     private static final int MOST = Math.max(GROWTH, Integer.getInteger("org.rdmapanama.rsocket.most", 256));
 
-    /** Nobody listens there. */
+    /** A port that no program listens at. */
     private static final int IDLE_PORT = 1;
 
     private static final boolean AT_FAULT = NativeLibrary.RDMACM
@@ -39,46 +41,47 @@ final class Services {
 
     private static int open;
 
-    /** How large the arrays are at least, one place of which is librdmacm's own, once their threads run. */
+    /** The least sizes of the arrays once their threads run; librdmacm uses one place of each itself. */
     private static int listeningSize = GROWTH;
 
     private static int connectingSize = GROWTH;
 
     private Services() {}
 
-    /** To be called before an rsocket is opened or accepted. */
+    /** Counts an rsocket before it is opened or accepted; throws if it would exceed the limit. */
     static synchronized void reserve() throws SocketException {
         if (AT_FAULT && open == 0) {
             prepare();
         }
         int room = Math.min(MOST, Math.min(listeningSize, connectingSize));
         if (AT_FAULT && open + 1 >= room) {
-            throw new SocketException("this process has " + open + " rsockets, and with rdma-core "
-                    + NativeLibrary.RDMACM.version().orElse("of an unknown version")
-                    + " more would corrupt its memory: close some"
-                    + (room < MOST
-                            ? ", or close all, allow more open files, and see to an RDMA device with an address"
-                            : ", start with -Dorg.rdmapanama.rsocket.most=NUMBER")
-                    + ", or install rdma-core " + FIRST_SOUND_VERSION);
+            throw new SocketException(
+                    "this process has " + open + " rsockets, and more would corrupt its memory with rdma-core "
+                            + NativeLibrary.RDMACM.version().orElse("of unknown version")
+                            + ": close some"
+                            + (room < MOST
+                                    ? ", or close all, raise the limit of open files, and give an RDMA device an IP address"
+                                    : ", start Java with -Dorg.rdmapanama.rsocket.most=NUMBER")
+                            + ", or install rdma-core " + FIRST_SOUND_VERSION + " or later");
         }
         open++;
     }
 
-    /** One is gone, or did not come to be. */
+    /** Uncounts an rsocket that was closed, or could not be opened. */
     static synchronized void release() {
         open--;
     }
 
-    /** To be called while there is no rsocket: otherwise the threads of librdmacm do not start anew. */
+    /** Grows the arrays. No rsocket may be open, or the threads of librdmacm would not start anew. */
     private static void prepare() {
         try (Arena arena = Arena.ofConfined()) {
             if (listeningSize < MOST) {
-                MemorySegment any = SocketAddresses.toNative(arena, new InetSocketAddress(0));
+                MemorySegment any = RsocketAddresses.toNative(arena, new InetSocketAddress(0));
                 while (listeningSize < MOST && listenOnce(any)) {
                     listeningSize += GROWTH;
                 }
             }
-            // With descriptors for listening there are enough for connecting, which would not tell that they lack.
+            // Connecting would not report a lack of descriptors; if listening succeeds, there are enough.
             if (listeningSize >= MOST && connectingSize < MOST) {
                 growConnecting(arena);
             }
@@ -95,7 +98,7 @@ final class Services {
         return listened;
     }
 
-    /** The addresses of this host serve to find one that an RDMA device has. Nothing is sent: it ends too soon for that. */
+    /** Connects to each address of this host, to find one of an RDMA device. Each attempt is closed before it sends. */
     private static void growConnecting(Arena arena) {
         InetSocketAddress[] own;
         try {
@@ -108,14 +111,14 @@ final class Services {
             return;
         }
         for (InetSocketAddress address : own) {
-            MemorySegment target = SocketAddresses.toNative(arena, address);
+            MemorySegment target = RsocketAddresses.toNative(arena, address);
             int refusals = 0;
             while (connectingSize < MOST && refusals < MOST_REFUSALS) {
                 int result = connectOnce(target);
                 if (result == -Rsockets.EINPROGRESS) {
                     connectingSize += GROWTH;
                 } else if (result == -Rsockets.ECONNREFUSED) {
-                    refusals++; // The answer came so fast that the thread was not needed.
+                    refusals++; // Refused at once, so the thread was not started.
                 } else {
                     break;
                 }
@@ -123,7 +126,7 @@ final class Services {
         }
     }
 
-    /** What rconnect says. */
+    /** Starts to connect a dummy rsocket, closes it and returns the result of rconnect. */
     private static int connectOnce(MemorySegment address) {
         int socket = Rsockets.socket(Rsockets.AF_INET);
         if (socket < 0) {

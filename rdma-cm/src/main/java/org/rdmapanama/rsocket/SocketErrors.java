@@ -6,9 +6,10 @@ import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
 
-/** Turns what an rsocket reports into the exceptions that a user of java.nio channels knows. */
+/** Turns errnos of rsocket functions into the exceptions that java.nio channels throw. */
 final class SocketErrors {
     private static final int EPERM = 1;
+    private static final int ENOENT = 2;
     private static final int EACCES = 13;
     private static final int ENODEV = 19;
     private static final int EADDRINUSE = 98;
@@ -19,13 +20,18 @@ final class SocketErrors {
     private static final int ECONNREFUSED = 111;
     private static final int EHOSTUNREACH = 113;
 
+    private static final String NO_DEVICE =
+            "rsockets need an RDMA device of the kernel, and librdmacm found none (soft0"
+                    + " does not support rsockets): set one up, such as Soft-RoCE with 'rdma link add rxe0 type rxe netdev eth0',"
+                    + " and load rdma_ucm with 'modprobe rdma_ucm'";
+
     private SocketErrors() {}
 
     /**
-     * The exception for a failed call.
+     * Returns the exception for a failed call.
      *
-     * @param errno what it reported, positive
-     * @param doing which part of the work failed, for the message
+     * @param errno the errno, positive
+     * @param doing the call that failed, for the message
      */
     static IOException of(int errno, String doing) {
         String message = text(errno) + " (" + doing + ")";
@@ -34,10 +40,26 @@ final class SocketErrors {
             case EHOSTUNREACH, ENETUNREACH -> new NoRouteToHostException(message);
             case ENODEV ->
                 new NoRouteToHostException(message
-                        + "; no RDMA device has, or leads to, this address: 'rdma link' of iproute2 lists the devices"
-                        + " and their network interfaces");
+                        + "; no RDMA device reaches this address: 'rdma link' of iproute2 lists the devices and their network"
+                        + " interfaces");
             case EADDRINUSE, EADDRNOTAVAIL, EACCES, EPERM -> new BindException(message);
             default -> new SocketException(message);
+        };
+    }
+
+    /**
+     * Returns the exception for an rsocket that could not be opened.
+     *
+     * @param errno the errno of rsocket, positive
+     */
+    static IOException notOpened(int errno) {
+        return switch (errno) {
+            case ENODEV -> new NoRouteToHostException(NO_DEVICE);
+            case ENOENT -> new SocketException(NO_DEVICE);
+            case EACCES, EPERM ->
+                new BindException(text(errno)
+                        + " (rsocket); this process needs read and write permission on /dev/infiniband/rdma_cm");
+            default -> of(errno, "rsocket");
         };
     }
 

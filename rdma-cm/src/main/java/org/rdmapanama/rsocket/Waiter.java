@@ -3,22 +3,26 @@ package org.rdmapanama.rsocket;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** The thread that waits for a channel, if one does. */
+/**
+ * The thread that currently waits in one kind of call on a channel, if any. The waiting thread enters and leaves; any
+ * thread may wake it.
+ */
 final class Waiter {
     private static final Duration TIME_TO_CLOSE = Duration.ofSeconds(2);
 
     private volatile Thread thread;
 
-    /** Enters the calling thread; {@link #leave} must follow. */
+    /** Registers the calling thread; it must call {@link #leave} afterwards. */
     void enter() {
         thread = Thread.currentThread();
     }
 
+    /** Unregisters the thread. */
     void leave() {
         thread = null;
     }
 
-    /** Ends its pause, so that it looks again. */
+    /** Ends the pause of the waiting thread, so that it polls again. */
     void wake() {
         LockSupport.unpark(thread);
     }
@@ -28,7 +32,7 @@ final class Waiter {
         return waiting != null && waiting.isInterrupted();
     }
 
-    /** Closes an rsocket: ends the pauses of those who wait for it, and waits until it is gone, two seconds at most. */
+    /** Closes an rsocket, wakes the waiting threads, and waits up to two seconds until the rsocket is closed. */
     static void close(NativeSocket socket, Waiter... waiters) {
         socket.startClosing();
         boolean interrupted = false;
@@ -36,7 +40,7 @@ final class Waiter {
             interrupted |= waiter.isInterrupted();
             waiter.wake();
         }
-        // An interrupt closes the channel in the thread that interrupts, which must not be held up.
+        // Thread.interrupt closes the channel in the interrupting thread, which must not block.
         if (!interrupted) {
             socket.awaitClosed(TIME_TO_CLOSE);
         }

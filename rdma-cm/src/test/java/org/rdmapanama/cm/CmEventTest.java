@@ -25,7 +25,7 @@ class CmEventTest {
         assertNull(event.datagram());
         assertNull(event.group());
         assertNull(event.listener());
-        assertEquals("REJECTED with status 28 of null", event.toString());
+        assertEquals("REJECTED with status 28 on null", event.toString());
     }
 
     @Test
@@ -36,7 +36,7 @@ class CmEventTest {
         assertNull(event.connection());
         assertArrayEquals(new byte[] {4}, event.privateData());
         assertEquals(GROUP, event.group());
-        assertEquals("MULTICAST_ERROR with status -19 of null, group " + GROUP, event.toString());
+        assertEquals("MULTICAST_ERROR with status -19 on null, group " + GROUP, event.toString());
     }
 
     @Test

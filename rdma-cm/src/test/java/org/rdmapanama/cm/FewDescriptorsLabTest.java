@@ -52,7 +52,7 @@ class FewDescriptorsLabTest {
         }
     }
 
-    /** A server rejects at once what it cannot accept; a caller that holds the request can answer it later. */
+    /** A server rejects at once what it cannot accept; a caller that holds the request as well. */
     @Test
     void shouldAnswerEveryRequest() throws Exception {
         List<String> before = Lab.resources();

@@ -365,7 +365,7 @@ class IdsLabTest {
             assertNull(established.datagram());
             assertNull(established.group());
             assertEquals(0, established.status());
-            assertEquals("ESTABLISHED of " + server, established.toString());
+            assertEquals("ESTABLISHED on " + server, established.toString());
         }
     }
 

@@ -22,9 +22,9 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.device.TransportType;
 
 /** Connections over Software iWARP, where the kernel takes queue pairs through their states. */
 @Tag("lab")

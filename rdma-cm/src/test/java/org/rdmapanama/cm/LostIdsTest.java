@@ -1,21 +1,26 @@
 package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.internal.Errno;
 
 /** What becomes of ids when something fails on the way, and which events end a wait for requests. */
 @SuppressWarnings("try") // some are closed earlier
 class LostIdsTest {
     private static final int NO_TYPE = 99;
+    private static final long LIMIT_NANOS = 20_000_000_000L;
 
     private final ScriptedConnectionManager manager = new ScriptedConnectionManager();
 
@@ -55,6 +60,134 @@ class LostIdsTest {
             listener.close();
             assertTrue(channel.poll().isEmpty());
             assertEquals(manager.ids, List.copyOf(manager.destroyed));
+        }
+    }
+
+    @Test
+    void shouldRejectARequestThatCannotBeAccepted() throws Exception {
+        try (EventChannel channel = EventChannel.create(manager);
+                CmId listener = channel.createId(PortSpace.TCP);
+                VerbsArena arena = VerbsArena.ofConfined()) {
+            long id = manager.makeId();
+            manager.tell(CmEventType.CONNECT_REQUEST, id, listener.nativeAddress());
+            ConnectionRequest request = new ConnectionRequest(channel.poll().orElseThrow(), arena);
+            RdmaConnectionOptions options = new RdmaConnectionOptions();
+            assertThrows(IllegalArgumentException.class, () -> request.accept(options, Duration.ofNanos(-1)));
+            assertEquals(List.of(), manager.rejected, "it can still be answered");
+            manager.migrating = -Errno.EMFILE;
+            ConnectionException failure =
+                    assertThrows(ConnectionException.class, () -> request.accept(options, Duration.ZERO));
+            assertEquals("EMFILE", failure.errnoName());
+            assertEquals(0, failure.getSuppressed().length, failure::toString);
+            assertEquals(List.of(id), manager.rejected);
+            assertEquals(List.of(id), manager.destroyed);
+            assertThrows(IllegalStateException.class, () -> request.accept(options, Duration.ZERO));
+            assertEquals(1, manager.channels.size(), "no channel is left");
+        }
+    }
+
+    @Test
+    void shouldTryAgainToDestroyAnId() {
+        try (EventChannel channel = EventChannel.create(manager)) {
+            CmId id = channel.createId(PortSpace.TCP);
+            manager.destroying = -Errno.ENOMEM;
+            assertEquals(
+                    "ENOMEM", assertThrows(ConnectionException.class, id::close).errnoName());
+            assertFalse(id.isOpen());
+            assertThrows(ConnectionException.class, id::close);
+            manager.destroying = 0;
+            id.close();
+            id.close();
+            assertEquals(manager.ids, manager.destroyed, "once");
+        }
+        assertEquals(manager.ids, manager.destroyed, "once");
+        assertTrue(manager.channels.isEmpty());
+    }
+
+    @Test
+    void shouldTryAgainToCloseAChannelWithIds() {
+        try (EventChannel channel = EventChannel.create(manager)) {
+            CmId first = channel.createId(PortSpace.TCP);
+            channel.createId(PortSpace.TCP);
+            manager.destroying = -Errno.ENOMEM;
+            assertThrows(ConnectionException.class, first::close);
+            ConnectionException failure = assertThrows(ConnectionException.class, channel::close);
+            assertEquals(1, failure.getSuppressed().length, "that of the other id");
+            assertEquals(1, manager.channels.size(), "it is kept for its ids");
+            manager.destroying = 0;
+            channel.close();
+            assertEquals(Set.copyOf(manager.ids), Set.copyOf(manager.destroyed));
+            assertEquals(2, manager.destroyed.size(), "each once");
+            assertTrue(manager.channels.isEmpty());
+        }
+        assertEquals(2, manager.destroyed.size());
+    }
+
+    @Test
+    void shouldCloseAllAlsoAfterAnError() {
+        List<String> closed = new ArrayList<>();
+        Error again = new InternalError("for a test");
+        AutoCloseable failing = () -> {
+            throw again;
+        };
+        IllegalStateException first = new IllegalStateException("for a test");
+        RdmaConnection.closeAll(first, failing, () -> closed.add("first"), null);
+        assertEquals(List.of(again), List.of(first.getSuppressed()));
+        RdmaConnection.closeAll(again, failing, () -> closed.add("second"));
+        assertSame(
+                again,
+                assertThrows(
+                        InternalError.class,
+                        () -> RdmaConnection.closeEach(failing, failing, () -> closed.add("third"))));
+        assertEquals(List.of("first", "second", "third"), closed);
+    }
+
+    /** What the library lists last is also what closes devices that are gone. */
+    @Test
+    void shouldListDevicesAgainWhenThatFailedAfterARemoval() throws Exception {
+        try (EventChannel channel = EventChannel.create(manager)) {
+            CmId id = channel.createId(PortSpace.TCP);
+            for (int errno : new int[] {Errno.EMFILE, Errno.ENOMEM}) {
+                manager.tell(CmEventType.DEVICE_REMOVAL, id.nativeAddress(), 0);
+                manager.listing = -errno;
+                manager.listings = 0;
+                assertEquals(
+                        CmEventType.DEVICE_REMOVAL, channel.poll().orElseThrow().type());
+                assertEquals(1, manager.listings);
+                pollUntilListed(channel, 2);
+                manager.listing = -Errno.ENODEV;
+                pollUntilListed(channel, 3);
+                assertFalse(channel.await(Duration.ofMillis(250)).isPresent());
+                assertEquals(3, manager.listings);
+            }
+        }
+    }
+
+    private void pollUntilListed(EventChannel channel, int listings) {
+        long start = System.nanoTime();
+        while (manager.listings < listings) {
+            assertTrue(System.nanoTime() - start < LIMIT_NANOS, "it is still owed");
+            assertTrue(channel.poll().isEmpty());
+        }
+        assertEquals(listings, manager.listings);
+    }
+
+    /** Listing them takes long, and many threads may wait in short slices. */
+    @Test
+    void shouldPauseBetweenListsOfDevices() {
+        try (EventChannel channel = EventChannel.create(manager)) {
+            CmId id = channel.createId(PortSpace.TCP);
+            manager.tell(CmEventType.DEVICE_REMOVAL, id.nativeAddress(), 0);
+            manager.listing = -Errno.EMFILE;
+            long start = System.nanoTime();
+            assertTrue(channel.poll().isPresent());
+            for (int i = 0; i < 10_000; i++) {
+                assertTrue(channel.poll().isEmpty());
+            }
+            long most = 1 + (System.nanoTime() - start) / Duration.ofMillis(50).toNanos();
+            assertTrue(manager.listings <= most, () -> manager.listings + ", at most " + most);
+            manager.listing = -Errno.ENODEV;
+            pollUntilListed(channel, manager.listings + 1);
         }
     }
 

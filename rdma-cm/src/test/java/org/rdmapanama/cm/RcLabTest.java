@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.AccessFlag;
-import org.rdmapanama.AtomicCapability;
 import org.rdmapanama.CompletionOpcode;
 import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
@@ -32,10 +31,11 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.SharedReceiveQueue;
 import org.rdmapanama.SharedReceiveQueueOptions;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.device.AtomicCapability;
+import org.rdmapanama.device.TransportType;
 
 /** What reliable connections do, on those that the connection manager makes over RoCE and over iWARP. */
 @Tag("lab")

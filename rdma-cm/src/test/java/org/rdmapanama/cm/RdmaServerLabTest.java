@@ -216,7 +216,9 @@ class RdmaServerLabTest {
             assertEquals("ECONNREFUSED", nobody.errnoName());
             // TCP is refused while the function waits for it; no event tells.
             assertEquals(network == Network.ROCE ? CmEventType.REJECTED : null, nobody.event());
-            assertTrue(nobody.getMessage().contains("nobody listens"), nobody::getMessage);
+            assertTrue(nobody.getMessage().contains("no program listens"), nobody::getMessage);
+            String address = network.second(PORT + 1).getAddress().getHostAddress() + ":" + (PORT + 1);
+            assertTrue(nobody.getMessage().contains("/" + address), nobody::getMessage);
 
             Future<RdmaConnection> connecting =
                     threads.submit(() -> client.connect(network.second(PORT), from(network), Lab.SECONDS));
@@ -263,7 +265,8 @@ class RdmaServerLabTest {
             server.close();
             ExecutionException ended = assertThrows(ExecutionException.class, () -> waiting.get(10, TimeUnit.SECONDS));
             assertTrue(ended.getCause() instanceof IllegalStateException, ended::toString);
-            assertThrows(IllegalStateException.class, () -> server.accept(Duration.ZERO));
+            IllegalStateException late = assertThrows(IllegalStateException.class, () -> server.accept(Duration.ZERO));
+            assertEquals("server at " + server.localAddress() + " is closed", late.getMessage());
 
             try (RdmaServer other = RdmaServer.listen(arena, network.second(PORT))) {
                 Thread interrupted = Thread.currentThread();

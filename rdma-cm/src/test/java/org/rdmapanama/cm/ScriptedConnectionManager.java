@@ -26,7 +26,16 @@ final class ScriptedConnectionManager extends ConnectionManager {
     /** What the next call of rdma_migrate_id reports. */
     int migrating;
 
+    /** What rdma_destroy_id reports; it destroys the id when it is zero. */
+    int destroying;
+
+    /** What rdma_get_devices reports, and how often it was called. */
+    int listing = -Errno.ENODEV;
+
+    int listings;
+
     final List<Long> ids = new ArrayList<>();
+    final List<Long> rejected = new ArrayList<>();
     final List<Long> destroyed = new ArrayList<>();
     final List<Long> channels = new ArrayList<>();
     int acknowledged;
@@ -109,8 +118,10 @@ final class ScriptedConnectionManager extends ConnectionManager {
 
     @Override
     public int destroyId(long id) {
-        destroyed.add(id);
-        return 0;
+        if (destroying == 0) {
+            destroyed.add(id);
+        }
+        return destroying;
     }
 
     @Override
@@ -120,7 +131,8 @@ final class ScriptedConnectionManager extends ConnectionManager {
 
     @Override
     public long getDevices(long count) {
-        return -Errno.ENODEV;
+        listings++;
+        return listing;
     }
 
     @Override
@@ -171,7 +183,8 @@ final class ScriptedConnectionManager extends ConnectionManager {
 
     @Override
     public int reject(long id, long privateData, byte length) {
-        throw new AssertionError("reject");
+        rejected.add(id);
+        return 0;
     }
 
     @Override

@@ -29,20 +29,75 @@ class SharedDevicesLabTest {
     private static final int ROUNDS = 4;
     private static final int COLLECTIONS = 200;
 
+    /** A client and a server that are connected. */
+    private record Two(RdmaConnection left, RdmaConnection right) implements AutoCloseable {
+        static Two connect(VerbsArena arena, VerbsArena serverArena, ProtectionDomain domain) throws Exception {
+            try (RdmaServer server = RdmaServer.listen(serverArena, Lab.second(PORT))) {
+                FutureTask<RdmaConnection> accepting =
+                        new FutureTask<>(() -> server.accept(Lab.SECONDS).orElseThrow());
+                Thread.ofPlatform().start(accepting);
+                RdmaConnectionOptions options =
+                        new RdmaConnectionOptions().localAddress(Lab.first(0)).protectionDomain(domain);
+                return new Two(
+                        new RdmaClient(arena).connect(Lab.second(PORT), options, Lab.SECONDS),
+                        accepting.get(60, TimeUnit.SECONDS));
+            }
+        }
+
+        @Override
+        public void close() {
+            left.close();
+            right.close();
+        }
+    }
+
     /** Connects by a client of its own, and closes both sides; the protection domains that they had. */
     private static List<ProtectionDomain> connectOnce(VerbsArena arena, VerbsArena serverArena) throws Exception {
-        try (RdmaServer server = RdmaServer.listen(serverArena, Lab.second(PORT))) {
-            FutureTask<RdmaConnection> accepting =
-                    new FutureTask<>(() -> server.accept(Lab.SECONDS).orElseThrow());
-            Thread.ofPlatform().start(accepting);
-            try (RdmaConnection left = new RdmaClient(arena)
-                            .connect(
-                                    Lab.second(PORT),
-                                    new RdmaConnectionOptions().localAddress(Lab.first(0)),
-                                    Lab.SECONDS);
-                    RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
-                return List.of(left.protectionDomain(), right.protectionDomain());
+        try (Two two = Two.connect(arena, serverArena, null)) {
+            return List.of(two.left.protectionDomain(), two.right.protectionDomain());
+        }
+    }
+
+    @Test
+    void shouldOpenADeviceAgainThatWasRemovedWhileItIsUsed() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                VerbsArena serverArena = VerbsArena.ofShared();
+                Two two = Two.connect(arena, serverArena, null)) {
+            ProtectionDomain removed = two.left.protectionDomain();
+            Devices.removed(two.left.id().nativeDevice());
+            Devices.closeAllRemoved();
+            assertTrue(removed.isOpen(), "a connection uses it");
+            ProtectionDomain next;
+            try (Two after = Two.connect(arena, serverArena, null)) {
+                next = after.left.protectionDomain();
+                assertNotSame(removed.context(), next.context());
+                assertTrue(removed.isOpen(), "a connection uses it");
+                two.close();
+                assertFalse(removed.isOpen(), "nobody uses it any more");
+                assertTrue(next.isOpen());
             }
+            assertSame(next, connectOnce(arena, serverArena).getFirst());
+        }
+    }
+
+    @Test
+    void shouldKeepARemovedDeviceForAConnectionOfAnotherArena() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                VerbsArena other = VerbsArena.ofShared();
+                VerbsArena serverArena = VerbsArena.ofShared();
+                Two two = Two.connect(arena, serverArena, null)) {
+            ProtectionDomain domain = two.left.protectionDomain();
+            ProtectionDomain own = domain.context().allocateProtectionDomain();
+            try (Two guest = Two.connect(other, serverArena, domain);
+                    Two stranger = Two.connect(other, serverArena, own)) {
+                assertSame(domain, guest.left.protectionDomain());
+                Devices.removed(guest.left.id().nativeDevice());
+                two.close();
+                assertTrue(guest.left.queuePair().isOpen(), "closed under a connection");
+                guest.close();
+                assertTrue(stranger.left.queuePair().isOpen(), "closed under a connection");
+            }
+            assertFalse(domain.isOpen(), "nobody uses it any more");
         }
     }
 

@@ -225,11 +225,12 @@ class ThreadsLabTest {
                         each -> one.await(Duration.ofMillis(3)),
                         each -> other.await(Duration.ofMillis(3)),
                         each -> {
-                            Thread.sleep(20);
+                            // Once it is closed there is nothing to wait for.
+                            Thread.sleep(each.isOpen() ? 20 : 1);
                             each.close();
                         },
                         each -> {
-                            Thread.sleep(20);
+                            Thread.sleep(closesChannel && one.isOpen() ? 20 : 1);
                             if (closesChannel) {
                                 one.close();
                             }

@@ -5,13 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertThrowsExactly;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
+import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.AlreadyBoundException;
 import java.nio.channels.AlreadyConnectedException;
@@ -20,6 +25,8 @@ import java.nio.channels.NoConnectionPendingException;
 import java.nio.channels.NotYetBoundException;
 import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -50,6 +57,50 @@ class RSocketChannelLabTest {
             assertEquals(sent.length, Lab.get(writing));
             assertEquals(ByteBuffer.wrap(sent), received.flip());
         }
+    }
+
+    private static SocketAddress refused(int kind) {
+        return switch (kind) {
+            case 0 -> null;
+            case 1 -> UnixDomainSocketAddress.of("/none");
+            case 2 -> InetSocketAddress.createUnresolved("nowhere.invalid", 1);
+            default -> new InetSocketAddress(1); // the wildcard
+        };
+    }
+
+    /** There are 255 rsockets in a process. */
+    @Test
+    void shouldCloseWhatItCannotConnectToAnAddress() throws Exception {
+        List<Class<? extends Exception>> expected = List.of(
+                IllegalArgumentException.class,
+                UnsupportedAddressTypeException.class,
+                UnresolvedAddressException.class,
+                ConnectException.class);
+        for (int i = 0; i < 300; i++) {
+            SocketAddress address = refused(i % expected.size());
+            assertThrowsExactly(expected.get(i % expected.size()), () -> RSocketChannel.open(address));
+        }
+        RSocketChannel.open().close();
+    }
+
+    @Test
+    void shouldStayOpenWhenAnAddressIsNotOneToConnectTo() throws Exception {
+        try (RSocketChannel channel = RSocketChannel.open()) {
+            assertThrows(IllegalArgumentException.class, () -> channel.connect(refused(0)));
+            assertThrows(UnresolvedAddressException.class, () -> channel.connect(refused(2)));
+            assertTrue(channel.isOpen());
+            assertThrows(ConnectException.class, () -> channel.connect(refused(3)));
+            assertFalse(channel.isOpen(), "it failed to connect");
+        }
+    }
+
+    @Test
+    void shouldTellAFailedPollFromNothing() throws Exception {
+        assertEquals(0, NativeSocket.polled(0));
+        assertEquals(2, NativeSocket.polled(2));
+        assertEquals(0, NativeSocket.polled(-Rsockets.EINTR));
+        IOException failure = assertThrows(IOException.class, () -> NativeSocket.polled(-Rsockets.ENOMEM));
+        assertTrue(failure.getMessage().contains("rpoll"), failure::getMessage);
     }
 
     @Test

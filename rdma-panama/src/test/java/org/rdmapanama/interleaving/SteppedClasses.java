@@ -13,8 +13,8 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Loads classes anew, changed so that {@link Schedule} decides which thread goes on: a step before each atomic operation
- * and each access to a field that can change; locks, naps and the time are those of {@link Steps}.
+ * Loads classes anew, changed so that {@link Schedule} decides which thread goes on: a step before each atomic operation,
+ * each end of an arena and each access to a field that can change; locks, naps and the time are those of {@link Steps}.
  *
  * <p>So what is explored is the code itself, not a model of it that may be right where the code is wrong. What it cannot
  * show is a missing order of plain accesses between processors: here each thread sees all that was written before.
@@ -131,7 +131,8 @@ public final class SteppedClasses extends ClassLoader {
                 super.visitMethodInsn(Opcodes.INVOKESTATIC, STEPS, NAMES.getOrDefault(name, name), instead, false);
                 return;
             }
-            if (owner.equals("java/lang/invoke/VarHandle")) {
+            if (owner.equals("java/lang/invoke/VarHandle")
+                    || (owner.equals("java/lang/foreign/Arena") && name.equals("close"))) {
                 super.visitMethodInsn(Opcodes.INVOKESTATIC, STEPS, "step", "()V", false);
             }
             super.visitMethodInsn(opcode, owner, name, descriptor, isInterface);

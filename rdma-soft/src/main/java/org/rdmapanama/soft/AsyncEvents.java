@@ -3,15 +3,28 @@ package org.rdmapanama.soft;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.LongRing;
+import org.rdmapanama.soft.memory.Memory;
 
-/** What happened to the objects of a context that nobody has asked for yet. */
+/**
+ * The queue of asynchronous events of one context, behind ibv_get_async_event(3).
+ *
+ * <p>The device adds events, usually with its own lock held; the program takes and acknowledges them on any thread,
+ * through {@link SoftContext}. A lock of this object guards the queue. It may be taken while the lock of the device is
+ * held, never the other way round.
+ */
 final class AsyncEvents {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition came = lock.newCondition();
     private final LongRing events = new LongRing();
+    private final TakenEvents taken = new TakenEvents(lock);
 
-    /** With any lock held: something happened to an object, or to nothing, 0. */
+    /**
+     * Adds an event. The caller may hold other locks.
+     *
+     * @param type of enum ibv_event_type
+     * @param object address of the C structure that the event is about, or 0
+     */
     void add(int type, long object) {
         lock.lock();
         try {
@@ -23,7 +36,12 @@ final class AsyncEvents {
         }
     }
 
-    /** Writes the next one to a struct ibv_async_event: 1, or 0 when none comes in time. An interrupt ends the wait early. */
+    /**
+     * Waits for an event and writes it to a struct ibv_async_event. An interrupt ends the wait early and stays pending.
+     * The object of the event is not freed until the event is {@linkplain #acknowledge acknowledged}.
+     *
+     * @return 1, or 0 if no event came in time
+     */
     int await(long event, int timeoutMillis) {
         lock.lock();
         try {
@@ -35,7 +53,9 @@ final class AsyncEvents {
                 return 0;
             }
             Memory.putInt(event + ibv_async_event.event_type$offset(), (int) events.remove());
-            Memory.putLong(event + ibv_async_event.element$offset(), events.remove());
+            long object = events.remove();
+            Memory.putLong(event + ibv_async_event.element$offset(), object);
+            taken.add(object);
             return 1;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -45,7 +65,17 @@ final class AsyncEvents {
         }
     }
 
-    /** Forgets the events of an object that ends. */
+    /** Acknowledges a struct ibv_async_event, so that its object can be destroyed. */
+    void acknowledge(long event) {
+        taken.acknowledge(Memory.getLong(event + ibv_async_event.element$offset()));
+    }
+
+    /** Returns the events that were taken and not acknowledged. */
+    TakenEvents taken() {
+        return taken;
+    }
+
+    /** Drops the pending events of an object that is being destroyed. */
     void forget(long object) {
         lock.lock();
         try {

@@ -2,14 +2,20 @@ package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
 
-/** The verbs for completion channels and completion queues, but for polling. */
+/**
+ * The verbs of completion channels and completion queues, except polling. {@link SoftContext} forwards the calls of the
+ * program, on any thread; each method takes the lock of the device itself where it needs it, and waiting for a
+ * completion event holds no lock of the device.
+ */
 final class CompletionQueueVerbs {
     private static final long CHANNEL_HANDLE = ibv_comp_channel.refcnt$offset();
 
@@ -30,7 +36,7 @@ final class CompletionQueueVerbs {
             MemorySegment channel = Native.struct(block.address(), ibv_comp_channel.layout());
             ibv_comp_channel.context(channel, MemorySegment.ofAddress(context.address()));
             ibv_comp_channel.fd(channel, -1);
-            // libibverbs counts its queues here; nobody else reads it.
+            // libibverbs counts its queues in this field; no other code reads it.
             Memory.putInt(block.address() + CHANNEL_HANDLE, number);
             return block.address();
         } finally {
@@ -47,7 +53,7 @@ final class CompletionQueueVerbs {
         try {
             SoftCompletionChannel channel = channel(address);
             if (channel.users > 0) {
-                return -Verbs.EBUSY;
+                return -Errno.EBUSY;
             }
             device.channels.remove(channel.number);
             channel.struct.free();
@@ -61,6 +67,10 @@ final class CompletionQueueVerbs {
         return channel(address).await(timeoutMillis);
     }
 
+    void ackCompletionEvent(long address, long completionQueue) {
+        channel(address).taken().acknowledge(completionQueue);
+    }
+
     long createCompletionQueue(int entries, long cqContext, long channel, int completionVector) {
         return createQueue(ibv_cq.sizeof(), entries, cqContext, channel, completionVector, 0);
     }
@@ -68,7 +78,7 @@ final class CompletionQueueVerbs {
     long createExtendedCompletionQueue(long attributes) {
         MemorySegment init = Native.struct(attributes, ibv_cq_init_attr_ex.layout());
         if ((ibv_cq_init_attr_ex.wc_flags(init) & ~SoftCompletionVerbs.FIELDS) != 0) {
-            return -Verbs.EOPNOTSUPP;
+            return -Errno.EOPNOTSUPP;
         }
         return createQueue(
                 ibv_cq_ex.sizeof() + Pthread.MUTEX_GROWTH,
@@ -81,7 +91,7 @@ final class CompletionQueueVerbs {
 
     private long createQueue(long bytes, int entries, long cqContext, long channel, int completionVector, int fields) {
         if (entries < 1 || entries > DeviceTables.MAX_COMPLETIONS || completionVector != 0) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
         device.lock();
         try {
@@ -106,11 +116,12 @@ final class CompletionQueueVerbs {
     }
 
     int destroyCompletionQueue(long completionQueue) {
+        SoftCompletionQueue queue;
         device.lock();
         try {
-            SoftCompletionQueue queue = context.queue(completionQueue);
+            queue = context.queue(completionQueue);
             if (queue.users > 0) {
-                return -Verbs.EBUSY;
+                return -Errno.EBUSY;
             }
             device.completionQueues.remove(queue.number);
             if (queue.channel != null) {
@@ -119,21 +130,26 @@ final class CompletionQueueVerbs {
             }
             context.events().forget(completionQueue);
             queue.free();
-            return 0;
         } finally {
             device.unlock();
         }
+        if (queue.channel != null) {
+            queue.channel.taken().await(completionQueue);
+        }
+        context.events().taken().await(completionQueue);
+        queue.struct.free();
+        return 0;
     }
 
     int resizeCompletionQueue(long completionQueue, int entries) {
         if (entries < 1 || entries > DeviceTables.MAX_COMPLETIONS) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
         device.lock();
         try {
             SoftCompletionQueue queue = context.queue(completionQueue);
             if (!queue.resize(entries)) {
-                return -Verbs.EINVAL;
+                return -Errno.EINVAL;
             }
             ibv_cq.cqe(Native.struct(completionQueue, ibv_cq.layout()), queue.capacity());
             return 0;

@@ -1,16 +1,19 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
 import org.rdmapanama.soft.wire.ImmDt;
-import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 
-/** The sending half of a queue pair for datagrams: nobody answers them, so that each is over when it was sent. */
+/**
+ * The sending half of a UD queue pair. Datagrams are not acknowledged, so each work request completes once it is sent
+ * or copied. {@link SoftQueuePair} runs it. Callers must hold the lock of the device.
+ */
 final class DatagramRequester extends Requester {
     private final SoftDevice device;
     private final SendQueue sends;
-    private final Segments segments;
+    private final ScatterGatherCursor segments;
     private int psn;
 
     DatagramRequester(SoftQueuePair queuePair, SoftDevice device, int firstPsn) {
@@ -18,19 +21,19 @@ final class DatagramRequester extends Requester {
         psn = firstPsn;
         this.device = device;
         sends = queuePair.sends;
-        segments = new Segments(device);
+        segments = new ScatterGatherCursor(device);
     }
 
     @Override
     void run() {
-        while (queuePair.state() == Verbs.RTS && sends.tail != sends.head) {
+        while (queuePair.state() == VerbsConstants.RTS && sends.tail != sends.head) {
             long slot = sends.slot(sends.tail);
             int opcode = Memory.getInt(slot + SendQueue.OPCODE);
             int status = queuePair.checkLocally(slot, opcode);
             if (status == SoftQueuePair.TO_PEER) {
                 status = sendDatagram(slot, opcode);
             }
-            if (status == Verbs.SUCCESS) {
+            if (status == VerbsConstants.SUCCESS) {
                 queuePair.completeFirst();
             } else {
                 queuePair.failFirst(status);
@@ -45,14 +48,14 @@ final class DatagramRequester extends Requester {
 
     private int sendDatagram(long slot, int opcode) {
         SoftAddressHandle to = device.addressHandles.get(Memory.getInt(slot + SendQueue.ADDRESS_HANDLE));
-        if ((opcode != Verbs.WR_SEND && opcode != Verbs.WR_SEND_IMM)
+        if ((opcode != VerbsConstants.WR_SEND && opcode != VerbsConstants.WR_SEND_IMM)
                 || to == null
                 || to.protectionDomain != queuePair.protectionDomain) {
-            return Verbs.LOC_QP_OP_ERR;
+            return VerbsConstants.LOC_QP_OP_ERR;
         }
         if (SendQueue.bytes(slot) > device.mtuBytes()) {
-            // As Soft-RoCE does it: sent, and never delivered.
-            return Verbs.SUCCESS;
+            // Like Soft-RoCE: completes as sent, but is never delivered.
+            return VerbsConstants.SUCCESS;
         }
         int given = Memory.getInt(slot + SendQueue.QKEY);
         int asked = given < 0 ? queuePair.qkey() : given;
@@ -64,12 +67,12 @@ final class DatagramRequester extends Requester {
             SoftQueuePair peer = device.queuePairs.get(Memory.getInt(slot + SendQueue.REMOTE_QP));
             deliver(queuePair, peer, slot, to, asked, segments);
         }
-        return Verbs.SUCCESS;
+        return VerbsConstants.SUCCESS;
     }
 
-    /** A datagram to a queue pair elsewhere. */
+    /** Sends a datagram to another device. */
     private void sendPacket(long slot, int opcode, SoftAddressHandle to, int key) {
-        boolean immediate = opcode == Verbs.WR_SEND_IMM;
+        boolean immediate = opcode == VerbsConstants.WR_SEND_IMM;
         int code = immediate ? Opcode.UD_SEND_ONLY_WITH_IMMEDIATE : Opcode.UD_SEND_ONLY;
         int bytes = (int) SendQueue.bytes(slot);
         int pad = -bytes & 3;
@@ -77,7 +80,7 @@ final class DatagramRequester extends Requester {
         Bth.write(
                 packet,
                 code,
-                (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SOLICITED) != 0,
+                (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0,
                 pad,
                 Bth.DEFAULT_PKEY,
                 Memory.getInt(slot + SendQueue.REMOTE_QP),
@@ -93,10 +96,15 @@ final class DatagramRequester extends Requester {
         device.wire().send(to.peer, to.sourceIndex, Opcode.headerBytes(code) + bytes + pad);
     }
 
-    /** A datagram to a queue pair of this device, or to none. */
+    /** Delivers a datagram to a queue pair of this device, or drops it if that cannot receive it. */
     static void deliver(
-            SoftQueuePair from, SoftQueuePair peer, long slot, SoftAddressHandle to, int key, Segments source) {
-        if (peer != null && peer.type == Verbs.UD && peer.canReceive() && peer.qkey() == key) {
+            SoftQueuePair from,
+            SoftQueuePair peer,
+            long slot,
+            SoftAddressHandle to,
+            int key,
+            ScatterGatherCursor source) {
+        if (peer != null && peer.type == VerbsConstants.UD && peer.canReceive() && peer.qkey() == key) {
             peer.responder.datagram(from, slot, to, source);
         }
     }

@@ -7,9 +7,12 @@ import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** What the device says of itself. */
+/**
+ * Fills in the answers to queries of the device: ibv_device_attr_ex, ibv_port_attr and ibv_gid_entry. {@link
+ * SoftContext} calls it on any thread, without a lock: the values do not change while the device is open.
+ */
 final class DeviceTables {
     static final int PKEY = 0xffff;
     static final int GID_TABLE = 256;
@@ -18,17 +21,17 @@ final class DeviceTables {
     static final int MAX_SEGMENTS = 32;
     static final int MAX_INLINE = 512;
 
-    /** As Soft-RoCE says it. */
+    /** The vendor ID that Soft-RoCE reports. */
     private static final int NO_VENDOR = 0xff_ffff;
 
     private static final int MANY = 1 << 14;
     private static final int MANY_REGIONS = 1 << 20;
     private static final int GROUP_MEMBERS = 1 << 10;
 
-    /** Of enum ib_port_phys_state. */
+    /** A value of enum ib_port_phys_state. */
     private static final int LINK_UP = 5;
 
-    /** One lane, at 2.5 Gb/s: what cannot be said otherwise. */
+    /** One lane at 2.5 Gb/s, the lowest speed, because a software device has none. */
     private static final byte ONE_LANE = 1;
 
     private static final byte SLOWEST = 1;

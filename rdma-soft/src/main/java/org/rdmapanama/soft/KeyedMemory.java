@@ -1,42 +1,47 @@
 package org.rdmapanama.soft;
 
-/** Memory that a key gives access to: a memory region, or a memory window. */
+import org.rdmapanama.soft.memory.NativeBlock;
+
+/**
+ * Memory that a local or remote key gives access to: a memory region, or a memory window. {@link MemoryVerbs} creates
+ * it, {@link ScatterGatherCursor} and {@link Responder} check every access with it. Callers must hold the lock of the device.
+ */
 final class KeyedMemory {
     /** The protection domain's number, which a key must share with the queue pair that uses it. */
     final int protectionDomain;
 
-    /** Of the C structure. */
+    /** The memory of the C structure. */
     final NativeBlock struct;
 
-    /** A region, or a window on one. */
+    /** True for a window, false for a region. */
     final boolean window;
 
     /** Of enum ibv_mw_type, for windows; 0 for regions. */
     final int windowType;
 
-    /** The key itself; that of a window of type 2 changes as it is bound. */
+    /** The key; that of a type 2 window changes with every binding. */
     int key;
 
-    /** Access goes nowhere while this is not set: by a window that is not bound. */
+    /** False for an unbound window, which gives no access. */
     boolean valid;
 
-    /** Where the memory begins, as keys' holders know it. */
+    /** The first address, as holders of the key see it. */
     long start;
 
     long length;
 
-    /** What to add to an address of the holders to have the memory's own. */
+    /** The difference between the real address and that of the holders. */
     long shift;
 
     int access;
 
-    /** The queue pair that a window of type 2 is bound to. */
+    /** The queue pair that a type 2 window is bound to, or null. */
     SoftQueuePair boundTo;
 
-    /** What a window is bound to. */
+    /** The region that a window is bound to, or null. */
     KeyedMemory region;
 
-    /** Windows that are bound to this region. */
+    /** The number of windows that are bound to this region. */
     int windows;
 
     KeyedMemory(int protectionDomain, NativeBlock struct, boolean window, int windowType) {
@@ -46,14 +51,15 @@ final class KeyedMemory {
         this.windowType = windowType;
     }
 
-    /** Whether all of a range belongs to it. */
+    /** Returns whether the memory contains the whole range. */
     boolean covers(long address, long bytes) {
         long offset = address - start;
         return offset >= 0 && offset <= length && bytes <= length - offset;
     }
 
     boolean allowsRemote() {
-        return (access & (Verbs.REMOTE_READ | Verbs.REMOTE_WRITE | Verbs.REMOTE_ATOMIC)) != 0;
+        return (access & (VerbsConstants.REMOTE_READ | VerbsConstants.REMOTE_WRITE | VerbsConstants.REMOTE_ATOMIC))
+                != 0;
     }
 
     boolean allows(int flags) {

@@ -6,11 +6,13 @@ import java.util.function.LongToIntFunction;
 import java.util.function.ToLongFunction;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
 /**
- * What is still there of a context that is closed. A kernel destroys that when the file is closed, and so does this: the
- * device outlives the context, and peers must not reach what is nobody's any more.
+ * Destroys the objects that a program left behind when it closed a context, as a kernel does when the file is closed.
+ * The device may outlive the context, and peers must not be able to reach its memory any longer.
+ *
+ * <p>{@link SoftContext#close} calls it on the closing thread, without a lock; it takes the lock of the device itself.
  */
 final class Leftovers {
     private static final Logger LOG = LogManager.getLogger(Leftovers.class);
@@ -23,7 +25,7 @@ final class Leftovers {
         device = context.device();
     }
 
-    /** Destroys all of it, those that use others first. */
+    /** Destroys all objects of a context, users before what they use. */
     static void destroy(SoftContext context) {
         new Leftovers(context).destroyAll();
     }
@@ -41,7 +43,7 @@ final class Leftovers {
         }
         destroy(device.queuePairs, pair -> pair.struct.address(), context::destroyQueuePair);
         destroy(device.addressHandles, handle -> handle.struct.address(), context::destroyAddressHandle);
-        // Regions end after the windows on them.
+        // Windows first, then the regions they are bound to.
         destroy(device.keys, key -> key.window ? key.struct.address() : 0, context::deallocateMemoryWindow);
         destroy(device.keys, key -> key.struct.address(), context::deregisterMemory);
         destroy(device.sharedReceives, queue -> queue.struct.address(), context::destroySharedReceiveQueue);
@@ -50,8 +52,8 @@ final class Leftovers {
         destroy(device.protectionDomains, domain -> domain.struct.address(), context::deallocateProtectionDomain);
     }
 
-    /** Destroys those of one kind: {@code struct} tells the C structure of one, or 0 for one to keep. */
-    private <T> void destroy(Numbered<T> all, ToLongFunction<T> struct, LongToIntFunction destroyVerb) {
+    /** Destroys all objects of one kind; {@code struct} returns the C structure of an object, or 0 to keep it. */
+    private <T> void destroy(HandleTable<T> all, ToLongFunction<T> struct, LongToIntFunction destroyVerb) {
         List<Long> found = new ArrayList<>();
         device.lock();
         try {
@@ -68,14 +70,14 @@ final class Leftovers {
             int result = destroyVerb.applyAsInt(each);
             if (result != 0) {
                 LOG.warn(
-                        "{}: another context uses what a closed one had, so it stays: errno {}",
+                        "{}: cannot destroy an object of a closed context, because another context still uses it: errno {}",
                         SoftDevice.NAME,
                         -result);
             }
         }
     }
 
-    /** All the C structures begin with the address of the context that they were made with. */
+    /** Returns whether an object belongs to this context, whose address every C structure starts with. */
     private boolean isOurs(long struct) {
         return Memory.getLong(struct) == context.address();
     }

@@ -1,37 +1,43 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
-import org.rdmapanama.soft.wire.Memory;
 
 /**
- * The sending half of a queue pair whose peer is one of this device: does what is posted at once, by one copy. What is
- * long is copied in parts, and between them others have their turn.
+ * The sending half of an RC or UC queue pair whose peer is on the same device: executes work requests directly, with
+ * one copy. Long messages are copied in parts, so that other threads get the lock in between.
+ *
+ * <p>{@link SoftQueuePair} runs it when work is posted, on the posting thread; {@link ProgressEngine} continues long copies and
+ * retries. Callers must hold the lock of the device.
  */
 final class LocalRequester extends Requester {
-    /** What one turn copies: the device's lock is held that long, less than a tenth of a millisecond. */
+    /**
+     * Bytes to copy per turn: bounds the time that the lock of the device is held to less than a tenth of a
+     * millisecond.
+     */
     static final long BYTES_PER_TURN = 1 << 20;
 
-    /** So much is not divided, so that a number in memory never is there by half. */
+    /** Messages up to this size are copied at once, so that a number in memory is never half written. */
     private static final long WHOLE = 4096;
 
     private final SoftDevice device;
     private final SendQueue sends;
-    private final Segments segments;
+    private final ScatterGatherCursor segments;
 
-    /** Whether the first work request was tried, and is to be tried again or to go on. */
+    /** Whether the first work request has been started, and must be retried or continued. */
     private boolean begun;
 
-    /** How much of the first work request was copied. */
+    /** How many bytes of the first work request have been copied. */
     private long done;
 
-    /** How much may still be copied in this turn. */
+    /** How many bytes may still be copied in this turn. */
     private long left;
 
     LocalRequester(SoftQueuePair queuePair, SoftDevice device) {
         super(queuePair);
         this.device = device;
         sends = queuePair.sends;
-        segments = new Segments(device);
+        segments = new ScatterGatherCursor(device);
     }
 
     @Override
@@ -41,13 +47,13 @@ final class LocalRequester extends Requester {
             step();
         }
         if (isSending()) {
-            device.turns.goOnLater(this);
+            device.engine.goOnLater(this);
         }
     }
 
     private boolean isSending() {
         int state = queuePair.state();
-        return (state == Verbs.RTS || (state == Verbs.SQD && begun))
+        return (state == VerbsConstants.RTS || (state == VerbsConstants.SQD && begun))
                 && !queuePair.isPausing()
                 && sends.tail != sends.head;
     }
@@ -60,23 +66,23 @@ final class LocalRequester extends Requester {
     @Override
     void stop() {
         done = 0;
-        device.turns.forget(this);
+        device.engine.forget(this);
     }
 
-    /** Does the first work request, or a part of it. */
+    /** Executes the first work request, or a part of it. */
     private void step() {
         long slot = sends.slot(sends.tail);
         long rest = SendQueue.bytes(slot) - done;
         long part = rest <= WHOLE ? rest : Math.min(rest, left);
         int status = execute(slot, Memory.getInt(slot + SendQueue.OPCODE), part);
         begun = status == Responder.NOT_READY || status == Responder.SILENT || status == Responder.MORE;
-        // Who tries again begins anew.
+        // A retry starts from the beginning.
         done = status == Responder.MORE ? done + part : 0;
         left -= part;
         if (status == Responder.MORE) {
             return;
         }
-        if (status == Verbs.SUCCESS) {
+        if (status == VerbsConstants.SUCCESS) {
             queuePair.resetRetries();
             queuePair.completeFirst();
         } else if (status == Responder.NOT_READY) {
@@ -90,7 +96,7 @@ final class LocalRequester extends Requester {
 
     private void tryAgain() {
         if (!queuePair.hasTimer()) {
-            // The message is lost, as it would be on a wire.
+            // Without a timer the message is lost, as it would be on a wire.
             queuePair.pauseForEver();
         } else if (queuePair.mayRetry()) {
             queuePair.armTimer();
@@ -104,15 +110,16 @@ final class LocalRequester extends Requester {
         }
     }
 
-    /** The status of a work request, or a number of {@link Responder}. */
+    /** Returns the status of a work request, or one of the constants of {@link Responder}. */
     private int execute(long slot, int opcode, long part) {
         int here = queuePair.checkLocally(slot, opcode);
         if (here != SoftQueuePair.TO_PEER) {
             return here;
         }
         int status = toPeer(slot, opcode, part);
-        boolean lost = queuePair.type == Verbs.UC && (status == Responder.NOT_READY || status == Responder.SILENT);
-        return lost ? Verbs.SUCCESS : status;
+        boolean lost =
+                queuePair.type == VerbsConstants.UC && (status == Responder.NOT_READY || status == Responder.SILENT);
+        return lost ? VerbsConstants.SUCCESS : status;
     }
 
     private int toPeer(long slot, int opcode, long part) {
@@ -123,22 +130,23 @@ final class LocalRequester extends Requester {
                 || !peer.canReceive()) {
             return Responder.SILENT;
         }
-        if (opcode == Verbs.WR_SEND
-                || opcode == Verbs.WR_SEND_IMM
-                || (opcode == Verbs.WR_SEND_INV && queuePair.type == Verbs.RC)) {
+        if (opcode == VerbsConstants.WR_SEND
+                || opcode == VerbsConstants.WR_SEND_IMM
+                || (opcode == VerbsConstants.WR_SEND_INV && queuePair.type == VerbsConstants.RC)) {
             return peer.responder.send(queuePair, slot, segments, done, part);
         }
-        if (opcode == Verbs.WR_WRITE || opcode == Verbs.WR_WRITE_IMM) {
+        if (opcode == VerbsConstants.WR_WRITE || opcode == VerbsConstants.WR_WRITE_IMM) {
             return peer.responder.write(queuePair, slot, segments, done, part);
         }
-        if (queuePair.type == Verbs.RC && opcode == Verbs.WR_READ) {
+        if (queuePair.type == VerbsConstants.RC && opcode == VerbsConstants.WR_READ) {
             segments.start(SendQueue.list(slot), SendQueue.segments(slot), done);
             return peer.responder.read(slot, segments, done, part);
         }
-        if (queuePair.type == Verbs.RC && (opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD)) {
+        if (queuePair.type == VerbsConstants.RC
+                && (opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD)) {
             segments.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
             return peer.responder.atomic(slot, segments);
         }
-        return Verbs.LOC_QP_OP_ERR;
+        return VerbsConstants.LOC_QP_OP_ERR;
     }
 }

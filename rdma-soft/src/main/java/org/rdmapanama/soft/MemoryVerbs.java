@@ -1,24 +1,29 @@
 package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.ffm.verbs.ibv_mw;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
 
-/** The verbs for protection domains, memory regions and memory windows. */
+/**
+ * The verbs of protection domains, memory regions and memory windows. {@link SoftContext} forwards the calls of the
+ * program, on any thread; each method takes the lock of the device itself.
+ */
 final class MemoryVerbs {
     private static final long PD_HANDLE = ibv_pd.handle$offset();
 
-    private static final int ALL_ACCESS = Verbs.LOCAL_WRITE
-            | Verbs.REMOTE_WRITE
-            | Verbs.REMOTE_READ
-            | Verbs.REMOTE_ATOMIC
-            | Verbs.MW_BIND
-            | Verbs.ZERO_BASED
+    private static final int ALL_ACCESS = VerbsConstants.LOCAL_WRITE
+            | VerbsConstants.REMOTE_WRITE
+            | VerbsConstants.REMOTE_READ
+            | VerbsConstants.REMOTE_ATOMIC
+            | VerbsConstants.MW_BIND
+            | VerbsConstants.ZERO_BASED
             | rdma_h.IBV_ACCESS_RELAXED_ORDERING()
             | rdma_h.IBV_ACCESS_HUGETLB();
 
@@ -49,7 +54,7 @@ final class MemoryVerbs {
         try {
             SoftProtectionDomain domain = domain(protectionDomain);
             if (domain.users > 0) {
-                return -Verbs.EBUSY;
+                return -Errno.EBUSY;
             }
             device.protectionDomains.remove(domain.number);
             domain.struct.free();
@@ -64,15 +69,15 @@ final class MemoryVerbs {
     }
 
     long registerMemory(long protectionDomain, long address, long length, long iova, int access) {
-        boolean writes = (access & (Verbs.REMOTE_WRITE | Verbs.REMOTE_ATOMIC)) != 0;
-        if ((access & ~ALL_ACCESS) != 0 || (writes && (access & Verbs.LOCAL_WRITE) == 0)) {
-            return -Verbs.EINVAL;
+        boolean writes = (access & (VerbsConstants.REMOTE_WRITE | VerbsConstants.REMOTE_ATOMIC)) != 0;
+        if ((access & ~ALL_ACCESS) != 0 || (writes && (access & VerbsConstants.LOCAL_WRITE) == 0)) {
+            return -Errno.EINVAL;
         }
         device.lock();
         try {
             KeyedMemory memory = add(protectionDomain, ibv_mr.sizeof(), false, 0);
             if (memory == null) {
-                return -Verbs.ENOMEM;
+                return -Errno.ENOMEM;
             }
             memory.valid = true;
             fill(memory, address, length, iova, access);
@@ -91,7 +96,7 @@ final class MemoryVerbs {
         }
     }
 
-    /** A region or a window of a protection domain, with a structure of so many bytes; null when all keys are taken. */
+    /** Adds a region or a window with a C structure of the given size. Returns null if all keys are in use. */
     private KeyedMemory add(long protectionDomain, long structBytes, boolean window, int windowType) {
         int key = device.keys.take();
         if (key == 0) {
@@ -106,7 +111,7 @@ final class MemoryVerbs {
     }
 
     private static void fill(KeyedMemory memory, long address, long length, long iova, int access) {
-        boolean fromZero = (access & Verbs.ZERO_BASED) != 0;
+        boolean fromZero = (access & VerbsConstants.ZERO_BASED) != 0;
         memory.start = fromZero ? 0 : iova;
         memory.length = length;
         memory.shift = address - memory.start;
@@ -118,7 +123,7 @@ final class MemoryVerbs {
         try {
             KeyedMemory memory = device.keys.get(SoftContext.lkeyOf(memoryRegion));
             if (memory.windows > 0) {
-                return -Verbs.EBUSY;
+                return -Errno.EBUSY;
             }
             device.keys.remove(memory.key);
             device.protectionDomains.get(memory.protectionDomain).users--;
@@ -130,14 +135,14 @@ final class MemoryVerbs {
     }
 
     long allocateMemoryWindow(long protectionDomain, int type) {
-        if (type != Verbs.MW_TYPE_1 && type != Verbs.MW_TYPE_2) {
-            return -Verbs.EINVAL;
+        if (type != VerbsConstants.MW_TYPE_1 && type != VerbsConstants.MW_TYPE_2) {
+            return -Errno.EINVAL;
         }
         device.lock();
         try {
             KeyedMemory memory = add(protectionDomain, ibv_mw.sizeof(), true, type);
             if (memory == null) {
-                return -Verbs.ENOMEM;
+                return -Errno.ENOMEM;
             }
             int key = memory.key;
             MemorySegment window = Native.struct(memory.struct.address(), ibv_mw.layout());
@@ -171,8 +176,8 @@ final class MemoryVerbs {
         try {
             SoftQueuePair pair = context.queuePair(queuePair);
             KeyedMemory window = device.windows.of(memoryWindow);
-            if (window.windowType != Verbs.MW_TYPE_1) {
-                return -Verbs.EINVAL;
+            if (window.windowType != VerbsConstants.MW_TYPE_1) {
+                return -Errno.EINVAL;
             }
             int result = pair.postBind(
                     window,

@@ -1,47 +1,50 @@
 package org.rdmapanama.soft;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** What memory windows are bound to. Whoever calls has the device's lock. */
+/**
+ * Binds and unbinds memory windows. {@link SoftQueuePair} calls it for bind work requests, {@link MemoryVerbs} and
+ * {@link Responder} to unbind. Callers must hold the lock of the device.
+ */
 final class MemoryWindows {
-    /** The part of a key that its owner changes. */
+    /** The bits of a key that its owner may change. */
     private static final int CHANGES = (1 << SoftDevice.KEY_OWNER_BITS) - 1;
 
-    private final Numbered<KeyedMemory> keys;
+    private final HandleTable<KeyedMemory> keys;
 
-    /** Among the keys of a device. */
-    MemoryWindows(Numbered<KeyedMemory> keys) {
+    /** Creates the windows of a device, given its keys. */
+    MemoryWindows(HandleTable<KeyedMemory> keys) {
         this.keys = keys;
     }
 
-    /** The key of a window after this one. */
+    /** Returns the key that follows a key of a window. */
     static int next(int key) {
         return (key & ~CHANGES) | ((key + 1) & CHANGES);
     }
 
-    /** Binds a memory window as a work request says; the status of that. */
+    /** Executes a bind work request. Returns its status. */
     int bind(SoftQueuePair queuePair, long slot) {
         int handle = Memory.getInt(slot + SendQueue.WINDOW);
         KeyedMemory window = keys.atPlaceOf(handle);
         long length = Memory.getLong(slot + SendQueue.WINDOW_LENGTH);
-        // Since the request was posted, the window may have gone, and something else have come to its place.
+        // Since the request was posted, the window may have been destroyed and its slot reused.
         if (window == null
                 || !window.window
                 || SoftContext.handleOfWindow(window.struct.address()) != handle
                 || window.protectionDomain != queuePair.protectionDomain) {
-            return Verbs.MW_BIND_ERR;
+            return VerbsConstants.MW_BIND_ERR;
         }
         int newKey = Memory.getInt(slot + SendQueue.RKEY);
-        boolean type2 = window.windowType == Verbs.MW_TYPE_2;
+        boolean type2 = window.windowType == VerbsConstants.MW_TYPE_2;
         boolean changesOthers = ((newKey ^ window.key) & ~CHANGES) != 0;
         if (changesOthers || (type2 && (window.valid || length == 0))) {
-            return Verbs.MW_BIND_ERR;
+            return VerbsConstants.MW_BIND_ERR;
         }
         KeyedMemory region = keys.get(Memory.getInt(slot + SendQueue.WINDOW_REGION));
         if (length == 0) {
             unbind(window);
         } else if (!canBind(window, region, slot)) {
-            return Verbs.MW_BIND_ERR;
+            return VerbsConstants.MW_BIND_ERR;
         } else {
             unbind(window);
             bind(window, region, slot);
@@ -49,19 +52,19 @@ final class MemoryWindows {
         }
         keys.renumber(window.key, newKey);
         window.key = newKey;
-        return Verbs.SUCCESS;
+        return VerbsConstants.SUCCESS;
     }
 
     private boolean canBind(KeyedMemory window, KeyedMemory region, long slot) {
         int access = Memory.getInt(slot + SendQueue.WINDOW_ACCESS);
-        boolean writes = (access & (Verbs.REMOTE_WRITE | Verbs.REMOTE_ATOMIC)) != 0;
+        boolean writes = (access & (VerbsConstants.REMOTE_WRITE | VerbsConstants.REMOTE_ATOMIC)) != 0;
         return region != null
                 && region.valid
                 && !region.window
                 && region.protectionDomain == window.protectionDomain
-                && region.allows(Verbs.MW_BIND)
-                && (region.access & Verbs.ZERO_BASED) == 0
-                && (!writes || region.allows(Verbs.LOCAL_WRITE))
+                && region.allows(VerbsConstants.MW_BIND)
+                && (region.access & VerbsConstants.ZERO_BASED) == 0
+                && (!writes || region.allows(VerbsConstants.LOCAL_WRITE))
                 && region.covers(
                         Memory.getLong(slot + SendQueue.WINDOW_START), Memory.getLong(slot + SendQueue.WINDOW_LENGTH));
     }
@@ -70,7 +73,7 @@ final class MemoryWindows {
         long start = Memory.getLong(slot + SendQueue.WINDOW_START);
         window.access = Memory.getInt(slot + SendQueue.WINDOW_ACCESS);
         window.length = Memory.getLong(slot + SendQueue.WINDOW_LENGTH);
-        boolean fromZero = (window.access & Verbs.ZERO_BASED) != 0;
+        boolean fromZero = (window.access & VerbsConstants.ZERO_BASED) != 0;
         window.start = fromZero ? 0 : start;
         window.shift = region.shift + (fromZero ? start : 0);
         window.region = region;
@@ -82,7 +85,7 @@ final class MemoryWindows {
         return keys.atPlaceOf(SoftContext.handleOfWindow(memoryWindow));
     }
 
-    /** No window stays bound to a queue pair that ends. */
+    /** Unbinds all windows of a queue pair that is being destroyed. */
     void unbindAllOf(SoftQueuePair queuePair) {
         keys.forEach(memory -> {
             if (memory.boundTo == queuePair) {
@@ -91,7 +94,7 @@ final class MemoryWindows {
         });
     }
 
-    /** A window's key leads nowhere from now on. */
+    /** Unbinds a window: its key gives no access from now on. */
     void unbind(KeyedMemory window) {
         if (window.region != null) {
             window.region.windows--;

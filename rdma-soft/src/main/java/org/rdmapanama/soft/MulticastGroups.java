@@ -2,17 +2,22 @@ package org.rdmapanama.soft;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.soft.memory.Memory;
 
-/** The queue pairs of this device in multicast groups, which go no further. Whoever calls has the device's lock. */
+/**
+ * The queue pairs of this device that are attached to multicast groups. Datagrams to a group never leave the device.
+ * {@link SoftContext} attaches and detaches, {@link DatagramRequester} delivers. Callers must hold the lock of the
+ * device.
+ */
 final class MulticastGroups {
     private final List<Member> members = new ArrayList<>();
 
     private record Member(SoftQueuePair queuePair, long gidHigh, long gidLow) {}
 
     int attach(SoftQueuePair queuePair, long gid) {
-        if (queuePair.type != Verbs.UD) {
-            return Verbs.EINVAL;
+        if (queuePair.type != VerbsConstants.UD) {
+            return Errno.EINVAL;
         }
         Member member = member(queuePair, gid);
         if (!members.contains(member)) {
@@ -22,7 +27,7 @@ final class MulticastGroups {
     }
 
     int detach(SoftQueuePair queuePair, long gid) {
-        return members.remove(member(queuePair, gid)) ? 0 : Verbs.EINVAL;
+        return members.remove(member(queuePair, gid)) ? 0 : Errno.EINVAL;
     }
 
     private static Member member(SoftQueuePair queuePair, long gid) {
@@ -38,13 +43,13 @@ final class MulticastGroups {
         return false;
     }
 
-    /** It is a member of no group from now on. */
+    /** Removes a queue pair from all groups. */
     void leave(SoftQueuePair queuePair) {
         members.removeIf(member -> member.queuePair == queuePair);
     }
 
-    /** Gives a datagram to all members of a group on this device, but the sender. */
-    void deliver(SoftQueuePair from, long slot, SoftAddressHandle to, int key, Segments segments) {
+    /** Delivers a datagram to all members of a group, except the sender. */
+    void deliver(SoftQueuePair from, long slot, SoftAddressHandle to, int key, ScatterGatherCursor segments) {
         for (int i = 0; i < members.size(); i++) {
             Member member = members.get(i);
             if (member.queuePair != from && member.gidHigh == to.gidHigh && member.gidLow == to.gidLow) {

@@ -1,13 +1,19 @@
 package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.net.Gids;
+import org.rdmapanama.soft.net.LocalAddresses;
 
-/** The attributes of a queue pair that ibv_modify_qp(3) sets, each by its bit in the mask. */
+/**
+ * Checks and copies the attributes that ibv_modify_qp(3) sets, each selected by its bit in the mask. {@link
+ * SoftQueuePair} calls it with the lock of the device held; it has no state.
+ */
 final class QueuePairFields {
     private static final int MOST_RETRIES = 7;
     private static final int MOST_TIMER = 31;
@@ -15,7 +21,7 @@ final class QueuePairFields {
 
     private QueuePairFields() {}
 
-    /** Copies what the mask names, which was checked. */
+    /** Copies the attributes that the mask selects; they must have been checked. */
     static void copy(MemorySegment from, MemorySegment to, int mask) {
         if ((mask & rdma_h.IBV_QP_ACCESS_FLAGS()) != 0) {
             ibv_qp_attr.qp_access_flags(to, ibv_qp_attr.qp_access_flags(from));
@@ -64,7 +70,7 @@ final class QueuePairFields {
         }
     }
 
-    /** Whether what the mask names is valid; zero or an errno. */
+    /** Checks the attributes that the mask selects. Returns 0 or an errno. */
     static int check(MemorySegment from, int mask, SoftDevice device) {
         boolean valid = (mask & rdma_h.IBV_QP_ALT_PATH()) == 0
                 && ((mask & rdma_h.IBV_QP_PKEY_INDEX()) == 0 || ibv_qp_attr.pkey_index(from) == 0)
@@ -85,14 +91,14 @@ final class QueuePairFields {
                         || (ibv_qp_attr.path_mtu(from) >= rdma_h.IBV_MTU_256()
                                 && ibv_qp_attr.path_mtu(from) <= device.mtu()));
         if (!valid) {
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
         return (mask & rdma_h.IBV_QP_AV()) == 0 ? 0 : checkAddress(ibv_qp_attr.ah_attr(from), device, false);
     }
 
     /**
-     * RoCE has global addresses only, and of our own GIDs one is to be named; of the same version of IP as the other
-     * side's, unless that is a group.
+     * Checks an address vector: RoCE has only global addresses, and the source index must select a GID of this device,
+     * of the same IP version as the destination unless that is a multicast group. Returns 0 or an errno.
      */
     static int checkAddress(MemorySegment address, SoftDevice device, boolean mayBeGroup) {
         MemorySegment route = ibv_ah_attr.grh(address);
@@ -100,14 +106,13 @@ final class QueuePairFields {
         LocalAddresses own = device.addresses();
         boolean possible = ibv_ah_attr.is_global(address) != 0 && ibv_ah_attr.port_num(address) == 1;
         if (!possible || index >= own.count()) {
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
         long gid = ibv_global_route.dgid(route).address();
         long high = Memory.getNetLong(gid);
         long low = Memory.getNetLong(gid + Long.BYTES);
-        boolean sameVersion =
-                LocalAddresses.isVersion4(high, low) == LocalAddresses.isVersion4(own.high(index), own.low(index));
-        boolean valid = LocalAddresses.isGroup(high, low) ? mayBeGroup : sameVersion;
-        return valid ? 0 : Verbs.EINVAL;
+        boolean sameVersion = Gids.isVersion4(high, low) == Gids.isVersion4(own.high(index), own.low(index));
+        boolean valid = Gids.isGroup(high, low) ? mayBeGroup : sameVersion;
+        return valid ? 0 : Errno.EINVAL;
     }
 }

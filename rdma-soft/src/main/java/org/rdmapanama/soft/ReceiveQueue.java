@@ -1,11 +1,17 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.Ring;
 
-/** The receives that were posted and not yet used, in a ring; of a queue pair, or shared by several. */
+/**
+ * The posted receives that have not been used yet, in a ring; they belong to one queue pair or to a shared receive
+ * queue. Posting copies the work request, so the program may reuse its own at once. Callers must hold the lock of the
+ * device.
+ */
 final class ReceiveQueue {
-    // A place in the ring.
+    // Layout of a ring slot.
     static final int ID = 0;
     static final int SEGMENTS = 8;
     static final int DATA = 16;
@@ -33,12 +39,12 @@ final class ReceiveQueue {
         return capacity;
     }
 
-    /** How many are there. */
+    /** Returns the number of receives. */
     int count() {
         return head - tail;
     }
 
-    /** Gives it another size, and keeps what it holds. Whether that fits. */
+    /** Resizes the queue, keeping its receives. Returns false if they do not fit. */
     boolean resize(int entries) {
         int count = count();
         if (count > entries) {
@@ -51,13 +57,16 @@ final class ReceiveQueue {
         return true;
     }
 
-    /** Copies a chain of work requests; zero or an errno, and which one was refused. */
+    /**
+     * Posts a chain of work requests. Returns 0, or an errno after writing the address of the rejected one to {@code
+     * bad}.
+     */
     int post(long request, long bad) {
         for (long each = request; each != 0; each = Memory.getLong(each + NEXT)) {
             int segments = Memory.getInt(each + NUM_SGE);
-            int result = segments < 0 || segments > maxSegments ? Verbs.EINVAL : 0;
+            int result = segments < 0 || segments > maxSegments ? Errno.EINVAL : 0;
             if (count() == capacity) {
-                result = Verbs.ENOMEM;
+                result = Errno.ENOMEM;
             }
             if (result != 0) {
                 Memory.putLong(bad, each);
@@ -72,7 +81,9 @@ final class ReceiveQueue {
         return 0;
     }
 
-    /** Takes the first one out, into memory of {@link #slotBytes}; false when there is none. */
+    /**
+     * Removes the first receive and copies it to memory of {@link #slotBytes} bytes. Returns false if there is none.
+     */
     boolean take(long into) {
         if (count() == 0) {
             return false;

@@ -1,43 +1,45 @@
 package org.rdmapanama.soft;
 
 /**
- * The sending half of a queue pair, from RTS on: does what is posted, and tells the queue pair what is over. Whoever calls
- * has the device's lock.
+ * The sending half of a queue pair, from RTS on: executes posted work requests in order and completes them. There is
+ * one subclass per kind of peer: {@link LocalRequester} on the same device, {@link WireRequester} on another one, and
+ * {@link DatagramRequester} for UD. {@link SoftQueuePair} runs it when work is posted or a timer fires, {@link ProgressEngine}
+ * at the end of a turn. Callers must hold the lock of the device.
  */
-abstract class Requester extends Later {
+abstract class Requester extends DeferredSender {
     Requester(SoftQueuePair queuePair) {
         super(queuePair);
     }
 
-    /** Does as much of what is posted as can be done now. */
+    /** Executes as many posted work requests as possible now. */
     abstract void run();
 
-    /** Whether nothing that has begun is still under way. */
+    /** Returns whether no started work request is incomplete. */
     abstract boolean isDrained();
 
-    /** The time that the queue pair waited for has come: nothing was heard, or the receiver may be ready now. */
+    /** Called when the timer of the queue pair fires: no answer arrived, or the receiver may be ready now. */
     void expired() {
         run();
     }
 
-    /** Whether an answer is to come. */
+    /** Returns whether an answer of the peer is outstanding. */
     boolean isWaiting() {
         return false;
     }
 
-    /** An acknowledgement, or a response, of a peer elsewhere. */
+    /** Handles an acknowledgement or a response of a peer on another device. */
     void receive(long packet, int opcode, int payloadBytes) {
-        // There is nothing to answer.
+        // No answers are expected.
     }
 
-    /** The peer is there from now on. */
+    /** Sets the address of the peer. */
     void path(SoftAddressHandle newPath) {
-        // Found by its number.
+        // A local peer is found by its number.
     }
 
-    /** Sends nothing any more. */
+    /** Stops sending. */
     void stop() {
-        // There is nothing under way.
+        // Nothing is in progress.
     }
 
     @Override

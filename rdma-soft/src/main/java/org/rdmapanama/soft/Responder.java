@@ -1,32 +1,36 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
 import org.rdmapanama.soft.wire.ImmDt;
-import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 
 /**
- * What a queue pair does for its peer: receives, and access to memory by keys. Whoever calls has the device's lock. What
- * happened is told as the status of enum ibv_wc_status that the peer's completion is to have, or by the numbers here.
+ * The part of a queue pair that serves its peer: consumes receives and accesses memory by remote keys. {@link
+ * LocalRequester} and {@link DatagramRequester} call it for peers on the same device, {@link WireResponder} for
+ * packets. Callers must hold the lock of the device.
+ *
+ * <p>Results are the status for the completion of the peer, of enum ibv_wc_status, or one of the negative constants.
  */
 final class Responder {
-    /** There is no receive posted: the peer may try again. */
+    /** No receive is posted: the peer may try again (RNR). */
     static final int NOT_READY = -1;
 
-    /** Nobody answers. */
+    /** The peer gets no answer. */
     static final int SILENT = -2;
 
-    /** This part is done, and there are more. */
+    /** This part is done, and more parts follow. */
     static final int MORE = -4;
 
     private static final int GRH_BYTES = 40;
 
     private final SoftQueuePair queuePair;
     private final SoftDevice device;
-    private final Segments target;
+    private final ScatterGatherCursor target;
 
-    /** The receive that is in use. */
+    /** The receive in use. */
     private final NativeBlock receive;
 
     private boolean taken;
@@ -34,11 +38,11 @@ final class Responder {
     Responder(SoftQueuePair queuePair, SoftDevice device, int slotBytes) {
         this.queuePair = queuePair;
         this.device = device;
-        target = new Segments(device);
+        target = new ScatterGatherCursor(device);
         receive = new NativeBlock(slotBytes);
     }
 
-    /** Makes a receive ready, unless one is. */
+    /** Takes a receive, unless one is in use. Returns false if none is posted. */
     boolean takeReceive() {
         if (!taken) {
             taken = queuePair.sharedReceives != null
@@ -56,25 +60,27 @@ final class Responder {
         return Memory.getInt(receive.address() + ReceiveQueue.SEGMENTS);
     }
 
-    /** Whether the receive that is ready can take so many bytes; otherwise the status that it ends with. */
+    /** Checks that the receive in use can take this many bytes. Returns SUCCESS, or the status to complete it with. */
     int checkReceive(long bytes) {
         int domain = queuePair.sharedReceives != null
                 ? queuePair.sharedReceives.protectionDomain
                 : queuePair.protectionDomain;
-        if (Segments.check(device, domain, list(), segments(), Verbs.LOCAL_WRITE) < 0) {
-            return Verbs.LOC_PROT_ERR;
+        if (ScatterGatherCursor.check(device, domain, list(), segments(), VerbsConstants.LOCAL_WRITE) < 0) {
+            return VerbsConstants.LOC_PROT_ERR;
         }
-        // Soft-RoCE reports this one, not LOC_LEN_ERR.
-        return Segments.bytes(list(), segments()) < bytes ? Verbs.LOC_QP_OP_ERR : Verbs.SUCCESS;
+        // Like Soft-RoCE, which does not report LOC_LEN_ERR.
+        return ScatterGatherCursor.bytes(list(), segments()) < bytes
+                ? VerbsConstants.LOC_QP_OP_ERR
+                : VerbsConstants.SUCCESS;
     }
 
-    /** A place in the receive that is ready and was checked. */
-    Segments receiveAt(long distance) {
+    /** Returns a position in the receive in use, which must have been checked. */
+    ScatterGatherCursor receiveAt(long distance) {
         target.start(list(), segments(), distance);
         return target;
     }
 
-    /** Ends the receive that is in use. */
+    /** Completes the receive in use. */
     void completeReceive(int status, int opcode, long bytes, int immediate, int source, int flags, boolean solicited) {
         taken = false;
         queuePair.receiveQueue.add(
@@ -89,77 +95,77 @@ final class Responder {
                 solicited);
     }
 
-    /** Ends all receives, the one in use first. */
+    /** Completes all receives as flushed, the one in use first. */
     void flush() {
         while (taken || (queuePair.receives != null && takeReceive())) {
-            completeReceive(Verbs.WR_FLUSH_ERR, Verbs.WC_RECV, 0, 0, 0, 0, false);
+            completeReceive(VerbsConstants.WR_FLUSH_ERR, VerbsConstants.WC_RECV, 0, 0, 0, 0, false);
         }
     }
 
-    /** Lets go of the receive in use without a word. */
+    /** Drops the receive in use without a completion. */
     void clear() {
         taken = false;
     }
 
-    /** A part of a message for a receive, from memory of this device; what the sender's status is. */
-    int send(SoftQueuePair from, long slot, Segments source, long done, long part) {
+    /** Copies a part of a message from local memory into a receive. Returns the status for the sender. */
+    int send(SoftQueuePair from, long slot, ScatterGatherCursor source, long done, long part) {
         long bytes = SendQueue.bytes(slot);
         int opcode = Memory.getInt(slot + SendQueue.OPCODE);
         if (done > 0 && !taken) {
-            // Reset, and brought up anew: the parts before are gone.
+            // The queue pair was reset and set up anew: earlier parts are lost.
             return SILENT;
         }
         if (!takeReceive()) {
             return NOT_READY;
         }
         int status = checkReceive(bytes);
-        if (status != Verbs.SUCCESS) {
+        if (status != VerbsConstants.SUCCESS) {
             return fail(status);
         }
         from.copyTo(slot, receiveAt(done), source, done, part);
         if (done + part < bytes) {
             return MORE;
         }
-        int flags = opcode == Verbs.WR_SEND_IMM ? Verbs.WC_FLAG_IMM : 0;
+        int flags = opcode == VerbsConstants.WR_SEND_IMM ? VerbsConstants.WC_FLAG_IMM : 0;
         int immediate = Memory.getInt(slot + SendQueue.IMMEDIATE);
-        if (opcode == Verbs.WR_SEND_INV) {
-            flags = Verbs.WC_FLAG_INV;
+        if (opcode == VerbsConstants.WR_SEND_INV) {
+            flags = VerbsConstants.WC_FLAG_INV;
             if (!invalidate(immediate)) {
-                return fail(Verbs.REM_INV_REQ_ERR);
+                return fail(VerbsConstants.REM_INV_REQ_ERR);
             }
         }
         completeReceive(
-                Verbs.SUCCESS,
-                Verbs.WC_RECV,
+                VerbsConstants.SUCCESS,
+                VerbsConstants.WC_RECV,
                 bytes,
                 flags == 0 ? 0 : immediate,
                 from.number,
                 flags,
-                (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SOLICITED) != 0);
-        return Verbs.SUCCESS;
+                (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0);
+        return VerbsConstants.SUCCESS;
     }
 
-    /** The receive in use, and with it the queue pair, fails; of an unreliable one only the message is lost. */
+    /** Fails the receive in use and the queue pair; an unreliable one only loses the message. */
     private int fail(int status) {
-        if (queuePair.type != Verbs.RC) {
-            // The receive stays for the next message.
+        if (queuePair.type != VerbsConstants.RC) {
+            // The receive is kept for the next message.
             return SILENT;
         }
-        completeReceive(status, Verbs.WC_RECV, 0, 0, 0, 0, true);
+        completeReceive(status, VerbsConstants.WC_RECV, 0, 0, 0, 0, true);
         queuePair.fail();
-        return Verbs.REM_OP_ERR;
+        return VerbsConstants.REM_OP_ERR;
     }
 
-    /** A part of a write from memory of this device. */
-    int write(SoftQueuePair from, long slot, Segments source, long done, long part) {
+    /** Executes a part of a write from local memory. */
+    int write(SoftQueuePair from, long slot, ScatterGatherCursor source, long done, long part) {
         long bytes = SendQueue.bytes(slot);
-        boolean withImmediate = Memory.getInt(slot + SendQueue.OPCODE) == Verbs.WR_WRITE_IMM;
+        boolean withImmediate = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_WRITE_IMM;
         int status = checkAccess(
                 Memory.getInt(slot + SendQueue.RKEY),
                 Memory.getLong(slot + SendQueue.REMOTE),
                 bytes,
-                Verbs.REMOTE_WRITE);
-        if (status != Verbs.SUCCESS) {
+                VerbsConstants.REMOTE_WRITE);
+        if (status != VerbsConstants.SUCCESS) {
             return refuse(status);
         }
         if (withImmediate && !takeReceive()) {
@@ -173,73 +179,73 @@ final class Responder {
         }
         if (withImmediate) {
             completeReceive(
-                    Verbs.SUCCESS,
-                    Verbs.WC_RECV_WITH_IMM,
+                    VerbsConstants.SUCCESS,
+                    VerbsConstants.WC_RECV_WITH_IMM,
                     bytes,
                     Memory.getInt(slot + SendQueue.IMMEDIATE),
                     from.number,
-                    Verbs.WC_FLAG_IMM,
-                    (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SOLICITED) != 0);
+                    VerbsConstants.WC_FLAG_IMM,
+                    (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0);
         }
-        return Verbs.SUCCESS;
+        return VerbsConstants.SUCCESS;
     }
 
-    /** A part of a read into memory of this device, which was checked. */
-    int read(long slot, Segments target, long done, long part) {
+    /** Executes a part of a read into local memory, which must have been checked. */
+    int read(long slot, ScatterGatherCursor target, long done, long part) {
         long bytes = SendQueue.bytes(slot);
         int status = checkAccess(
                 Memory.getInt(slot + SendQueue.RKEY),
                 Memory.getLong(slot + SendQueue.REMOTE),
                 bytes,
-                Verbs.REMOTE_READ);
-        if (status != Verbs.SUCCESS) {
+                VerbsConstants.REMOTE_READ);
+        if (status != VerbsConstants.SUCCESS) {
             return refuse(status);
         }
         if (part > 0) {
             target.write(place(slot) + done, part);
         }
-        return done + part < bytes ? MORE : Verbs.SUCCESS;
+        return done + part < bytes ? MORE : VerbsConstants.SUCCESS;
     }
 
     private long place(long slot) {
         return placeOf(Memory.getInt(slot + SendQueue.RKEY), Memory.getLong(slot + SendQueue.REMOTE));
     }
 
-    /** Where an address of a key's holder is, which was checked. */
+    /** Returns the real address for an address used with a key; it must have been checked. */
     long placeOf(int rkey, long address) {
         return address + device.keys.get(rkey).shift;
     }
 
-    /** An atomic, the result of which goes to a place of this device's memory. */
-    int atomic(long slot, Segments target) {
+    /** Executes an atomic; the original value goes to local memory. */
+    int atomic(long slot, ScatterGatherCursor target) {
         long address = Memory.getLong(slot + SendQueue.REMOTE);
         int rkey = Memory.getInt(slot + SendQueue.RKEY);
-        int status = checkAccess(rkey, address, Long.BYTES, Verbs.REMOTE_ATOMIC);
-        if (status != Verbs.SUCCESS) {
+        int status = checkAccess(rkey, address, Long.BYTES, VerbsConstants.REMOTE_ATOMIC);
+        if (status != VerbsConstants.SUCCESS) {
             return refuse(status);
         }
         long place = placeOf(rkey, address);
         if ((place & Long.BYTES - 1) != 0) {
-            return refuse(Verbs.REM_INV_REQ_ERR);
+            return refuse(VerbsConstants.REM_INV_REQ_ERR);
         }
         long compareAdd = Memory.getLong(slot + SendQueue.COMPARE_ADD);
-        long before = Memory.getInt(slot + SendQueue.OPCODE) == Verbs.WR_FETCH_ADD
+        long before = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_FETCH_ADD
                 ? Memory.getAndAdd(place, compareAdd)
                 : Memory.compareAndExchange(place, compareAdd, Memory.getLong(slot + SendQueue.SWAP));
         device.scratch(before);
         target.write(device.scratch(), Long.BYTES);
-        return Verbs.SUCCESS;
+        return VerbsConstants.SUCCESS;
     }
 
-    /** Whether the queue pair and the key let the peer do that: otherwise the peer's status. */
+    /** Checks that queue pair and key allow an access. Returns SUCCESS, or the status for the peer. */
     int checkAccess(int rkey, long address, long bytes, int access) {
-        boolean answers = access == Verbs.REMOTE_READ || access == Verbs.REMOTE_ATOMIC;
+        boolean answers = access == VerbsConstants.REMOTE_READ || access == VerbsConstants.REMOTE_ATOMIC;
         boolean possible = !answers || queuePair.maxDestinationReadAtomic() > 0;
         if (!possible || (queuePair.accessFlags() & access) != access) {
-            return Verbs.REM_INV_REQ_ERR;
+            return VerbsConstants.REM_INV_REQ_ERR;
         }
         if (bytes == 0) {
-            return Verbs.SUCCESS;
+            return VerbsConstants.SUCCESS;
         }
         KeyedMemory memory = device.keys.get(rkey);
         if (memory == null
@@ -248,67 +254,68 @@ final class Responder {
                 || !memory.covers(address, bytes)
                 || !memory.allows(access)
                 || (memory.boundTo != null && memory.boundTo != queuePair)) {
-            return Verbs.REM_ACCESS_ERR;
+            return VerbsConstants.REM_ACCESS_ERR;
         }
-        return Verbs.SUCCESS;
+        return VerbsConstants.SUCCESS;
     }
 
-    /** What the peer asked for is refused: the end of a reliable connection. */
+    /** Rejects a request of the peer, which ends a reliable connection. */
     private int refuse(int status) {
-        if (queuePair.type != Verbs.RC) {
+        if (queuePair.type != VerbsConstants.RC) {
             return SILENT;
         }
         queuePair.fail();
         return status;
     }
 
-    /** Takes a key away, as the peer asked. */
+    /** Invalidates a key at the request of the peer. Returns false if that is not allowed. */
     boolean invalidate(int rkey) {
         KeyedMemory memory = device.keys.get(rkey);
-        // The key of a region is its owner's to take away, whom nobody would tell.
-        boolean possible = memory != null && memory.windowType == Verbs.MW_TYPE_2 && memory.boundTo == queuePair;
+        // Only its owner may invalidate the key of a region, and would not be notified.
+        boolean possible =
+                memory != null && memory.windowType == VerbsConstants.MW_TYPE_2 && memory.boundTo == queuePair;
         if (possible) {
             device.windows.unbind(memory);
         }
         return possible;
     }
 
-    /** A datagram from this device, with its header before the data; it is dropped where it cannot be received. */
-    void datagram(SoftQueuePair from, long slot, SoftAddressHandle to, Segments source) {
+    /** Receives a datagram of this device, with a GRH before the data, or drops it if that is not possible. */
+    void datagram(SoftQueuePair from, long slot, SoftAddressHandle to, ScatterGatherCursor source) {
         long bytes = SendQueue.bytes(slot);
-        boolean withImmediate = Memory.getInt(slot + SendQueue.OPCODE) == Verbs.WR_SEND_IMM;
-        if (!takeReceive() || checkReceive(GRH_BYTES + bytes) != Verbs.SUCCESS) {
+        boolean withImmediate = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_SEND_IMM;
+        if (!takeReceive() || checkReceive(GRH_BYTES + bytes) != VerbsConstants.SUCCESS) {
             return;
         }
-        Segments place = receiveAt(0);
+        ScatterGatherCursor place = receiveAt(0);
         place.write(device.routingHeader(to, bytes), GRH_BYTES);
         from.copyTo(slot, place, source, 0, bytes);
         completeReceive(
-                Verbs.SUCCESS,
-                Verbs.WC_RECV,
+                VerbsConstants.SUCCESS,
+                VerbsConstants.WC_RECV,
                 GRH_BYTES + bytes,
                 withImmediate ? Memory.getInt(slot + SendQueue.IMMEDIATE) : 0,
                 from.number,
-                Verbs.WC_FLAG_GRH | (withImmediate ? Verbs.WC_FLAG_IMM : 0),
-                (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SOLICITED) != 0);
+                VerbsConstants.WC_FLAG_GRH | (withImmediate ? VerbsConstants.WC_FLAG_IMM : 0),
+                (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0);
     }
 
-    /** A datagram from elsewhere, with its header before the data. */
+    /** Receives a datagram of another device, with a GRH before the data. */
     void datagram(long packet, int opcode, int bytes, long header) {
-        if (!takeReceive() || checkReceive(GRH_BYTES + (long) bytes) != Verbs.SUCCESS) {
+        if (!takeReceive() || checkReceive(GRH_BYTES + (long) bytes) != VerbsConstants.SUCCESS) {
             return;
         }
         boolean withImmediate = Opcode.hasImmediate(opcode);
-        Segments place = receiveAt(0);
+        ScatterGatherCursor place = receiveAt(0);
         place.write(header, GRH_BYTES);
         place.write(packet + Opcode.headerBytes(opcode), bytes);
         completeReceive(
-                Verbs.SUCCESS,
-                Verbs.WC_RECV,
+                VerbsConstants.SUCCESS,
+                VerbsConstants.WC_RECV,
                 GRH_BYTES + (long) bytes,
                 withImmediate ? ImmDt.immediate(packet + Opcode.immediateOffset(opcode)) : 0,
                 Deth.sourceQueuePair(packet + Deth.OFFSET),
-                Verbs.WC_FLAG_GRH | (withImmediate ? Verbs.WC_FLAG_IMM : 0),
+                VerbsConstants.WC_FLAG_GRH | (withImmediate ? VerbsConstants.WC_FLAG_IMM : 0),
                 Bth.solicited(packet));
     }
 

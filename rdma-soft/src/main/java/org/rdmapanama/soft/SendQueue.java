@@ -1,16 +1,19 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_sge;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.Ring;
 
 /**
- * The work requests that were posted to a send queue and have not completed, in a ring: once posting returns, the caller
- * may write its own again.
+ * The work requests that were posted to a send queue and have not completed, in a ring. Posting copies each request, so
+ * the program may reuse its own at once. {@link SoftQueuePair} fills it, a {@link Requester} executes it. Callers must
+ * hold the lock of the device.
  */
 final class SendQueue {
-    // A place in the ring.
+    // Layout of a ring slot.
     static final int ID = 0;
     static final int OPCODE = 8;
     static final int FLAGS = 12;
@@ -33,7 +36,7 @@ final class SendQueue {
     static final int WINDOW_LENGTH = 96;
     static final int STATE = 104;
 
-    /** Segments, or the data itself. */
+    /** The segments, or inline data. */
     static final int DATA = 128;
 
     private static final long WR_ID = ibv_send_wr.wr_id$offset();
@@ -67,13 +70,13 @@ final class SendQueue {
     final int maxSegments;
     final int maxInline;
 
-    /** Next place to fill. */
+    /** The next slot to fill. */
     int head;
 
-    /** Next to send, from {@link #tail} to {@link #head}. */
+    /** The next slot to send, between {@link #tail} and {@link #head}. */
     int current;
 
-    /** Next to complete. */
+    /** The next slot to complete. */
     int tail;
 
     SendQueue(int entries, int maxSegments, int maxInline) {
@@ -91,28 +94,28 @@ final class SendQueue {
         return ring.at(index);
     }
 
-    /** The place to fill next: {@link #head} is counted up when it is. */
+    /** Returns the next slot to fill; the caller increments {@link #head} once it is complete. */
     long nextSlot() {
         long slot = slot(head);
         Memory.putInt(slot + STATE, 0);
         return slot;
     }
 
-    /** Copies a work request of which {@link SoftQueuePair} has nothing against; zero or an errno. */
+    /** Copies a work request that {@link SoftQueuePair} has checked. Returns 0 or an errno. */
     int write(SoftDevice device, long request) {
         long slot = nextSlot();
         int opcode = Memory.getInt(request + WR_OPCODE);
         int flags = Memory.getInt(request + SEND_FLAGS);
         int segments = Memory.getInt(request + NUM_SGE);
         if (segments < 0 || segments > maxSegments) {
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
         Memory.putLong(slot + ID, Memory.getLong(request + WR_ID));
         Memory.putInt(slot + OPCODE, opcode);
         Memory.putInt(slot + FLAGS, flags);
         Memory.putInt(slot + IMMEDIATE, Memory.getInt(request + IMM_DATA));
-        boolean atomic = opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
-        if (opcode == Verbs.WR_BIND_MW) {
+        boolean atomic = opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD;
+        if (opcode == VerbsConstants.WR_BIND_MW) {
             writeBind(
                     slot,
                     Memory.getLong(request + BIND_WINDOW),
@@ -135,17 +138,19 @@ final class SendQueue {
                     Memory.getInt(request + UD_QKEY));
         }
         long list = Memory.getLong(request + SG_LIST);
-        return (flags & Verbs.FLAG_INLINE) != 0 ? writeInline(slot, list, segments) : writeList(slot, list, segments);
+        return (flags & VerbsConstants.FLAG_INLINE) != 0
+                ? writeInline(slot, list, segments)
+                : writeList(slot, list, segments);
     }
 
-    /** Where a datagram goes. */
+    /** Writes the destination of a datagram. */
     void writeDatagram(SoftDevice device, long slot, long addressHandle, int queuePair, int qkey) {
         Memory.putInt(slot + ADDRESS_HANDLE, addressHandle == 0 ? 0 : device.handleOf(addressHandle));
         Memory.putInt(slot + REMOTE_QP, queuePair);
         Memory.putInt(slot + QKEY, qkey);
     }
 
-    /** What a memory window is to be bound to, by a struct ibv_mw_bind_info. */
+    /** Writes the binding of a memory window, from a struct ibv_mw_bind_info. */
     void writeBind(long slot, long window, int rkey, long info) {
         Memory.putInt(slot + WINDOW, SoftContext.handleOfWindow(window));
         Memory.putInt(slot + RKEY, rkey);
@@ -160,10 +165,10 @@ final class SendQueue {
     int writeList(long slot, long list, int segments) {
         long bytes = 0;
         for (int i = 0; i < segments; i++) {
-            bytes += Integer.toUnsignedLong(Memory.getInt(list + i * SGE_BYTES + Segments.LENGTH));
+            bytes += Integer.toUnsignedLong(Memory.getInt(list + i * SGE_BYTES + ScatterGatherCursor.LENGTH));
         }
         if (bytes > SoftDevice.MAX_MESSAGE) {
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
         Memory.copy(list, slot + DATA, segments * SGE_BYTES);
         Memory.putInt(slot + SEGMENTS, segments);
@@ -171,18 +176,18 @@ final class SendQueue {
         return 0;
     }
 
-    /** Copies what an array of struct ibv_sge tells of. */
+    /** Copies the data that an array of struct ibv_sge describes. */
     private int writeInline(long slot, long list, int segments) {
         long bytes = 0;
         for (int i = 0; i < segments; i++) {
-            bytes += Integer.toUnsignedLong(Memory.getInt(list + i * SGE_BYTES + Segments.LENGTH));
+            bytes += Integer.toUnsignedLong(Memory.getInt(list + i * SGE_BYTES + ScatterGatherCursor.LENGTH));
         }
         if (bytes > maxInline) {
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
         long to = slot + DATA;
         for (int i = 0; i < segments; i++) {
-            int length = Memory.getInt(list + i * SGE_BYTES + Segments.LENGTH);
+            int length = Memory.getInt(list + i * SGE_BYTES + ScatterGatherCursor.LENGTH);
             Memory.copy(Memory.getLong(list + i * SGE_BYTES), to, length);
             to += length;
         }
@@ -191,17 +196,17 @@ final class SendQueue {
         return 0;
     }
 
-    /** Where the array of struct ibv_sge of a place is. */
+    /** Returns the address of the struct ibv_sge array of a slot. */
     static long list(long slot) {
         return slot + DATA;
     }
 
-    /** How many of these there are. */
+    /** Returns the number of segments of a slot. */
     static int segments(long slot) {
         return Memory.getInt(slot + SEGMENTS);
     }
 
-    /** How long the message is. */
+    /** Returns the size of the message, in bytes. */
     static long bytes(long slot) {
         return Integer.toUnsignedLong(Memory.getInt(slot + BYTES));
     }

@@ -2,15 +2,21 @@ package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_srq;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
 
-/** The verbs for shared receive queues, but for posting. */
+/**
+ * The verbs of shared receive queues, except posting. {@link SoftContext} forwards the calls of the program, on any
+ * thread; each method takes the lock of the device itself. Destroying waits for unacknowledged events, without the
+ * lock.
+ */
 final class SharedReceiveVerbs {
     private static final long SRQ_HANDLE = ibv_srq.handle$offset();
 
@@ -33,7 +39,7 @@ final class SharedReceiveVerbs {
         boolean basic = (mask & rdma_h.IBV_SRQ_INIT_ATTR_TYPE()) == 0
                 || ibv_srq_init_attr_ex.srq_type(init) == rdma_h.IBV_SRQT_BASIC();
         if (!basic) {
-            return -Verbs.EOPNOTSUPP;
+            return -Errno.EOPNOTSUPP;
         }
         return createShared(
                 ibv_srq_init_attr_ex.pd(init).address(),
@@ -45,7 +51,7 @@ final class SharedReceiveVerbs {
         int entries = ibv_srq_attr.max_wr(attributes);
         int segments = ibv_srq_attr.max_sge(attributes);
         if (entries < 1 || entries > DeviceTables.MAX_WORK || segments < 1 || segments > DeviceTables.MAX_SEGMENTS) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
         device.lock();
         try {
@@ -80,10 +86,10 @@ final class SharedReceiveVerbs {
             int entries = (mask & rdma_h.IBV_SRQ_MAX_WR()) != 0 ? ibv_srq_attr.max_wr(attr) : queue.receives.capacity();
             boolean limits = (mask & rdma_h.IBV_SRQ_LIMIT()) != 0;
             if (entries < 1 || entries > DeviceTables.MAX_WORK || (limits && ibv_srq_attr.srq_limit(attr) > entries)) {
-                return -Verbs.EINVAL;
+                return -Errno.EINVAL;
             }
             if ((mask & rdma_h.IBV_SRQ_MAX_WR()) != 0 && !queue.receives.resize(entries)) {
-                return -Verbs.EINVAL;
+                return -Errno.EINVAL;
             }
             if (limits) {
                 queue.limit = ibv_srq_attr.srq_limit(attr);
@@ -109,19 +115,22 @@ final class SharedReceiveVerbs {
     }
 
     int destroySharedReceiveQueue(long sharedReceiveQueue) {
+        SoftSharedReceiveQueue queue;
         device.lock();
         try {
-            SoftSharedReceiveQueue queue = shared(sharedReceiveQueue);
+            queue = shared(sharedReceiveQueue);
             if (queue.users > 0) {
-                return -Verbs.EBUSY;
+                return -Errno.EBUSY;
             }
             device.sharedReceives.remove(queue.number);
             device.protectionDomains.get(queue.protectionDomain).users--;
             context.events().forget(sharedReceiveQueue);
             queue.free();
-            return 0;
         } finally {
             device.unlock();
         }
+        context.events().taken().await(sharedReceiveQueue);
+        queue.struct.free();
+        return 0;
     }
 }

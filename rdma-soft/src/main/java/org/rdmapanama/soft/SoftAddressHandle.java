@@ -1,8 +1,16 @@
 package org.rdmapanama.soft;
 
-/** Where datagrams go, or a connection: a GID of the other side, and which of our own to send from. */
+import org.rdmapanama.soft.memory.NativeBlock;
+import org.rdmapanama.soft.net.Gids;
+import org.rdmapanama.soft.net.Peer;
+
+/**
+ * A resolved destination of datagrams or of a connection: the GID of the peer, the local GID to send from, and the
+ * socket of the peer. {@link SoftDevice#route} creates it, for address handles and for connected queue pairs.
+ * Immutable.
+ */
 final class SoftAddressHandle {
-    /** Of the C structure, for address handles; null for the address of a connection. */
+    /** The memory of the C structure of an address handle; null for the address of a connection. */
     final NativeBlock struct;
 
     final int number;
@@ -10,21 +18,21 @@ final class SoftAddressHandle {
     /** The protection domain's number, which datagrams must share with the queue pair that sends them. */
     final int protectionDomain;
 
-    /** The other side's GID: its first and its last eight bytes, most significant byte first. */
+    /** The GID of the peer: its first and its last eight bytes, most significant byte first. */
     final long gidHigh;
 
     final long gidLow;
 
-    /** Place of our own GID in the table. */
+    /** The index of the local GID. */
     final int sourceIndex;
 
     final int hopLimit;
     final int trafficClass;
 
-    /** Whether the other side is this device, and nothing need go over a wire. */
+    /** Whether the destination is this device, so that no packets are needed. */
     final boolean local;
 
-    /** The other side's socket, or null where none is needed. */
+    /** The socket of the peer; null for local and multicast destinations. */
     final Peer peer;
 
     SoftAddressHandle(
@@ -51,6 +59,6 @@ final class SoftAddressHandle {
     }
 
     boolean isMulticast() {
-        return LocalAddresses.isGroup(gidHigh, gidLow);
+        return Gids.isGroup(gidHigh, gidLow);
     }
 }

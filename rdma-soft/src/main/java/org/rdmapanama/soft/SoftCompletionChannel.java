@@ -2,20 +2,26 @@ package org.rdmapanama.soft;
 
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.soft.memory.LongRing;
+import org.rdmapanama.soft.memory.NativeBlock;
 
-/** Where completion queues tell that something completed: a queue of the addresses of their structures. */
+/**
+ * A completion channel: a queue of the addresses of completion queues that have an event. The device adds events with
+ * its lock held; the program waits for them on any thread. A lock of this object guards the queue.
+ */
 final class SoftCompletionChannel {
-    /** Of the C structure. */
+    /** The memory of the C structure. */
     final NativeBlock struct;
 
     final int number;
 
-    /** How many completion queues tell here. */
+    /** The number of completion queues that report here. Guarded by the lock of the device. */
     int users;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition told = lock.newCondition();
     private final LongRing events = new LongRing();
+    private final TakenEvents taken = new TakenEvents(lock);
 
     SoftCompletionChannel(NativeBlock struct, int number) {
         this.struct = struct;
@@ -32,7 +38,10 @@ final class SoftCompletionChannel {
         }
     }
 
-    /** The next event, or 0 when none comes in time. An interrupt ends the wait early; the caller looks at it. */
+    /**
+     * Waits for the next event, and returns 0 if none comes in time. An interrupt ends the wait early and stays
+     * pending. The queue of the event is not freed until the event is {@linkplain #taken acknowledged}.
+     */
     long await(int millis) {
         lock.lock();
         try {
@@ -40,13 +49,22 @@ final class SoftCompletionChannel {
             while (events.isEmpty() && left > 0) {
                 left = told.awaitNanos(left);
             }
-            return events.isEmpty() ? 0 : events.remove();
+            if (events.isEmpty()) {
+                return 0;
+            }
+            long queue = events.remove();
+            taken.add(queue);
+            return queue;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return 0;
         } finally {
             lock.unlock();
         }
+    }
+
+    TakenEvents taken() {
+        return taken;
     }
 
     /** Forgets what a queue that ends has told. */

@@ -4,11 +4,13 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
+import org.rdmapanama.soft.memory.Ring;
 
 /**
- * A completion queue: a ring of {@code struct ibv_wc}. The device puts completions in with its lock held; whoever polls
- * takes them out under a lock of the queue, so that looking at an empty one takes none.
+ * A completion queue: a ring of {@code struct ibv_wc}. The device adds completions with its lock held; polling threads
+ * take them out under a separate lock of the queue. Checking whether it is empty takes no lock.
  */
 final class SoftCompletionQueue {
     static final long WC_BYTES = ibv_wc.sizeof();
@@ -38,13 +40,13 @@ final class SoftCompletionQueue {
         }
     }
 
-    /** Of the C structure. */
+    /** The memory of the C structure. */
     final NativeBlock struct;
 
     final int number;
     final SoftCompletionChannel channel;
 
-    /** What may be read of an extended queue, of enum ibv_create_cq_wc_flags. */
+    /** The fields that may be read of an extended queue, of enum ibv_create_cq_wc_flags. */
     final int fields;
 
     private final SoftContext context;
@@ -53,16 +55,16 @@ final class SoftCompletionQueue {
     private final NativeBlock current = new NativeBlock(WC_BYTES);
     private Ring ring;
 
-    /** Next place to fill; published when it is filled. */
+    /** The next slot to fill; published after it is filled. */
     private int head;
 
-    /** Next place to read, under the consumers' lock. */
+    /** The next slot to read. Guarded by the consumers' lock. */
     private volatile int tail;
 
     private int armed;
     private boolean overrun;
 
-    /** How many queue pairs report here. */
+    /** How many queue pairs complete here. Guarded by the lock of the device. */
     int users;
 
     SoftCompletionQueue(
@@ -80,12 +82,12 @@ final class SoftCompletionQueue {
         ring = new Ring(entries, WC_BYTES);
     }
 
-    /** How many completions it holds at most. */
+    /** Returns the capacity, in completions. */
     int capacity() {
         return (int) ring.places() - 1;
     }
 
-    /** Both locks held: gives it another size, and keeps what it holds. Whether that fits. */
+    /** Resizes the queue, keeping its completions. Needs the lock of the device. Returns false if they do not fit. */
     boolean resize(int entries) {
         consumers.lock();
         try {
@@ -106,7 +108,7 @@ final class SoftCompletionQueue {
         return (int) HEAD.getAcquire(this) == tail;
     }
 
-    /** Takes completions out, into an array of struct ibv_wc; how many. */
+    /** Moves up to {@code most} completions into an array of struct ibv_wc. Returns how many. */
     int poll(int most, long completions) {
         consumers.lock();
         try {
@@ -122,7 +124,7 @@ final class SoftCompletionQueue {
         }
     }
 
-    /** With the device's lock held: a completion. */
+    /** Adds a completion. Needs the lock of the device. */
     void add(
             long id,
             int status,
@@ -150,11 +152,11 @@ final class SoftCompletionQueue {
         Memory.putInt(at + QP_NUM, queuePair);
         Memory.putInt(at + SRC_QP, source);
         Memory.putInt(at + WC_FLAGS, flags);
-        // The P_Key index, and all of the local identifiers, which RoCE does not have.
+        // The P_Key index and the LID fields, which RoCE does not have.
         Memory.putLong(at + PKEY_INDEX, 0);
         HEAD.setRelease(this, head + 1);
-        context.device().turns.completed();
-        if (armed == ANY || (armed == SOLICITED && (solicited || status != Verbs.SUCCESS))) {
+        context.device().engine.completed();
+        if (armed == ANY || (armed == SOLICITED && (solicited || status != VerbsConstants.SUCCESS))) {
             armed = NOT_ARMED;
             if (channel != null) {
                 channel.tell(struct.address());
@@ -162,21 +164,21 @@ final class SoftCompletionQueue {
         }
     }
 
-    /** With the device's lock held: the next completion is told. */
+    /** Requests an event for the next completion. Needs the lock of the device. */
     void arm(boolean solicitedOnly) {
         if (armed != ANY) {
             armed = solicitedOnly ? SOLICITED : ANY;
         }
     }
 
-    /** Where an extended queue keeps the completion that is read. */
+    /** Returns the address of the current completion of an extended queue. */
     long current() {
         return current.address();
     }
 
+    /** Frees everything except the C structure, whose address identifies events. */
     void free() {
         current.free();
         ring.free();
-        struct.free();
     }
 }

@@ -1,16 +1,21 @@
 package org.rdmapanama.soft;
 
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** Completions one by one: each is taken out of the queue as it becomes the current one, and kept until the next. */
+/**
+ * The verbs of extended completion queues (ibv_start_poll and others), which read completions one by one. A completion
+ * is taken out of the queue when it becomes the current one, and stays readable until the next. Between startPoll and
+ * endPoll, the polling thread must be the only one that uses the queue.
+ */
 final class SoftCompletionVerbs extends CompletionVerbs {
-    /** What can be read, of enum ibv_create_cq_wc_flags. */
+    /** The supported fields, of enum ibv_create_cq_wc_flags. */
     static final int FIELDS = rdma_h.IBV_WC_EX_WITH_BYTE_LEN()
             | rdma_h.IBV_WC_EX_WITH_IMM()
             | rdma_h.IBV_WC_EX_WITH_QP_NUM()
@@ -60,10 +65,10 @@ final class SoftCompletionVerbs extends CompletionVerbs {
     private int next(long completionQueue) {
         SoftCompletionQueue queue = queue(completionQueue);
         if (queue.isEmpty()) {
-            device.turns.progress();
+            device.engine.progress();
         }
         if (queue.isEmpty() || queue.poll(1, queue.current()) == 0) {
-            return -Verbs.ENOENT;
+            return -Errno.ENOENT;
         }
         long wc = queue.current();
         Memory.putInt(completionQueue + STATUS, Memory.getInt(wc + WC_STATUS));
@@ -73,7 +78,7 @@ final class SoftCompletionVerbs extends CompletionVerbs {
 
     @Override
     public void endPoll(long completionQueue) {
-        // The current one was taken out when it became that.
+        // The current completion has already been taken out.
     }
 
     @Override
@@ -157,6 +162,6 @@ final class SoftCompletionVerbs extends CompletionVerbs {
     }
 
     private static UnsupportedOperationException notReadable(String field) {
-        return new UnsupportedOperationException(field + " is no field that readable() tells of");
+        return new UnsupportedOperationException(field + " cannot be read: use a field that readable() lists");
     }
 }

@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ah;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
@@ -19,10 +20,16 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.SendVerbs;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
+import org.rdmapanama.soft.net.ReplyAddress;
 
-/** The verbs of {@code soft0} for one who has it open. */
-final class SoftContext extends ProviderContext {
+/**
+ * One open context of {@code soft0}: the verbs, on C structures. The module rdma-panama calls it on any thread. Each
+ * method takes the lock of the device itself where it needs it; polling an empty completion queue takes packets instead
+ * of waiting for the thread of the device, see {@link ProgressEngine#progress}.
+ */
+public final class SoftContext extends ProviderContext {
     private static final long QP_HANDLE = ibv_qp.qp_num$offset();
     private static final long CQ_HANDLE = ibv_cq.handle$offset();
     private static final long MR_LKEY = ibv_mr.lkey$offset();
@@ -53,7 +60,7 @@ final class SoftContext extends ProviderContext {
         ibv_context.num_comp_vectors(context, 1);
     }
 
-    SoftDevice device() {
+    public SoftDevice device() {
         return device;
     }
 
@@ -96,7 +103,7 @@ final class SoftContext extends ProviderContext {
     @Override
     public int queryPort(int port, long attributes) {
         if (port != 1) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
         DeviceTables.port(attributes, device);
         return 0;
@@ -106,7 +113,7 @@ final class SoftContext extends ProviderContext {
     public int queryGidTable(long entries, int capacity) {
         int count = device.addresses().count();
         if (capacity < count) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
         for (int i = 0; i < count; i++) {
             DeviceTables.gid(entries + i * ibv_gid_entry.sizeof(), i, device);
@@ -117,7 +124,7 @@ final class SoftContext extends ProviderContext {
     @Override
     public int queryGid(int port, int index, long gid) {
         if (port != 1 || index < 0 || index >= DeviceTables.GID_TABLE) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
         if (index < device.addresses().count()) {
             device.addresses().writeGid(index, gid);
@@ -130,10 +137,10 @@ final class SoftContext extends ProviderContext {
     @Override
     public int queryGidEx(int port, int index, long entry) {
         if (port != 1 || index < 0 || index >= DeviceTables.GID_TABLE) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
         if (index >= device.addresses().count()) {
-            return -Verbs.ENODATA;
+            return -Errno.ENODATA;
         }
         DeviceTables.gid(entry, index, device);
         return 0;
@@ -141,20 +148,20 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public int queryPkey(int port, int index) {
-        return port == 1 && index == 0 ? DeviceTables.PKEY : -Verbs.EINVAL;
+        return port == 1 && index == 0 ? DeviceTables.PKEY : -Errno.EINVAL;
     }
 
     @Override
     public int pkeyIndex(int port, int pkey) {
         if (port != 1) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
-        return pkey == DeviceTables.PKEY ? 0 : -Verbs.ENOENT;
+        return pkey == DeviceTables.PKEY ? 0 : -Errno.ENOENT;
     }
 
     // Asynchronous events.
 
-    /** With any lock held: something happened to an object, or to nothing, 0. */
+    /** Queues an asynchronous event of an object, or of none (0). The caller may hold other locks. */
     void asyncEvent(int type, long object) {
         events.add(type, object);
     }
@@ -170,7 +177,7 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public void ackAsyncEvent(long event) {
-        // Nobody waits for that: an object that ends takes its events along.
+        events.acknowledge(event);
     }
 
     // Protection domains and memory.
@@ -193,12 +200,12 @@ final class SoftContext extends ProviderContext {
         return Memory.getInt(region + MR_LKEY);
     }
 
-    /** The key that a window had first, by which it is found whatever key it has now. */
+    /** Returns the first key of a window, which finds it whatever its key is now. */
     static int handleOfWindow(long window) {
         return Memory.getInt(window + MW_HANDLE);
     }
 
-    /** The key of the last binding that was posted. */
+    /** Returns the key of the last posted binding. */
     static int rkeyOfWindow(long window) {
         return Memory.getInt(window + MW_RKEY);
     }
@@ -250,6 +257,11 @@ final class SoftContext extends ProviderContext {
     }
 
     @Override
+    public void ackCompletionEvent(long address, long completionQueue) {
+        queues.ackCompletionEvent(address, completionQueue);
+    }
+
+    @Override
     public long createCompletionQueue(int entries, long cqContext, long channel, int completionVector) {
         return queues.createCompletionQueue(entries, cqContext, channel, completionVector);
     }
@@ -282,7 +294,7 @@ final class SoftContext extends ProviderContext {
     public int pollCompletionQueue(long completionQueue, int capacity, long completions) {
         SoftCompletionQueue queue = queue(completionQueue);
         if (queue.isEmpty()) {
-            device.turns.progress();
+            device.engine.progress();
         }
         return queue.isEmpty() ? 0 : queue.poll(capacity, completions);
     }
@@ -337,11 +349,11 @@ final class SoftContext extends ProviderContext {
         int known = rdma_h.IBV_QP_INIT_ATTR_PD() | rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS();
         int mask = ibv_qp_init_attr_ex.comp_mask(init);
         boolean operations = (mask & rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS()) != 0;
-        long possible = ibv_qp_init_attr_ex.qp_type(init) == Verbs.UD
+        long possible = ibv_qp_init_attr_ex.qp_type(init) == VerbsConstants.UD
                 ? SoftSendVerbs.DATAGRAM_OPERATIONS
                 : SoftSendVerbs.OPERATIONS;
         if ((mask & ~known) != 0 || (operations && (ibv_qp_init_attr_ex.send_ops_flags(init) & ~possible) != 0)) {
-            return -Verbs.EOPNOTSUPP;
+            return -Errno.EOPNOTSUPP;
         }
         return createPair(ibv_qp_init_attr_ex.pd(init).address(), initialAttributes, operations);
     }
@@ -351,17 +363,17 @@ final class SoftContext extends ProviderContext {
         MemorySegment cap = ibv_qp_init_attr.cap(init);
         long srq = ibv_qp_init_attr.srq(init).address();
         int type = ibv_qp_init_attr.qp_type(init);
-        if (type != Verbs.RC && type != Verbs.UC && type != Verbs.UD) {
-            return -Verbs.EOPNOTSUPP;
+        if (type != VerbsConstants.RC && type != VerbsConstants.UC && type != VerbsConstants.UD) {
+            return -Errno.EOPNOTSUPP;
         }
         if (!isPossible(cap) || (srq == 0 && ibv_qp_cap.max_recv_wr(cap) < 0)) {
-            return -Verbs.EINVAL;
+            return -Errno.EINVAL;
         }
         device.lock();
         try {
             int number = device.queuePairs.take();
             if (number == 0) {
-                return -Verbs.ENOMEM;
+                return -Errno.ENOMEM;
             }
             SoftProtectionDomain domain = memory.domain(protectionDomain);
             SoftCompletionQueue sends = queue(ibv_qp_init_attr.send_cq(init).address());
@@ -386,7 +398,7 @@ final class SoftContext extends ProviderContext {
             ibv_qp.srq(qp, MemorySegment.ofAddress(srq));
             ibv_qp.handle(qp, number);
             ibv_qp.qp_num(qp, number);
-            ibv_qp.state(qp, Verbs.RESET);
+            ibv_qp.state(qp, VerbsConstants.RESET);
             ibv_qp.qp_type(qp, type);
             return block.address();
         } finally {
@@ -442,11 +454,12 @@ final class SoftContext extends ProviderContext {
 
     @Override
     public int destroyQueuePair(long queuePair) {
+        SoftQueuePair pair;
         device.lock();
         try {
-            SoftQueuePair pair = queuePair(queuePair);
+            pair = queuePair(queuePair);
             if (device.groups.has(pair)) {
-                return -Verbs.EBUSY;
+                return -Errno.EBUSY;
             }
             device.queuePairs.remove(pair.number);
             device.windows.unbindAllOf(pair);
@@ -458,10 +471,12 @@ final class SoftContext extends ProviderContext {
             }
             events.forget(queuePair);
             pair.free();
-            return 0;
         } finally {
             device.unlock();
         }
+        events.taken().await(queuePair);
+        pair.struct.free();
+        return 0;
     }
 
     @Override

@@ -16,29 +16,41 @@ import org.rdmapanama.ffm.verbs.ibv_global_route;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderException;
 import org.rdmapanama.soft.cm.Mad;
+import org.rdmapanama.soft.connect.SoftManagement;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
+import org.rdmapanama.soft.net.Gids;
+import org.rdmapanama.soft.net.LocalAddresses;
+import org.rdmapanama.soft.net.Peer;
+import org.rdmapanama.soft.net.RoutingHeaders;
+import org.rdmapanama.soft.net.Settings;
+import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
-import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 
 /**
- * The device of a process, for all that have it open: its objects by their numbers, and a thread that does what is due
- * when nobody calls. One lock guards everything but taking completions out.
+ * The device {@code soft0} of this process, shared by all open contexts: its objects by number, its sockets, and a
+ * thread that handles packets and timers.
+ *
+ * <p>{@link SoftProvider} opens it, {@link SoftContext} calls it for the program, and {@link ProgressEngine} passes it the
+ * packets. One spin lock, {@link #lock}, guards everything except taking completions out of a queue and waiting for
+ * events. The monitor of the class guards opening and closing.
  */
-final class SoftDevice {
+public final class SoftDevice {
     private static final Logger LOG = LogManager.getLogger(SoftDevice.class);
 
-    static final String NAME = "soft0";
-    static final int MAX_READ_ATOMIC = 128;
+    public static final String NAME = "soft0";
+    public static final int MAX_READ_ATOMIC = 128;
     static final long MAX_MESSAGE = 1L << 31;
 
-    /** What a datagram has before its data, but for the header of IP, and behind it. */
+    /** The bytes of a datagram besides IP header and data: UDP, BTH, DETH and ICRC. */
     static final int TRANSPORT_BYTES = 8 + 12 + 8 + 4;
 
     private static final int PKEY_BASE = 0x7fff;
     private static final int PLACE_BITS = 14;
     private static final int KEY_BITS = 20;
 
-    /** Of a key, those that the owner of a memory window chooses. */
+    /** The bits of a key that the owner of a memory window may choose. */
     static final int KEY_OWNER_BITS = 8;
 
     private static final int HANDLE_BITS = 24;
@@ -50,28 +62,30 @@ final class SoftDevice {
     private final Settings settings;
     private final Wire wire;
 
-    /** The thread, and those who poll. */
-    final Turns turns;
+    /** Schedules the work of the device. */
+    public final ProgressEngine engine;
 
     private final RoutingHeaders headers;
     private final NativeBlock scratch;
     private final NativeBlock description;
 
     /** By number. */
-    final Numbered<SoftQueuePair> queuePairs = new Numbered<>(PLACE_BITS, 0, 24 - PLACE_BITS - 1, PLACE_BITS);
+    final HandleTable<SoftQueuePair> queuePairs = new HandleTable<>(PLACE_BITS, 0, 24 - PLACE_BITS - 1, PLACE_BITS);
 
     /** By local or remote key. */
-    final Numbered<KeyedMemory> keys = new Numbered<>(KEY_BITS, KEY_OWNER_BITS, KEY_OWNER_BITS, 0);
+    final HandleTable<KeyedMemory> keys = new HandleTable<>(KEY_BITS, KEY_OWNER_BITS, KEY_OWNER_BITS, 0);
 
-    final Numbered<SoftCompletionQueue> completionQueues = new Numbered<>(HANDLE_BITS, 0, 0, 24);
-    final Numbered<SoftCompletionChannel> channels = new Numbered<>(HANDLE_BITS, 0, 0, 24);
-    final Numbered<SoftSharedReceiveQueue> sharedReceives = new Numbered<>(HANDLE_BITS, 0, 0, 24);
-    final Numbered<SoftAddressHandle> addressHandles = new Numbered<>(HANDLE_BITS, 0, 0, 24);
-    final Numbered<SoftProtectionDomain> protectionDomains = new Numbered<>(HANDLE_BITS, 0, 0, 24);
+    final HandleTable<SoftCompletionQueue> completionQueues = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
+    final HandleTable<SoftCompletionChannel> channels = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
+    final HandleTable<SoftSharedReceiveQueue> sharedReceives = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
+    final HandleTable<SoftAddressHandle> addressHandles = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
+    final HandleTable<SoftProtectionDomain> protectionDomains = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
     final MulticastGroups groups = new MulticastGroups();
     final MemoryWindows windows = new MemoryWindows(keys);
 
-    /** What takes the datagrams to queue pair 1, while there is something. */
+    /** The handler of datagrams to queue pair 1, or null. */
+    private volatile CmTimes cmTimes = CmTimes.USUAL;
+
     private SoftManagement management;
 
     private final Map<Long, SoftContext> contexts = new HashMap<>();
@@ -81,17 +95,17 @@ final class SoftDevice {
         requireDescriptors(FreeDescriptors.TO_START);
         LocalAddresses all = LocalAddresses.query(settings.address());
         requireDescriptors(all.count() + FreeDescriptors.TO_START);
-        wire = Wire.open(all, settings);
+        wire = Wire.open(NAME, all, settings);
         addresses = all.atPort(wire.port());
         headers = new RoutingHeaders(addresses);
         scratch = new NativeBlock(Long.BYTES);
         description = new NativeBlock(ibv_device.sizeof());
         describe();
-        turns = new Turns(NAME, lock, wire, settings.idle(), this::dispatch);
-        turns.start();
+        engine = new ProgressEngine(NAME, lock, wire, settings.idle(), this::dispatch);
+        engine.start();
     }
 
-    /** An address that a socket cannot be had for would be left out. */
+    /** Checks for free descriptors first, because an address without a socket would silently be left out. */
     private static void requireDescriptors(int count) {
         if (FreeDescriptors.check(count) < 0) {
             throw new ProviderException("ibv_open_device", Errno.EMFILE, FreeDescriptors.CURE);
@@ -105,21 +119,21 @@ final class SoftDevice {
         ibv_device.name(struct).setString(0, NAME);
     }
 
-    /** The struct ibv_device, which all contexts share. */
+    /** Returns the struct ibv_device, which all contexts share. */
     long description() {
         return description.address();
     }
 
-    /** The device of this process, which is there as long as somebody has it open. */
-    static synchronized SoftContext open() {
+    /** Opens the device, which exists as long as any context is open. */
+    public static synchronized SoftContext open() {
         if (shared == null) {
             try {
                 shared = new SoftDevice();
             } catch (IOException e) {
                 requireDescriptors(FreeDescriptors.TO_START);
-                throw new ProviderException("ibv_open_device", Verbs.EIO, e.getMessage());
+                throw new ProviderException("ibv_open_device", Errno.EIO, e.getMessage());
             } catch (IllegalArgumentException e) {
-                throw new ProviderException("ibv_open_device", Verbs.EINVAL, e.getMessage());
+                throw new ProviderException("ibv_open_device", Errno.EINVAL, e.getMessage());
             }
         }
         SoftContext context = new SoftContext(shared);
@@ -127,18 +141,18 @@ final class SoftDevice {
         return context;
     }
 
-    /** One who has it open, by the address of the struct ibv_context. */
+    /** Returns an open context by the address of its struct ibv_context. */
     static synchronized SoftContext contextAt(long address) {
         SoftContext context = shared == null ? null : shared.contexts.get(address);
         if (context == null) {
-            throw new ProviderException("ibv_open_device", Verbs.EINVAL, "nobody has " + NAME + " open there");
+            throw new ProviderException("ibv_open_device", Errno.EINVAL, "nobody has " + NAME + " open there");
         }
         return context;
     }
 
-    /** Gives it up: the last one to do so ends its thread, and waits for that. */
+    /** Closes a context; the last one closes the device and waits for its thread to end. */
     void close(SoftContext context) {
-        // All of it: who opens it anew meanwhile is to find its port free.
+        // Holds the monitor throughout, so that a concurrent open finds the port free.
         synchronized (SoftDevice.class) {
             contexts.remove(context.address());
             if (contexts.isEmpty()) {
@@ -149,53 +163,62 @@ final class SoftDevice {
     }
 
     private void end() {
-        turns.end();
+        engine.end();
         wire.close();
         headers.free();
         scratch.free();
         description.free();
     }
 
-    void lock() {
+    public void lock() {
         lock.lock();
     }
 
-    void unlock() {
+    public void unlock() {
         lock.unlock();
     }
 
-    LocalAddresses addresses() {
+    public LocalAddresses addresses() {
         return addresses;
     }
 
-    Settings settings() {
+    public Settings settings() {
         return settings;
     }
 
+    public CmTimes cmTimes() {
+        return cmTimes;
+    }
+
+    /** Other ones, from the next message on: for tests. */
+    void cmTimes(CmTimes times) {
+        cmTimes = times;
+    }
+
     /** With the lock held: who takes the datagrams to queue pair 1 from now on. */
-    void startManagement(SoftManagement taker) {
+    public void startManagement(SoftManagement taker) {
         management = taker;
     }
 
     /** With the lock held: it no longer does, unless another one has taken its place already. */
-    void stopManagement(SoftManagement taker) {
+    public void stopManagement(SoftManagement taker) {
         if (management == taker) {
             management = null;
         }
     }
 
-    /** The largest MTU of a path, of enum ibv_mtu. */
+    /** Returns the largest path MTU, of enum ibv_mtu. */
     int mtu() {
         return rdma_h.IBV_MTU_4096();
     }
 
     /** How much of a message a packet carries, by the MTU of the interfaces; of enum ibv_mtu. */
-    int activeMtu() {
+    public int activeMtu() {
         return mtuWithin(addresses.mtu());
     }
 
     /** The same for packets of one of the own addresses. */
-    int activeMtu(int index) {
+    public int activeMtu(int index) {
         return mtuWithin(addresses.mtu(index));
     }
 
@@ -216,13 +239,13 @@ final class SoftDevice {
         return 128 << code;
     }
 
-    Wire wire() {
+    public Wire wire() {
         return wire;
     }
 
-    /** Tells of memory that turned out not to be there. */
+    /** Logs an unexpected failure of a queue pair, such as inaccessible memory. */
     void tellFault(int number, Throwable cause) {
-        LOG.error("{}: queue pair {} fails, because of what follows", NAME, number, cause);
+        LOG.error("{}: queue pair {} fails because of an unexpected exception", NAME, number, cause);
     }
 
     private void fail(int number, Throwable cause) {
@@ -237,7 +260,7 @@ final class SoftDevice {
         try {
             take(packet, bytes, from, index);
         } catch (RuntimeException | Error e) {
-            // Such as memory of a file that has become shorter. Others have nothing to do with it.
+            // For example memory mapped from a truncated file. Only this queue pair must fail.
             fail(Bth.destinationQueuePair(packet), e);
         }
     }
@@ -266,24 +289,24 @@ final class SoftDevice {
         int transport = Opcode.transport(opcode);
         if (transport == Opcode.UD) {
             queuePair.receiveDatagram(packet, opcode, payload, headers.of(from, index, bytes));
-        } else if ((transport == Opcode.RC && queuePair.type == Verbs.RC)
-                || (transport == Opcode.UC && queuePair.type == Verbs.UC)) {
+        } else if ((transport == Opcode.RC && queuePair.type == VerbsConstants.RC)
+                || (transport == Opcode.UC && queuePair.type == VerbsConstants.UC)) {
             queuePair.receive(packet, opcode, payload, from);
         }
     }
 
     // Addresses.
 
-    /** Where an address vector leads. */
+    /** Resolves an address vector. */
     SoftAddressHandle route(NativeBlock struct, int number, int protectionDomain, MemorySegment attributes) {
         MemorySegment grh = ibv_ah_attr.grh(attributes);
         long gid = ibv_global_route.dgid(grh).address();
         long high = Memory.getNetLong(gid);
         long low = Memory.getNetLong(gid + Long.BYTES);
-        boolean isGroup = LocalAddresses.isGroup(high, low);
+        boolean isGroup = Gids.isGroup(high, low);
         boolean isHere = addresses.indexOf(high, low) >= 0 && !settings.wire();
         if (!isHere) {
-            turns.expectPackets();
+            engine.expectPackets();
         }
         return new SoftAddressHandle(
                 struct,
@@ -295,25 +318,26 @@ final class SoftDevice {
                 Byte.toUnsignedInt(ibv_global_route.hop_limit(grh)),
                 Byte.toUnsignedInt(ibv_global_route.traffic_class(grh)),
                 isHere,
-                isHere || isGroup ? null : wire.peer(LocalAddresses.socketOf(high, low)));
+                isHere || isGroup ? null : wire.peer(Gids.socketOf(high, low)));
     }
 
-    /** The number of an address handle, of a struct ibv_ah. */
+    /** Returns the number in a struct ibv_ah. */
     int handleOf(long addressHandle) {
         return Memory.getInt(addressHandle + ibv_ah.handle$offset());
     }
 
-    /** The header before the data of a datagram to there; good until the next one is made. */
+    /** Returns the GRH of a local datagram, which is valid until the next call. */
     long routingHeader(SoftAddressHandle to, long bytes) {
-        return headers.of(to, bytes);
+        int length = (int) (TRANSPORT_BYTES + bytes);
+        return headers.of(to.sourceIndex, to.gidHigh, to.gidLow, to.trafficClass, to.hopLimit, length);
     }
 
-    /** Keeps a number for {@link #scratch()}. */
+    /** Stores a number in native memory, for {@link #scratch()}. */
     void scratch(long value) {
         Memory.putLong(scratch.address(), value);
     }
 
-    /** Where the number is. */
+    /** Returns the address of that number. */
     long scratch() {
         return scratch.address();
     }

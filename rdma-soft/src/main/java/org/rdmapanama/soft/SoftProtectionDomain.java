@@ -1,13 +1,18 @@
 package org.rdmapanama.soft;
 
-/** A protection domain: it has a number, and users. */
+import org.rdmapanama.soft.memory.NativeBlock;
+
+/**
+ * A protection domain, with the number of objects in it. {@link MemoryVerbs} creates it. Callers must hold the lock of
+ * the device.
+ */
 final class SoftProtectionDomain {
-    /** Of the C structure. */
+    /** The memory of the C structure. */
     final NativeBlock struct;
 
     final int number;
 
-    /** How many objects are made in it. */
+    /** The number of objects in it, which must be 0 to destroy it. */
     int users;
 
     SoftProtectionDomain(NativeBlock struct, int number) {

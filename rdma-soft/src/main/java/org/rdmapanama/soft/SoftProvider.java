@@ -7,20 +7,24 @@ import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
+import org.rdmapanama.soft.connect.SoftConnectionManager;
 
-/** The device {@code soft0}, which every process has for itself. */
+/**
+ * The provider of the device {@code soft0}, of which every process has its own. The service loader of rdma-panama and
+ * rdma-cm creates it; all methods may be called from any thread.
+ */
 public final class SoftProvider extends Provider {
-    /** The GUID of all of them: locally administered, as those of other software devices. */
+    /** The GUID of the device in every process: locally administered, like those of other software devices. */
     static final long GUID = 0x0200_00ff_fe50_4600L;
 
     private static final ConnectionManager MANAGER = new SoftConnectionManager();
 
     static {
-        // Before any class here asks for its logger, in a thread that may be interrupted.
+        // Before any class here gets its logger, possibly on an interrupted thread.
         Logging.load();
     }
 
-    /** For the service loader. */
+    /** Creates the provider, for the service loader. */
     public SoftProvider() {}
 
     @Override

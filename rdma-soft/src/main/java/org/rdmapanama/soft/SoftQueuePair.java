@@ -1,6 +1,7 @@
 package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
@@ -8,11 +9,18 @@ import org.rdmapanama.ffm.verbs.ibv_qp_cap;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
+import org.rdmapanama.soft.net.Peer;
 import org.rdmapanama.soft.wire.Deth;
-import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 
-/** A queue pair. Whoever calls has the device's lock. */
+/**
+ * A queue pair: its state, its queues and its timer. {@link SoftContext} and {@link SoftSendVerbs} call it for the
+ * program, {@link SoftDevice} for packets, {@link ProgressEngine} for its timer. A {@link Requester} executes what is posted, a
+ * {@link Responder} serves the peer, for a peer on another device behind a {@link WireResponder}. Callers must hold the
+ * lock of the device.
+ */
 final class SoftQueuePair implements Timed {
     private static final long STATE = ibv_qp.state$offset();
     private static final long WR_OPCODE = ibv_send_wr.opcode$offset();
@@ -22,12 +30,12 @@ final class SoftQueuePair implements Timed {
 
     private static final long CURRENT_STATE = ibv_qp_attr.cur_qp_state$offset();
 
-    /** No status: a peer must do it. */
+    /** In place of a status: the peer must execute the work request. */
     static final int TO_PEER = -3;
 
     private static final int ENDLESS_RNR = 7;
 
-    /** Of the C structure. */
+    /** The memory of the C structure. */
     final NativeBlock struct;
 
     final int number;
@@ -36,31 +44,31 @@ final class SoftQueuePair implements Timed {
     final SoftCompletionQueue sendQueue;
     final SoftCompletionQueue receiveQueue;
 
-    /** Null when the receives are shared. */
+    /** Null if the queue pair uses a shared receive queue. */
     final ReceiveQueue receives;
 
-    /** Null when the queue pair has its own. */
+    /** Null if the queue pair has its own receives. */
     final SoftSharedReceiveQueue sharedReceives;
 
     final SendQueue sends;
     final Responder responder;
 
-    /** Whether it has the builder of work requests. */
+    /** Whether it was created with support for ibv_wr_start. */
     boolean extended;
 
     private final SoftContext context;
     private final SoftDevice device;
     private final boolean allSignaled;
 
-    /** What was set last: a struct ibv_qp_attr, and struct ibv_qp_init_attr. */
+    /** The current attributes: a struct ibv_qp_attr, and a struct ibv_qp_init_attr. */
     private final NativeBlock attributes = new NativeBlock(ibv_qp_attr.sizeof());
 
-    /** A view of them, made once, because interpreted code makes garbage of a view. */
+    /** A view of them, created once, because creating a view allocates in interpreted code. */
     private final MemorySegment attributesView = Native.struct(attributes.address(), ibv_qp_attr.layout());
 
     private final NativeBlock initial = new NativeBlock(ibv_qp_init_attr.sizeof());
 
-    private int state = Verbs.RESET;
+    private int state = VerbsConstants.RESET;
     private int accessFlags;
     private int destination;
     private int qkey;
@@ -75,15 +83,15 @@ final class SoftQueuePair implements Timed {
     /** The sending half, from RTS on. */
     private Requester requester;
 
-    /** The answering half for a peer elsewhere, or null. */
+    /** The answering half for a peer on another device, or null. */
     private WireResponder wireResponder;
 
-    /** When to try again, by System.nanoTime(), while {@link #waiting}. */
+    /** The deadline of the timer, by System.nanoTime(), while {@link #waiting}. */
     private long deadline;
 
     private boolean waiting;
 
-    /** Whether the device asks for the deadline. */
+    /** Whether {@link ProgressEngine} has the timer in its list. */
     private boolean listed;
 
     SoftQueuePair(
@@ -137,20 +145,23 @@ final class SoftQueuePair implements Timed {
     }
 
     boolean canReceive() {
-        return state == Verbs.RTR || state == Verbs.RTS || state == Verbs.SQD || state == Verbs.SQE;
+        return state == VerbsConstants.RTR
+                || state == VerbsConstants.RTS
+                || state == VerbsConstants.SQD
+                || state == VerbsConstants.SQE;
     }
 
-    // Control.
+    // State and attributes.
 
     int modify(long newAttributes, int mask) {
         MemorySegment to = Native.struct(newAttributes, ibv_qp_attr.layout());
         int target = (mask & rdma_h.IBV_QP_STATE()) != 0 ? ibv_qp_attr.qp_state(to) : state;
         if ((mask & rdma_h.IBV_QP_CUR_STATE()) != 0 && ibv_qp_attr.cur_qp_state(to) != state) {
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
         int required = States.required(type, state, target);
         if (!States.canGo(state, target) || (mask & required) != required) {
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
         int refused = QueuePairFields.check(to, mask, device);
         if (refused != 0) {
@@ -159,8 +170,8 @@ final class SoftQueuePair implements Timed {
         boolean leads = (mask & rdma_h.IBV_QP_AV()) != 0;
         SoftAddressHandle newPath = leads ? device.route(null, 0, protectionDomain, ibv_qp_attr.ah_attr(to)) : path;
         if (leads && canReceive() && path != null && newPath.local != path.local) {
-            // Who speaks with a peer here has nothing under way that another one elsewhere could take over.
-            return Verbs.EINVAL;
+            // A local requester has no packets in flight that one for another device could take over.
+            return Errno.EINVAL;
         }
         MemorySegment all = attributes();
         QueuePairFields.copy(to, all, mask);
@@ -183,16 +194,16 @@ final class SoftQueuePair implements Timed {
     }
 
     private void enter(int target, int mask) {
-        if (target == Verbs.RESET) {
+        if (target == VerbsConstants.RESET) {
             reset();
-        } else if (target == Verbs.ERR) {
+        } else if (target == VerbsConstants.ERR) {
             fail();
         } else {
-            boolean drain = target == Verbs.SQD;
-            if (target == Verbs.RTR && path != null && !path.local) {
+            boolean drain = target == VerbsConstants.SQD;
+            if (target == VerbsConstants.RTR && path != null && !path.local) {
                 wireResponder = new WireResponder(this, device, path, mtuBytes(), ibv_qp_attr.rq_psn(attributes()));
             }
-            if (target == Verbs.RTS && state == Verbs.RTR) {
+            if (target == VerbsConstants.RTS && state == VerbsConstants.RTR) {
                 requester = requester();
             }
             setState(target);
@@ -207,7 +218,7 @@ final class SoftQueuePair implements Timed {
 
     private Requester requester() {
         int firstPsn = ibv_qp_attr.sq_psn(attributes());
-        if (type == Verbs.UD) {
+        if (type == VerbsConstants.UD) {
             return new DatagramRequester(this, device, firstPsn);
         }
         return path.local
@@ -215,9 +226,9 @@ final class SoftQueuePair implements Timed {
                 : new WireRequester(this, device, path, mtuBytes(), firstPsn);
     }
 
-    /** What has begun when the queue pair is to be drained is finished, and then that is told, once. */
+    /** Reports, once, that a draining queue pair has finished what was started. */
     private void tellDrained() {
-        if (tellsDrained && state == Verbs.SQD && requester.isDrained()) {
+        if (tellsDrained && state == VerbsConstants.SQD && requester.isDrained()) {
             tellsDrained = false;
             context.asyncEvent(rdma_h.IBV_EVENT_SQ_DRAINED(), struct.address());
         }
@@ -228,7 +239,10 @@ final class SoftQueuePair implements Timed {
         Memory.putInt(attributes.address() + CURRENT_STATE, newState);
     }
 
-    /** As libibverbs does it: the structure has what was set or asked for last, not what the device knows. */
+    /**
+     * Writes the state to the C structure. Like libibverbs, only after modify and query, not when the device changes
+     * it.
+     */
     private void tellState(int newState) {
         Memory.putInt(struct.address() + STATE, newState);
     }
@@ -245,12 +259,12 @@ final class SoftQueuePair implements Timed {
         }
         Memory.zero(attributes.address(), ibv_qp_attr.sizeof());
         path = null;
-        setState(Verbs.RESET);
+        setState(VerbsConstants.RESET);
     }
 
     int query(long to, int mask, long initialAttributes) {
         if ((mask & rdma_h.IBV_QP_RATE_LIMIT()) != 0) {
-            return Verbs.EOPNOTSUPP;
+            return Errno.EOPNOTSUPP;
         }
         Memory.copy(attributes.address(), to, ibv_qp_attr.sizeof());
         MemorySegment all = Native.struct(to, ibv_qp_attr.layout());
@@ -263,11 +277,11 @@ final class SoftQueuePair implements Timed {
         return 0;
     }
 
-    /** The queue pair goes to the error state, and what is posted is flushed. */
+    /** Moves the queue pair to the error state and flushes what is posted. */
     void fail() {
         stopWaiting();
         stopAnswering();
-        setState(Verbs.ERR);
+        setState(VerbsConstants.ERR);
         flush();
         if (sharedReceives != null) {
             responder.flush();
@@ -286,25 +300,25 @@ final class SoftQueuePair implements Timed {
 
     private void flush() {
         while (sends.head - sends.tail > 0) {
-            complete(sends.slot(sends.tail), Verbs.WR_FLUSH_ERR);
+            complete(sends.slot(sends.tail), VerbsConstants.WR_FLUSH_ERR);
         }
         responder.flush();
     }
 
     // Posting.
 
-    /** A chain of struct ibv_send_wr; zero or an errno, and which one was refused. */
+    /** Posts a chain of struct ibv_send_wr. Returns 0, or an errno after writing the address of the rejected one. */
     int postSend(long request, long bad) {
         int result = 0;
         for (long each = request; each != 0; each = Memory.getLong(each + WR_NEXT)) {
             result = sends.isFull()
-                    ? Verbs.ENOMEM
+                    ? Errno.ENOMEM
                     : checkKind(
                             Memory.getInt(each + WR_OPCODE),
                             Memory.getInt(each + WR_FLAGS),
                             Memory.getLong(each + WR_ADDRESS));
             if (result == 0) {
-                result = sends.write(type == Verbs.UD ? device : null, each);
+                result = sends.write(type == VerbsConstants.UD ? device : null, each);
             }
             if (result != 0) {
                 Memory.putLong(bad, each);
@@ -317,28 +331,33 @@ final class SoftQueuePair implements Timed {
     }
 
     private int checkKind(int opcode, int flags, long remoteAddress) {
-        if (state != Verbs.RTS && state != Verbs.SQD && state != Verbs.SQE && state != Verbs.ERR) {
-            return Verbs.EINVAL;
+        if (state != VerbsConstants.RTS
+                && state != VerbsConstants.SQD
+                && state != VerbsConstants.SQE
+                && state != VerbsConstants.ERR) {
+            return Errno.EINVAL;
         }
-        boolean atomic = opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
+        boolean atomic = opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD;
         if (atomic && (remoteAddress & Long.BYTES - 1) != 0) {
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
-        boolean send = opcode == Verbs.WR_SEND || opcode == Verbs.WR_SEND_IMM || opcode == Verbs.WR_SEND_INV;
-        boolean write = opcode == Verbs.WR_WRITE || opcode == Verbs.WR_WRITE_IMM;
-        return (flags & Verbs.FLAG_INLINE) != 0 && !send && !write ? Verbs.EINVAL : 0;
+        boolean send = opcode == VerbsConstants.WR_SEND
+                || opcode == VerbsConstants.WR_SEND_IMM
+                || opcode == VerbsConstants.WR_SEND_INV;
+        boolean write = opcode == VerbsConstants.WR_WRITE || opcode == VerbsConstants.WR_WRITE_IMM;
+        return (flags & VerbsConstants.FLAG_INLINE) != 0 && !send && !write ? Errno.EINVAL : 0;
     }
 
-    /** Binds a memory window of type 1, whose key changes at once; zero or an errno. */
+    /** Posts the binding of a type 1 memory window, whose key changes at once. Returns 0 or an errno. */
     int postBind(KeyedMemory window, long info, long id, int flags) {
-        int refused = sends.isFull() ? Verbs.ENOMEM : checkKind(Verbs.WR_BIND_MW, flags, 0);
+        int refused = sends.isFull() ? Errno.ENOMEM : checkKind(VerbsConstants.WR_BIND_MW, flags, 0);
         if (refused != 0) {
             return refused;
         }
         int newKey = MemoryWindows.next(SoftContext.rkeyOfWindow(window.struct.address()));
         long slot = sends.nextSlot();
         Memory.putLong(slot + SendQueue.ID, id);
-        Memory.putInt(slot + SendQueue.OPCODE, Verbs.WR_BIND_MW);
+        Memory.putInt(slot + SendQueue.OPCODE, VerbsConstants.WR_BIND_MW);
         Memory.putInt(slot + SendQueue.FLAGS, flags);
         sends.writeBind(slot, window.struct.address(), newKey, info);
         sends.writeList(slot, 0, 0);
@@ -348,18 +367,18 @@ final class SoftQueuePair implements Timed {
         return 0;
     }
 
-    // A batch of work requests that a builder writes.
+    // Batches of work requests, written by SoftSendVerbs.
 
     void startBatch() {
         batchEnd = sends.head;
         batchFault = 0;
     }
 
-    /** Begins the next one; where to write it, or 0 when there is no place for it. */
+    /** Begins the next request. Returns the address of its slot, or 0 if the queue is full. */
     long nextOfBatch(int opcode, long id, int flags, long remoteAddress) {
         int refused = checkKind(opcode, flags, remoteAddress);
         if (refused == 0 && batchEnd - sends.tail == sends.capacity) {
-            refused = Verbs.ENOMEM;
+            refused = Errno.ENOMEM;
         }
         if (refused != 0) {
             refuseBatch(refused);
@@ -373,7 +392,7 @@ final class SoftQueuePair implements Timed {
         return slot;
     }
 
-    /** The one begun last, or 0 when the batch is refused. */
+    /** Returns the slot of the request begun last, or 0 if the batch has failed. */
     long currentOfBatch() {
         return batchFault != 0 || batchEnd == sends.head ? 0 : sends.slot(batchEnd - 1);
     }
@@ -384,7 +403,7 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    /** Posts all, or none; zero or an errno. */
+    /** Posts the whole batch, or nothing. Returns 0 or an errno. */
     int completeBatch() {
         if (batchFault == 0) {
             sends.head = batchEnd;
@@ -394,12 +413,12 @@ final class SoftQueuePair implements Timed {
     }
 
     int postReceive(long request, long bad) {
-        if (receives == null || state == Verbs.RESET) {
+        if (receives == null || state == VerbsConstants.RESET) {
             Memory.putLong(bad, request);
-            return Verbs.EINVAL;
+            return Errno.EINVAL;
         }
         int result = receives.post(request, bad);
-        if (state == Verbs.ERR) {
+        if (state == VerbsConstants.ERR) {
             responder.flush();
         }
         return result;
@@ -414,12 +433,12 @@ final class SoftQueuePair implements Timed {
         run();
     }
 
-    /** Does as much of what is posted as can be done now. */
+    /** Executes as many posted work requests as possible now. */
     void run() {
         try {
             runAll();
         } catch (InternalError e) {
-            // Such as memory of a file that has become shorter.
+            // For example memory mapped from a truncated file.
             failed(e);
         }
     }
@@ -430,12 +449,12 @@ final class SoftQueuePair implements Timed {
         if (sends.tail == sends.head) {
             fail();
         } else {
-            failFirst(Verbs.GENERAL_ERR);
+            failFirst(VerbsConstants.GENERAL_ERR);
         }
     }
 
     private void runAll() {
-        if (state == Verbs.ERR) {
+        if (state == VerbsConstants.ERR) {
             flush();
             return;
         }
@@ -445,8 +464,8 @@ final class SoftQueuePair implements Timed {
     }
 
     private void failAt(long slot, int status) {
-        if (state == Verbs.ERR) {
-            // One that is its own peer has failed as that already, and this was flushed.
+        if (state == VerbsConstants.ERR) {
+            // A queue pair that is its own peer has already failed as the peer, and this request was flushed.
             return;
         }
         complete(slot, status);
@@ -465,12 +484,14 @@ final class SoftQueuePair implements Timed {
         waiting = true;
         deadline = nanos;
         if (nanos != NEVER) {
-            device.turns.wakeAt(this, listed);
+            device.engine.wakeAt(this, listed);
             listed = true;
         }
     }
 
-    /** The device finds out by itself, when it next looks: most timers end long before their time. */
+    /**
+     * Stops the timer lazily: Turns finds out when it next checks. Most timers are stopped long before their deadline.
+     */
     private void stopWaiting() {
         waiting = false;
     }
@@ -480,7 +501,7 @@ final class SoftQueuePair implements Timed {
         return waiting ? deadline : NEVER;
     }
 
-    /** It is time to try again. */
+    /** Called when the timer fires: tries again. */
     @Override
     public void expired() {
         listed = false;
@@ -488,14 +509,14 @@ final class SoftQueuePair implements Timed {
             return;
         }
         waiting = false;
-        if (requester != null && state != Verbs.ERR) {
+        if (requester != null && state != VerbsConstants.ERR) {
             requester.expired();
         }
     }
 
-    // For who speaks with a peer elsewhere.
+    // For requester and responder of a peer on another device.
 
-    /** A packet from the peer; from others there is none to take. */
+    /** Handles a packet of the peer; packets of other hosts are dropped. */
     void receive(long packet, int opcode, int payloadBytes, Peer from) {
         if (!canReceive() || path == null || path.peer == null || !path.peer.sameHost(from)) {
             return;
@@ -529,36 +550,46 @@ final class SoftQueuePair implements Timed {
         return Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(attributes()));
     }
 
-    /** Does what needs no peer; {@link #TO_PEER} when it does, or a status. */
+    /** Executes a work request that needs no peer. Returns its status, or {@link #TO_PEER} if it needs the peer. */
     int doHere(long slot, int opcode, boolean reliable) {
         int status = checkLocally(slot, opcode);
         if (status != TO_PEER || reliable) {
             return status;
         }
-        boolean possible = opcode == Verbs.WR_SEND
-                || opcode == Verbs.WR_SEND_IMM
-                || opcode == Verbs.WR_WRITE
-                || opcode == Verbs.WR_WRITE_IMM;
-        return possible ? TO_PEER : Verbs.LOC_QP_OP_ERR;
+        boolean possible = opcode == VerbsConstants.WR_SEND
+                || opcode == VerbsConstants.WR_SEND_IMM
+                || opcode == VerbsConstants.WR_WRITE
+                || opcode == VerbsConstants.WR_WRITE_IMM;
+        return possible ? TO_PEER : VerbsConstants.LOC_QP_OP_ERR;
     }
 
-    /** Copies a part of the data of a work request to memory; false when its regions are no longer there. */
-    boolean copyPart(long slot, long distance, long to, int bytes, Segments source) {
+    /** Copies a part of the data of a work request to memory. Returns false if its regions have been deregistered. */
+    boolean copyPart(long slot, long distance, long to, int bytes, ScatterGatherCursor source) {
         if (bytes == 0) {
             return true;
         }
-        boolean inline = (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0;
+        boolean inline = (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_INLINE) != 0;
         if (!inline
-                && Segments.check(device, protectionDomain, SendQueue.list(slot), SendQueue.segments(slot), 0) < 0) {
+                && ScatterGatherCursor.check(
+                                device, protectionDomain, SendQueue.list(slot), SendQueue.segments(slot), 0)
+                        < 0) {
             return false;
         }
         copyTo(slot, to, source, distance, bytes);
         return true;
     }
 
-    /** Puts a part of an answer where a work request wants it; false when its regions are no longer there. */
-    boolean takePart(long slot, long distance, long from, int bytes, Segments target) {
-        if (Segments.check(device, protectionDomain, SendQueue.list(slot), SendQueue.segments(slot), Verbs.LOCAL_WRITE)
+    /**
+     * Copies a part of a response to the segments of a work request. Returns false if its regions have been
+     * deregistered.
+     */
+    boolean takePart(long slot, long distance, long from, int bytes, ScatterGatherCursor target) {
+        if (ScatterGatherCursor.check(
+                        device,
+                        protectionDomain,
+                        SendQueue.list(slot),
+                        SendQueue.segments(slot),
+                        VerbsConstants.LOCAL_WRITE)
                 < 0) {
             return false;
         }
@@ -568,7 +599,7 @@ final class SoftQueuePair implements Timed {
     }
 
     void completeFirst() {
-        complete(sends.slot(sends.tail), Verbs.SUCCESS);
+        complete(sends.slot(sends.tail), VerbsConstants.SUCCESS);
     }
 
     void failFirst(int status) {
@@ -580,19 +611,19 @@ final class SoftQueuePair implements Timed {
         rnrRetriesLeft = rnrRetries();
     }
 
-    /** Whether to send again what got no answer; otherwise the queue pair fails. */
+    /** Returns whether to retransmit what got no answer; otherwise the queue pair fails. */
     boolean mayRetry() {
         if (retriesLeft-- == 0) {
-            failFirst(Verbs.RETRY_EXC_ERR);
+            failFirst(VerbsConstants.RETRY_EXC_ERR);
             return false;
         }
         return true;
     }
 
-    /** Whether to ask again whether the receiver is ready; otherwise the queue pair fails. */
+    /** Returns whether to retry after an RNR NAK; otherwise the queue pair fails. */
     boolean mayRetryWhenReady() {
         if (rnrRetries() != ENDLESS_RNR && rnrRetriesLeft-- == 0) {
-            failFirst(Verbs.RNR_RETRY_EXC_ERR);
+            failFirst(VerbsConstants.RNR_RETRY_EXC_ERR);
             return false;
         }
         return true;
@@ -610,7 +641,7 @@ final class SoftQueuePair implements Timed {
         return waiting;
     }
 
-    /** What was sent is to be answered in a time that begins now, unless it has begun. */
+    /** Starts the timer for an answer, unless it is running. */
     void armTimer() {
         int timeout = ibv_qp_attr.timeout(attributes());
         if (!waiting && timeout != 0) {
@@ -618,7 +649,7 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    /** The time begins anew, if something is still to be answered. */
+    /** Restarts the timer if an answer is still outstanding. */
     void resetTimer() {
         if (!requester.isWaiting()) {
             stopWaiting();
@@ -627,44 +658,49 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    /** Does what needs no peer, and looks at the memory of what does: {@link #TO_PEER}, or a status. */
+    /** Executes what needs no peer, and checks the memory of what does. Returns a status, or {@link #TO_PEER}. */
     int checkLocally(long slot, int opcode) {
-        if (opcode == Verbs.WR_BIND_MW) {
-            return type == Verbs.UD ? Verbs.LOC_QP_OP_ERR : device.windows.bind(this, slot);
+        if (opcode == VerbsConstants.WR_BIND_MW) {
+            return type == VerbsConstants.UD ? VerbsConstants.LOC_QP_OP_ERR : device.windows.bind(this, slot);
         }
-        if (opcode == Verbs.WR_LOCAL_INV) {
+        if (opcode == VerbsConstants.WR_LOCAL_INV) {
             KeyedMemory memory = device.keys.get(Memory.getInt(slot + SendQueue.IMMEDIATE));
-            if (memory == null || memory.windowType != Verbs.MW_TYPE_2 || memory.protectionDomain != protectionDomain) {
-                return Verbs.LOC_QP_OP_ERR;
+            if (memory == null
+                    || memory.windowType != VerbsConstants.MW_TYPE_2
+                    || memory.protectionDomain != protectionDomain) {
+                return VerbsConstants.LOC_QP_OP_ERR;
             }
             device.windows.unbind(memory);
-            return Verbs.SUCCESS;
+            return VerbsConstants.SUCCESS;
         }
-        boolean reads = opcode == Verbs.WR_READ || opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
-        if (Segments.check(
+        boolean reads = opcode == VerbsConstants.WR_READ
+                || opcode == VerbsConstants.WR_COMPARE_SWAP
+                || opcode == VerbsConstants.WR_FETCH_ADD;
+        if (ScatterGatherCursor.check(
                         device,
                         protectionDomain,
                         SendQueue.list(slot),
                         SendQueue.segments(slot),
-                        reads ? Verbs.LOCAL_WRITE : 0)
+                        reads ? VerbsConstants.LOCAL_WRITE : 0)
                 < 0) {
-            return Verbs.LOC_PROT_ERR;
+            return VerbsConstants.LOC_PROT_ERR;
         }
-        return (reads && SendQueue.bytes(slot) < Long.BYTES && opcode != Verbs.WR_READ) || opcode > Verbs.WR_SEND_INV
-                ? opcode > Verbs.WR_SEND_INV ? Verbs.LOC_QP_OP_ERR : Verbs.LOC_LEN_ERR
+        return (reads && SendQueue.bytes(slot) < Long.BYTES && opcode != VerbsConstants.WR_READ)
+                        || opcode > VerbsConstants.WR_SEND_INV
+                ? opcode > VerbsConstants.WR_SEND_INV ? VerbsConstants.LOC_QP_OP_ERR : VerbsConstants.LOC_LEN_ERR
                 : TO_PEER;
     }
 
-    /** A datagram from elsewhere. */
+    /** Handles a datagram of another device. */
     void receiveDatagram(long packet, int opcode, int bytes, long header) {
-        if (type == Verbs.UD && canReceive() && Deth.qkey(packet + Deth.OFFSET) == qkey) {
+        if (type == VerbsConstants.UD && canReceive() && Deth.qkey(packet + Deth.OFFSET) == qkey) {
             responder.datagram(packet, opcode, bytes, header);
         }
     }
 
-    /** Copies a part of the data of a work request, which was checked, to a place within segments. */
-    void copyTo(long slot, Segments to, Segments source, long distance, long bytes) {
-        if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
+    /** Copies a part of the data of a checked work request to a position in segments. */
+    void copyTo(long slot, ScatterGatherCursor to, ScatterGatherCursor source, long distance, long bytes) {
+        if ((Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_INLINE) != 0) {
             to.write(slot + SendQueue.DATA + distance, bytes);
         } else {
             source.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
@@ -672,9 +708,9 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    /** Copies a part of the data of a work request, which was checked, to memory. */
-    void copyTo(long slot, long to, Segments source, long distance, long bytes) {
-        if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_INLINE) != 0) {
+    /** Copies a part of the data of a checked work request to memory. */
+    void copyTo(long slot, long to, ScatterGatherCursor source, long distance, long bytes) {
+        if ((Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_INLINE) != 0) {
             Memory.copy(slot + SendQueue.DATA + distance, to, bytes);
         } else {
             source.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
@@ -682,11 +718,12 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    /** The first work request is over. */
+    /** Completes the first work request. */
     private void complete(long slot, int status) {
         int opcode = Memory.getInt(slot + SendQueue.OPCODE);
-        boolean signaled =
-                allSignaled || (Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_SIGNALED) != 0 || status != 0;
+        boolean signaled = allSignaled
+                || (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SIGNALED) != 0
+                || status != 0;
         sends.tail++;
         if (sends.current - sends.tail < 0) {
             sends.current = sends.tail;
@@ -707,29 +744,29 @@ final class SoftQueuePair implements Timed {
     }
 
     private static int completionOpcode(int opcode) {
-        if (opcode == Verbs.WR_WRITE || opcode == Verbs.WR_WRITE_IMM) {
-            return Verbs.WC_WRITE;
+        if (opcode == VerbsConstants.WR_WRITE || opcode == VerbsConstants.WR_WRITE_IMM) {
+            return VerbsConstants.WC_WRITE;
         }
-        if (opcode == Verbs.WR_READ) {
-            return Verbs.WC_READ;
+        if (opcode == VerbsConstants.WR_READ) {
+            return VerbsConstants.WC_READ;
         }
-        if (opcode == Verbs.WR_COMPARE_SWAP) {
-            return Verbs.WC_COMPARE_SWAP;
+        if (opcode == VerbsConstants.WR_COMPARE_SWAP) {
+            return VerbsConstants.WC_COMPARE_SWAP;
         }
-        if (opcode == Verbs.WR_FETCH_ADD) {
-            return Verbs.WC_FETCH_ADD;
+        if (opcode == VerbsConstants.WR_FETCH_ADD) {
+            return VerbsConstants.WC_FETCH_ADD;
         }
-        if (opcode == Verbs.WR_BIND_MW) {
-            return Verbs.WC_BIND_MW;
+        if (opcode == VerbsConstants.WR_BIND_MW) {
+            return VerbsConstants.WC_BIND_MW;
         }
-        return opcode == Verbs.WR_LOCAL_INV ? Verbs.WC_LOCAL_INV : Verbs.WC_SEND;
+        return opcode == VerbsConstants.WR_LOCAL_INV ? VerbsConstants.WC_LOCAL_INV : VerbsConstants.WC_SEND;
     }
 
-    /** Gives everything back. */
+    /** Frees everything except the C structure, whose address identifies events. */
     void free() {
         stopWaiting();
         if (listed) {
-            device.turns.forget(this);
+            device.engine.forget(this);
         }
         stopAnswering();
         sends.free();
@@ -739,6 +776,5 @@ final class SoftQueuePair implements Timed {
         }
         attributes.free();
         initial.free();
-        struct.free();
     }
 }

@@ -1,16 +1,21 @@
 package org.rdmapanama.soft;
 
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_data_buf;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.SendVerbs;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** The builder of work requests: each is written where it will be sent from, and all are posted by the completion. */
+/**
+ * The verbs that build work requests (ibv_wr_start and others): each is written directly into the send queue, and
+ * wrComplete posts them all. Each method takes the lock of the device itself; between wrStart and wrComplete or
+ * wrAbort, only one thread may build requests of a queue pair.
+ */
 final class SoftSendVerbs extends SendVerbs {
-    /** What queue pairs may be made for, of enum ibv_qp_create_send_ops_flags. */
+    /** The supported operations, of enum ibv_qp_create_send_ops_flags. */
     static final long OPERATIONS = Integer.toUnsignedLong(rdma_h.IBV_QP_EX_WITH_RDMA_WRITE()
             | rdma_h.IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM()
             | rdma_h.IBV_QP_EX_WITH_SEND()
@@ -22,7 +27,7 @@ final class SoftSendVerbs extends SendVerbs {
             | rdma_h.IBV_QP_EX_WITH_BIND_MW()
             | rdma_h.IBV_QP_EX_WITH_SEND_WITH_INV());
 
-    /** Those of datagrams. */
+    /** The supported operations of UD queue pairs. */
     static final long DATAGRAM_OPERATIONS =
             Integer.toUnsignedLong(rdma_h.IBV_QP_EX_WITH_SEND() | rdma_h.IBV_QP_EX_WITH_SEND_WITH_IMM());
 
@@ -73,7 +78,7 @@ final class SoftSendVerbs extends SendVerbs {
         }
     }
 
-    /** Begins a work request; where to write the rest, or 0 when it cannot be. */
+    /** Begins a work request. Returns the address of its slot, or 0 if it cannot be added. */
     private long begin(long queuePair, int opcode, long remoteAddress, int rkey, int immediate) {
         device.lock();
         try {
@@ -81,7 +86,7 @@ final class SoftSendVerbs extends SendVerbs {
                     .nextOfBatch(
                             opcode,
                             Memory.getLong(queuePair + WR_ID),
-                            Memory.getInt(queuePair + WR_FLAGS) & ~Verbs.FLAG_INLINE,
+                            Memory.getInt(queuePair + WR_FLAGS) & ~VerbsConstants.FLAG_INLINE,
                             remoteAddress);
             if (slot != 0) {
                 Memory.putLong(slot + SendQueue.REMOTE, remoteAddress);
@@ -96,42 +101,42 @@ final class SoftSendVerbs extends SendVerbs {
 
     @Override
     public void wrSend(long queuePair) {
-        begin(queuePair, Verbs.WR_SEND, 0, 0, 0);
+        begin(queuePair, VerbsConstants.WR_SEND, 0, 0, 0);
     }
 
     @Override
     public void wrSendImm(long queuePair, int immediate) {
-        begin(queuePair, Verbs.WR_SEND_IMM, 0, 0, immediate);
+        begin(queuePair, VerbsConstants.WR_SEND_IMM, 0, 0, immediate);
     }
 
     @Override
     public void wrSendInv(long queuePair, int rkey) {
-        begin(queuePair, Verbs.WR_SEND_INV, 0, 0, rkey);
+        begin(queuePair, VerbsConstants.WR_SEND_INV, 0, 0, rkey);
     }
 
     @Override
     public void wrSendTso(long queuePair, long header, short headerSize, short mss) {
-        queuePair(queuePair).refuseBatch(Verbs.EINVAL);
+        queuePair(queuePair).refuseBatch(Errno.EINVAL);
     }
 
     @Override
     public void wrRdmaRead(long queuePair, int rkey, long remoteAddress) {
-        begin(queuePair, Verbs.WR_READ, remoteAddress, rkey, 0);
+        begin(queuePair, VerbsConstants.WR_READ, remoteAddress, rkey, 0);
     }
 
     @Override
     public void wrRdmaWrite(long queuePair, int rkey, long remoteAddress) {
-        begin(queuePair, Verbs.WR_WRITE, remoteAddress, rkey, 0);
+        begin(queuePair, VerbsConstants.WR_WRITE, remoteAddress, rkey, 0);
     }
 
     @Override
     public void wrRdmaWriteImm(long queuePair, int rkey, long remoteAddress, int immediate) {
-        begin(queuePair, Verbs.WR_WRITE_IMM, remoteAddress, rkey, immediate);
+        begin(queuePair, VerbsConstants.WR_WRITE_IMM, remoteAddress, rkey, immediate);
     }
 
     @Override
     public void wrAtomicCmpSwp(long queuePair, int rkey, long remoteAddress, long compare, long swap) {
-        long slot = begin(queuePair, Verbs.WR_COMPARE_SWAP, remoteAddress, rkey, 0);
+        long slot = begin(queuePair, VerbsConstants.WR_COMPARE_SWAP, remoteAddress, rkey, 0);
         if (slot != 0) {
             Memory.putLong(slot + SendQueue.COMPARE_ADD, compare);
             Memory.putLong(slot + SendQueue.SWAP, swap);
@@ -140,7 +145,7 @@ final class SoftSendVerbs extends SendVerbs {
 
     @Override
     public void wrAtomicFetchAdd(long queuePair, int rkey, long remoteAddress, long add) {
-        long slot = begin(queuePair, Verbs.WR_FETCH_ADD, remoteAddress, rkey, 0);
+        long slot = begin(queuePair, VerbsConstants.WR_FETCH_ADD, remoteAddress, rkey, 0);
         if (slot != 0) {
             Memory.putLong(slot + SendQueue.COMPARE_ADD, add);
         }
@@ -148,17 +153,17 @@ final class SoftSendVerbs extends SendVerbs {
 
     @Override
     public void wrAtomicWrite(long queuePair, int rkey, long remoteAddress, long value) {
-        queuePair(queuePair).refuseBatch(Verbs.EINVAL);
+        queuePair(queuePair).refuseBatch(Errno.EINVAL);
     }
 
     @Override
     public void wrFlush(long queuePair, int rkey, long remoteAddress, long length, byte type, byte level) {
-        queuePair(queuePair).refuseBatch(Verbs.EINVAL);
+        queuePair(queuePair).refuseBatch(Errno.EINVAL);
     }
 
     @Override
     public void wrBindMw(long queuePair, long memoryWindow, int rkey, long bindInfo) {
-        long slot = begin(queuePair, Verbs.WR_BIND_MW, 0, 0, 0);
+        long slot = begin(queuePair, VerbsConstants.WR_BIND_MW, 0, 0, 0);
         if (slot != 0) {
             queuePair(queuePair).sends.writeBind(slot, memoryWindow, rkey, bindInfo);
         }
@@ -166,7 +171,7 @@ final class SoftSendVerbs extends SendVerbs {
 
     @Override
     public void wrLocalInv(long queuePair, int rkey) {
-        begin(queuePair, Verbs.WR_LOCAL_INV, 0, 0, rkey);
+        begin(queuePair, VerbsConstants.WR_LOCAL_INV, 0, 0, rkey);
     }
 
     @Override
@@ -180,7 +185,7 @@ final class SoftSendVerbs extends SendVerbs {
 
     @Override
     public void wrSetXrcSrqn(long queuePair, int number) {
-        queuePair(queuePair).refuseBatch(Verbs.EINVAL);
+        queuePair(queuePair).refuseBatch(Errno.EINVAL);
     }
 
     @Override
@@ -203,21 +208,21 @@ final class SoftSendVerbs extends SendVerbs {
     private static void startInline(SoftQueuePair pair) {
         long slot = pair.currentOfBatch();
         if (slot != 0 && !isInlineable(Memory.getInt(slot + SendQueue.OPCODE))) {
-            pair.refuseBatch(Verbs.EINVAL);
+            pair.refuseBatch(Errno.EINVAL);
         } else if (slot != 0) {
-            Memory.putInt(slot + SendQueue.FLAGS, Memory.getInt(slot + SendQueue.FLAGS) | Verbs.FLAG_INLINE);
+            Memory.putInt(slot + SendQueue.FLAGS, Memory.getInt(slot + SendQueue.FLAGS) | VerbsConstants.FLAG_INLINE);
             Memory.putInt(slot + SendQueue.SEGMENTS, 0);
             Memory.putInt(slot + SendQueue.BYTES, 0);
         }
     }
 
-    /** What takes data along, and brings none. */
+    /** Returns whether an operation sends data, which may be inline. */
     private static boolean isInlineable(int opcode) {
-        return opcode == Verbs.WR_SEND
-                || opcode == Verbs.WR_SEND_IMM
-                || opcode == Verbs.WR_SEND_INV
-                || opcode == Verbs.WR_WRITE
-                || opcode == Verbs.WR_WRITE_IMM;
+        return opcode == VerbsConstants.WR_SEND
+                || opcode == VerbsConstants.WR_SEND_IMM
+                || opcode == VerbsConstants.WR_SEND_INV
+                || opcode == VerbsConstants.WR_WRITE
+                || opcode == VerbsConstants.WR_WRITE_IMM;
     }
 
     private static void addInline(SoftQueuePair pair, long address, long length) {
@@ -227,7 +232,7 @@ final class SoftSendVerbs extends SendVerbs {
         }
         int bytes = Memory.getInt(slot + SendQueue.BYTES);
         if (length < 0 || length > pair.sends.maxInline - bytes) {
-            pair.refuseBatch(Verbs.EINVAL);
+            pair.refuseBatch(Errno.EINVAL);
             return;
         }
         Memory.copy(address, slot + SendQueue.DATA + bytes, length);
@@ -239,12 +244,12 @@ final class SoftSendVerbs extends SendVerbs {
         SoftQueuePair pair = queuePair(queuePair);
         long slot = startSegments(pair, 1);
         if (slot != 0 && Integer.toUnsignedLong(length) > SoftDevice.MAX_MESSAGE) {
-            pair.refuseBatch(Verbs.EINVAL);
+            pair.refuseBatch(Errno.EINVAL);
         } else if (slot != 0) {
             long at = slot + SendQueue.DATA;
-            Memory.putLong(at + Segments.ADDRESS, address);
-            Memory.putInt(at + Segments.LENGTH, length);
-            Memory.putInt(at + Segments.KEY, lkey);
+            Memory.putLong(at + ScatterGatherCursor.ADDRESS, address);
+            Memory.putInt(at + ScatterGatherCursor.LENGTH, length);
+            Memory.putInt(at + ScatterGatherCursor.KEY, lkey);
             Memory.putInt(slot + SendQueue.SEGMENTS, 1);
             Memory.putInt(slot + SendQueue.BYTES, length);
         }
@@ -262,17 +267,17 @@ final class SoftSendVerbs extends SendVerbs {
         }
     }
 
-    /** Where to write segments, in place of data that may be there; 0 when there is no place for them. */
+    /** Returns where to write the segments, replacing earlier data; 0 if there are too many. */
     private static long startSegments(SoftQueuePair pair, long count) {
         long slot = pair.currentOfBatch();
         if (slot == 0) {
             return 0;
         }
         if (count < 0 || count > pair.sends.maxSegments) {
-            pair.refuseBatch(Verbs.EINVAL);
+            pair.refuseBatch(Errno.EINVAL);
             return 0;
         }
-        Memory.putInt(slot + SendQueue.FLAGS, Memory.getInt(slot + SendQueue.FLAGS) & ~Verbs.FLAG_INLINE);
+        Memory.putInt(slot + SendQueue.FLAGS, Memory.getInt(slot + SendQueue.FLAGS) & ~VerbsConstants.FLAG_INLINE);
         return slot;
     }
 }

@@ -1,20 +1,24 @@
 package org.rdmapanama.soft;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.memory.NativeBlock;
 
-/** A shared receive queue. */
+/**
+ * A shared receive queue, from which several queue pairs take receives. {@link SharedReceiveVerbs} creates it;
+ * {@link Responder} takes receives. Callers must hold the lock of the device.
+ */
 final class SoftSharedReceiveQueue {
-    /** Of the C structure. */
+    /** The memory of the C structure. */
     final NativeBlock struct;
 
     final int number;
     final int protectionDomain;
     final ReceiveQueue receives;
 
-    /** Tell when fewer receives are left; 0 not to tell. */
+    /** An event is due when fewer receives than this are left; 0 for none. */
     int limit;
 
-    /** How many queue pairs receive from it. */
+    /** The number of queue pairs that receive from it. */
     int users;
 
     private final SoftContext context;
@@ -39,8 +43,8 @@ final class SoftSharedReceiveQueue {
         return true;
     }
 
+    /** Frees everything except the C structure, whose address identifies events. */
     void free() {
         receives.free();
-        struct.free();
     }
 }

@@ -5,20 +5,22 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A lock that is held for short. Waiting for it makes no garbage, which cannot be said of the JDK's. Who has it must
- * not take it again. It is not fair, but who comes gives those a chance who wait already, and who only tries leaves it
- * to them.
+ * A lock for short critical sections: that of the device, and that of the consumers of each completion queue. Unlike
+ * the locks of the JDK, waiting for it allocates nothing. It is not reentrant and not fair, but a new caller lets
+ * waiting threads go first for a while, and tryLock leaves it to them.
  */
 final class SpinLock {
     private static final int SPINS = 200;
 
-    /** How often one gives way to those who wait: they may have no processor, and then nobody would go on. */
+    /**
+     * How often a caller yields to waiting threads, at most: they may not be running, and then no thread would proceed.
+     */
     private static final int MAX_GIVING_WAY = 8;
 
-    /** The same, for who only tries, which takes less time. */
+    /** The same limit for tryLock, which takes less time. */
     private static final int MAX_TRIES = 16;
 
-    /** Who waited in vain for as long as that takes sleeps between two tries. */
+    /** A thread that still waits after this many yields sleeps between attempts. */
     private static final int MAX_YIELDS = 3;
 
     private static final long NAP_NANOS = 20_000;
@@ -37,17 +39,17 @@ final class SpinLock {
         }
     }
 
-    // Used by its handle.
+    // Accessed through its VarHandle.
     @SuppressWarnings("unused")
     private volatile int held;
 
-    /** How many wait. */
+    /** The number of waiting threads. */
     private volatile int waiting;
 
-    /** How many of them have a processor, and take it as soon as they can. */
+    /** The number of waiting threads that are spinning, and will take the lock at once. */
     private volatile int spinning;
 
-    /** How many tries in a row were given up for the sake of those who wait; no more than a hint. */
+    /** The number of consecutive tryLock calls that failed in favour of waiting threads. A racy hint. */
     private int tries;
 
     void lock() {
@@ -56,7 +58,7 @@ final class SpinLock {
         }
     }
 
-    /** The same, for who takes it again and again: those who wait come first. */
+    /** Takes the lock after the threads that already wait, for a thread that takes it again and again. */
     void lockAfterOthers() {
         for (int i = 0; waiting > 0 && i < MAX_GIVING_WAY; i++) {
             giveWay();
@@ -73,12 +75,12 @@ final class SpinLock {
         boolean interrupted = false;
         for (int i = 0; !spin(); i++) {
             if (i < MAX_YIELDS) {
-                // The holder may have lost its processor.
+                // The holder may not be running.
                 giveWay();
             } else {
-                // It sends many packets, say, and those who are to take them may need this processor. It may also be a
-                // virtual thread without a carrier: yielding is no way to leave it this one, and a thread that is
-                // interrupted does not park.
+                // The holder may be sending many packets whose receivers need this processor. It may also be a virtual
+                // thread without a carrier, to which yielding does not give this one. Clear the interrupt first,
+                // because an interrupted thread does not park.
                 interrupted |= Thread.interrupted();
                 LockSupport.parkNanos(this, NAP_NANOS);
             }
@@ -100,7 +102,7 @@ final class SpinLock {
         return taken;
     }
 
-    // Only a hint: it does not matter to whom the processor goes.
+    // A hint to the scheduler; correctness does not depend on it.
     @SuppressWarnings("ThreadPriorityCheck")
     private static void giveWay() {
         Thread.yield();
@@ -110,7 +112,7 @@ final class SpinLock {
         return (int) HELD.getOpaque(this) == 0 && HELD.compareAndSet(this, 0, 1);
     }
 
-    /** Takes it if nobody has it, and nobody is about to. */
+    /** Takes the lock if it is free and no waiting thread is about to take it. */
     boolean tryLock() {
         if (spinning > 0 && ++tries < MAX_TRIES) {
             return false;

@@ -2,40 +2,49 @@ package org.rdmapanama.soft;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
 
-/** Which states of a queue pair follow which; IBA specification, 10.3.1. */
+/**
+ * The allowed state transitions of a queue pair (IBA specification, section 10.3.1), for {@link SoftQueuePair}.
+ * Stateless.
+ */
 final class States {
     private States() {}
 
+    /** Returns whether a transition is allowed. */
     static boolean canGo(int from, int to) {
-        if (to == Verbs.RESET || to == Verbs.ERR) {
+        if (to == VerbsConstants.RESET || to == VerbsConstants.ERR) {
             return true;
         }
-        if (to == Verbs.INIT) {
-            return from == Verbs.RESET || from == Verbs.INIT;
+        if (to == VerbsConstants.INIT) {
+            return from == VerbsConstants.RESET || from == VerbsConstants.INIT;
         }
-        if (to == Verbs.RTR) {
-            return from == Verbs.INIT;
+        if (to == VerbsConstants.RTR) {
+            return from == VerbsConstants.INIT;
         }
-        if (to == Verbs.RTS) {
-            return from == Verbs.RTR || from == Verbs.RTS || from == Verbs.SQD || from == Verbs.SQE;
+        if (to == VerbsConstants.RTS) {
+            return from == VerbsConstants.RTR
+                    || from == VerbsConstants.RTS
+                    || from == VerbsConstants.SQD
+                    || from == VerbsConstants.SQE;
         }
-        return to == Verbs.SQD && (from == Verbs.RTS || from == Verbs.SQD);
+        return to == VerbsConstants.SQD && (from == VerbsConstants.RTS || from == VerbsConstants.SQD);
     }
 
-    /** Which attributes must be given on the way, as a mask; IBA specification, 11.2.5.2. */
+    /** Returns the mask of attributes that a transition requires (IBA specification, section 11.2.5.2). */
     static int required(int type, int from, int to) {
-        if (from == Verbs.RESET && to == Verbs.INIT) {
+        if (from == VerbsConstants.RESET && to == VerbsConstants.INIT) {
             return rdma_h.IBV_QP_PKEY_INDEX()
                     | rdma_h.IBV_QP_PORT()
-                    | (type == Verbs.UD ? rdma_h.IBV_QP_QKEY() : rdma_h.IBV_QP_ACCESS_FLAGS());
+                    | (type == VerbsConstants.UD ? rdma_h.IBV_QP_QKEY() : rdma_h.IBV_QP_ACCESS_FLAGS());
         }
-        if (from == Verbs.INIT && to == Verbs.RTR && type != Verbs.UD) {
+        if (from == VerbsConstants.INIT && to == VerbsConstants.RTR && type != VerbsConstants.UD) {
             int both =
                     rdma_h.IBV_QP_AV() | rdma_h.IBV_QP_PATH_MTU() | rdma_h.IBV_QP_DEST_QPN() | rdma_h.IBV_QP_RQ_PSN();
-            return type == Verbs.UC ? both : both | rdma_h.IBV_QP_MAX_DEST_RD_ATOMIC() | rdma_h.IBV_QP_MIN_RNR_TIMER();
+            return type == VerbsConstants.UC
+                    ? both
+                    : both | rdma_h.IBV_QP_MAX_DEST_RD_ATOMIC() | rdma_h.IBV_QP_MIN_RNR_TIMER();
         }
-        if (from == Verbs.RTR && to == Verbs.RTS) {
-            return type == Verbs.RC
+        if (from == VerbsConstants.RTR && to == VerbsConstants.RTS) {
+            return type == VerbsConstants.RC
                     ? rdma_h.IBV_QP_SQ_PSN()
                             | rdma_h.IBV_QP_TIMEOUT()
                             | rdma_h.IBV_QP_RETRY_CNT()

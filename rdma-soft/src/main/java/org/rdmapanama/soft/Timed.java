@@ -1,16 +1,19 @@
 package org.rdmapanama.soft;
 
-/** Something that waits for a time, with the device's lock. */
-interface Timed {
-    /** There is nothing to wait for. */
+/**
+ * A timer that {@link ProgressEngine} runs: that of a queue pair or of an exchange of the connection manager. It is called with
+ * the lock of the device held, on the thread of the device or of a polling caller.
+ */
+public interface Timed {
+    /** The deadline of a timer that is not running. */
     long NEVER = Long.MAX_VALUE;
 
-    /** When it waits for, by System.nanoTime(), or {@link #NEVER}. */
+    /** Returns the deadline, by System.nanoTime(), or {@link #NEVER}. */
     long deadline();
 
-    /** That time has come, or will never come, and it no longer is among those that wait. */
+    /** Called when the deadline has passed or is {@link #NEVER}; the timer has been removed from the list before. */
     void expired();
 
-    /** That could not be done, for a reason that should not be: it comes to its end. */
+    /** Called when {@link #expired} threw: the owner of the timer fails. */
     void failed(Throwable cause);
 }

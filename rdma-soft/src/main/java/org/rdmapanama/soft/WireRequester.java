@@ -1,72 +1,75 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicAckEth;
 import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Ieth;
 import org.rdmapanama.soft.wire.ImmDt;
-import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
 
 /**
- * The sending half of a queue pair whose peer is elsewhere: makes packets of the work requests, and takes what comes
- * back; IBA specification, section 9.7.5 and following. What gets lost is sent again from the first packet that is
- * missing.
+ * The sending half of an RC or UC queue pair whose peer is on another device: turns work requests into packets, and
+ * handles acknowledgements and responses (IBA specification, section 9.7.5 and following). After a loss it retransmits
+ * from the first missing packet on.
  *
- * <p>Of the send queue's places, those from its tail to {@link #started} have their numbers.
+ * <p>The slots of the send queue from its tail to {@link #started} have their PSNs.
+ *
+ * <p>{@link SoftQueuePair} runs it for posted work, answers and timeouts, {@link ProgressEngine} at the end of a turn. Callers
+ * must hold the lock of the device.
  */
 final class WireRequester extends Requester {
-    /** How much may be under way: what a socket's buffer takes. */
+    /** How many bytes may be in flight: what the buffer of a socket holds. */
     private static final int WINDOW_BYTES = 64 << 10;
 
     private static final int MIN_WINDOW = 8;
 
-    /** Where nothing limits how much is under way, so many packets go out in one turn, so that others have theirs. */
+    /** The packets per turn where no window limits them, so that other queue pairs get their turn. */
     private static final int PACKETS_PER_TURN = 64;
 
-    /** More packets than half of all numbers cannot be told in order. */
+    /** PSNs are ordered only within half of their range. */
     private static final long MAX_PACKETS = (1 << 23) - 2L * WINDOW_BYTES / 256;
 
-    /** A state of a place in the queue: what it asks for was done here. */
+    /** State of a slot: the work request has been executed locally. */
     private static final int DONE = 1;
 
-    /** A state of a place in the queue: the work request fails, with the status that is added. */
+    /** State of a slot: the work request fails, with this status added. */
     private static final int FAILED = 2;
 
     private final SoftDevice device;
     private final SendQueue sends;
-    private final Segments segments;
+    private final ScatterGatherCursor segments;
     private SoftAddressHandle path;
     private final int mtu;
     private final int window;
 
     /**
-     * A long read is asked for in parts, of so many packets from its first one on: so what is asked for again ends where
-     * it ended before, and the peer knows it again.
+     * A long read is requested in parts of this many response packets. A repeated request then ends where the original
+     * one ended, so that the peer recognizes it.
      */
     private final int readPackets;
 
     private final boolean reliable;
 
-    /** Number of the next packet. */
+    /** PSN of the next packet. */
     private int next;
 
-    /** Number of the first packet that is not acknowledged. */
+    /** PSN of the first unacknowledged packet. */
     private int oldest;
 
-    /** One more than the highest number that was ever sent. */
+    /** The PSN after the highest one ever sent. */
     private int farthest;
 
-    /** First place of the queue whose work request has no numbers yet. */
+    /** The first slot whose work request has no PSNs yet. */
     private int started;
 
-    /** How far into the message of {@code sends.current} the next packet is. */
+    /** The offset of the next packet in the message of {@code sends.current}. */
     private long offset;
 
-    /** Numbers of the last packets of the answers that were asked for, in a ring. */
+    /** The last PSNs of the outstanding responses, in a ring. */
     private final int[] asked = new int[SoftDevice.MAX_READ_ATOMIC];
 
     private int firstAsked;
@@ -74,7 +77,7 @@ final class WireRequester extends Requester {
 
     private boolean pausing;
 
-    /** Whether what follows {@link #oldest} was sent again since something showed that this one is missing. */
+    /** Whether packets from {@link #oldest} on have been retransmitted since it was found missing. */
     private boolean gapTold;
 
     WireRequester(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
@@ -83,8 +86,8 @@ final class WireRequester extends Requester {
         this.path = path;
         this.mtu = mtu;
         sends = queuePair.sends;
-        segments = new Segments(device);
-        reliable = queuePair.type == Verbs.RC;
+        segments = new ScatterGatherCursor(device);
+        reliable = queuePair.type == VerbsConstants.RC;
         window = Math.max(MIN_WINDOW, WINDOW_BYTES / mtu);
         readPackets = queuePair.maxReadAtomic() > 1 ? window / 2 : window;
         next = firstPsn;
@@ -101,7 +104,7 @@ final class WireRequester extends Requester {
         path = newPath;
     }
 
-    /** Sends as much as may be under way. */
+    /** Sends as much as the window allows. */
     @Override
     void run() {
         int most = reliable ? Integer.MAX_VALUE : PACKETS_PER_TURN;
@@ -110,19 +113,19 @@ final class WireRequester extends Requester {
             count++;
         }
         if (count == most && isSending()) {
-            device.turns.goOnLater(this);
+            device.engine.goOnLater(this);
         }
         if (isWaiting()) {
             queuePair.armTimer();
         }
     }
 
-    /** Whether there is something to send, and it may be sent: while draining, only what has begun. */
+    /** Returns whether there is something to send; while draining, only requests that have been started. */
     private boolean isSending() {
         int state = queuePair.state();
         return !pausing
-                && ((state == Verbs.RTS && sends.current != sends.head)
-                        || (state == Verbs.SQD && sends.current != started));
+                && ((state == VerbsConstants.RTS && sends.current != sends.head)
+                        || (state == VerbsConstants.SQD && sends.current != started));
     }
 
     @Override
@@ -132,7 +135,7 @@ final class WireRequester extends Requester {
 
     @Override
     void stop() {
-        device.turns.forget(this);
+        device.engine.forget(this);
     }
 
     @Override
@@ -145,18 +148,18 @@ final class WireRequester extends Requester {
     }
 
     private static boolean isAtomic(int opcode) {
-        return opcode == Verbs.WR_COMPARE_SWAP || opcode == Verbs.WR_FETCH_ADD;
+        return opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD;
     }
 
     private static boolean isAnswered(int opcode) {
-        return opcode == Verbs.WR_READ || isAtomic(opcode);
+        return opcode == VerbsConstants.WR_READ || isAtomic(opcode);
     }
 
     private static long bytesOf(long slot) {
         return Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
     }
 
-    /** One packet, or what needs none; false when it must wait. */
+    /** Sends one packet, or executes a request that needs none. Returns false if it must wait. */
     private boolean sendOne() {
         long slot = sends.slot(sends.current);
         int opcode = opcodeOf(slot);
@@ -166,7 +169,7 @@ final class WireRequester extends Requester {
         int state = Memory.getInt(slot + SendQueue.STATE);
         if (state != 0) {
             if (state >= FAILED && sends.current != sends.tail) {
-                // What is behind it is not to happen, and what is before it is not over.
+                // Later requests must not be executed, and earlier ones are still incomplete.
                 return false;
             }
             sends.current++;
@@ -183,21 +186,21 @@ final class WireRequester extends Requester {
         return true;
     }
 
-    /** Gives a work request its numbers; false when it is not its turn. */
+    /** Assigns PSNs to a work request. Returns false if it must wait. */
     private boolean start(long slot, int opcode) {
-        if ((Memory.getInt(slot + SendQueue.FLAGS) & Verbs.FLAG_FENCE) != 0 && outstanding > 0) {
+        if ((Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_FENCE) != 0 && outstanding > 0) {
             return false;
         }
         int state = isAnswered(opcode) && queuePair.maxReadAtomic() == 0
-                ? Verbs.LOC_QP_OP_ERR
+                ? VerbsConstants.LOC_QP_OP_ERR
                 : queuePair.doHere(slot, opcode, reliable);
         int packets = 0;
         if (state == SoftQueuePair.TO_PEER) {
             long count = isAtomic(opcode) ? 1 : Math.max(1, Math.ceilDiv(bytesOf(slot), (long) mtu));
-            state = count > MAX_PACKETS ? FAILED + Verbs.LOC_LEN_ERR : 0;
+            state = count > MAX_PACKETS ? FAILED + VerbsConstants.LOC_LEN_ERR : 0;
             packets = state == 0 ? (int) count : 0;
         } else {
-            state = state == Verbs.SUCCESS ? DONE : FAILED + state;
+            state = state == VerbsConstants.SUCCESS ? DONE : FAILED + state;
         }
         Memory.putInt(slot + SendQueue.STATE, state);
         Memory.putInt(slot + SendQueue.FIRST_PSN, next);
@@ -207,21 +210,21 @@ final class WireRequester extends Requester {
         return true;
     }
 
-    /** A packet of a send or a write. */
+    /** Sends a packet of a send or a write. */
     private void sendPart(long slot, int opcode) {
         long packet = device.wire().packet();
         long bytes = bytesOf(slot);
         int part = (int) Math.min(mtu, bytes - offset);
         boolean first = offset == 0;
         boolean last = offset + part == bytes;
-        int code = Codes.of(opcode, first, last) + (reliable ? 0 : Opcode.UC_SEND_FIRST);
+        int code = PacketOpcodes.of(opcode, first, last) + (reliable ? 0 : Opcode.UC_SEND_FIRST);
         int flags = Memory.getInt(slot + SendQueue.FLAGS);
         int pad = -part & 3;
         boolean full = Psn.compare(next, oldest) + 1 >= window;
         Bth.write(
                 packet,
                 code,
-                last && (flags & Verbs.FLAG_SOLICITED) != 0,
+                last && (flags & VerbsConstants.FLAG_SOLICITED) != 0,
                 pad,
                 Bth.DEFAULT_PKEY,
                 queuePair.destination(),
@@ -242,7 +245,7 @@ final class WireRequester extends Requester {
         }
         long payload = packet + Opcode.headerBytes(code);
         if (!queuePair.copyPart(slot, offset, payload, part, segments)) {
-            Memory.putInt(slot + SendQueue.STATE, FAILED + Verbs.LOC_PROT_ERR);
+            Memory.putInt(slot + SendQueue.STATE, FAILED + VerbsConstants.LOC_PROT_ERR);
             return;
         }
         Memory.zero(payload + part, pad);
@@ -270,21 +273,21 @@ final class WireRequester extends Requester {
         }
     }
 
-    /** A part of a read, or an atomic; false when too many are under way. */
+    /** Requests a part of a read, or an atomic. Returns false if too many are outstanding. */
     private boolean ask(long slot, int opcode) {
         if (outstanding >= queuePair.maxReadAtomic()) {
             return false;
         }
         long packet = device.wire().packet();
         boolean atomic = isAtomic(opcode);
-        int code = Codes.of(opcode, true, true);
+        int code = PacketOpcodes.of(opcode, true, true);
         Bth.write(packet, code, false, 0, Bth.DEFAULT_PKEY, queuePair.destination(), true, next);
         long remote = Memory.getLong(slot + SendQueue.REMOTE);
         int rkey = Memory.getInt(slot + SendQueue.RKEY);
         int packets = 1;
         if (atomic) {
             long compareAdd = Memory.getLong(slot + SendQueue.COMPARE_ADD);
-            boolean add = opcode == Verbs.WR_FETCH_ADD;
+            boolean add = opcode == VerbsConstants.WR_FETCH_ADD;
             AtomicEth.write(
                     packet + AtomicEth.OFFSET,
                     remote,
@@ -310,7 +313,7 @@ final class WireRequester extends Requester {
         return true;
     }
 
-    // What comes back.
+    // Acknowledgements and responses.
 
     @Override
     void receive(long packet, int opcode, int payloadBytes) {
@@ -357,16 +360,16 @@ final class WireRequester extends Requester {
 
     private static int statusOf(int nak) {
         return switch (nak) {
-            case Aeth.INVALID_REQUEST -> Verbs.REM_INV_REQ_ERR;
-            case Aeth.REMOTE_ACCESS_ERROR -> Verbs.REM_ACCESS_ERR;
-            case Aeth.INVALID_RD_REQUEST -> Verbs.REM_INV_RD_REQ_ERR;
-            default -> Verbs.REM_OP_ERR;
+            case Aeth.INVALID_REQUEST -> VerbsConstants.REM_INV_REQ_ERR;
+            case Aeth.REMOTE_ACCESS_ERROR -> VerbsConstants.REM_ACCESS_ERR;
+            case Aeth.INVALID_RD_REQUEST -> VerbsConstants.REM_INV_RD_REQ_ERR;
+            default -> VerbsConstants.REM_OP_ERR;
         };
     }
 
     /**
-     * All packets before a number have arrived. False when answers to some of them are missing, which are asked for
-     * again, once, or when the queue pair fails.
+     * Handles an acknowledgement of all packets before a PSN. Returns false if responses to some of them are missing,
+     * which are requested again, once, or if the queue pair fails.
      */
     private boolean coverUpTo(int psn) {
         int before = oldest;
@@ -389,13 +392,13 @@ final class WireRequester extends Requester {
         if (!complete) {
             rewindOnce();
         }
-        return complete && queuePair.state() != Verbs.ERR;
+        return complete && queuePair.state() != VerbsConstants.ERR;
     }
 
-    /** The next packets are acknowledged: time begins anew, and what is complete is over. */
+    /** Marks packets as acknowledged: restarts the timer, and completes what is complete. */
     private void progress() {
         queuePair.resetRetries();
-        // Whoever was not ready was reached after all.
+        // The peer that was not ready has accepted the packet after all.
         pausing = false;
         gapTold = false;
         while (outstanding > 0 && Psn.compare(asked[firstAsked], oldest) < 0) {
@@ -414,16 +417,16 @@ final class WireRequester extends Requester {
             return;
         }
         long slot = sends.slot(sends.tail);
-        if (opcodeOf(slot) != Verbs.WR_READ || psn != oldest) {
+        if (opcodeOf(slot) != VerbsConstants.WR_READ || psn != oldest) {
             return;
         }
         long at = (long) Psn.compare(psn, Memory.getInt(slot + SendQueue.FIRST_PSN)) * mtu;
         if (bytes != Math.min(mtu, bytesOf(slot) - at)) {
-            queuePair.failFirst(Verbs.BAD_RESP_ERR);
+            queuePair.failFirst(VerbsConstants.BAD_RESP_ERR);
             return;
         }
         if (!queuePair.takePart(slot, at, payload, bytes, segments)) {
-            queuePair.failFirst(Verbs.LOC_PROT_ERR);
+            queuePair.failFirst(VerbsConstants.LOC_PROT_ERR);
             return;
         }
         oldest = Psn.next(psn);
@@ -440,14 +443,14 @@ final class WireRequester extends Requester {
         }
         device.scratch(original);
         if (!queuePair.takePart(slot, 0, device.scratch(), Long.BYTES, segments)) {
-            queuePair.failFirst(Verbs.LOC_PROT_ERR);
+            queuePair.failFirst(VerbsConstants.LOC_PROT_ERR);
             return;
         }
         oldest = Psn.next(psn);
         progress();
     }
 
-    /** Ends the work requests of which all is acknowledged. */
+    /** Completes the work requests that are fully acknowledged. */
     private void retire() {
         while (sends.tail != started) {
             long slot = sends.slot(sends.tail);
@@ -460,7 +463,7 @@ final class WireRequester extends Requester {
                 return;
             }
             if (sends.current == sends.tail) {
-                // Acknowledged by what was sent before it was to be sent again.
+                // An earlier transmission was acknowledged before the retransmission.
                 sends.current++;
                 offset = 0;
             }
@@ -468,9 +471,9 @@ final class WireRequester extends Requester {
         }
     }
 
-    // Again.
+    // Retransmission.
 
-    /** The same, unless it was done for this gap already: what comes of that, or the timer, tells more. */
+    /** Retransmits, unless that has been done for this gap: then its answers, or the timer, decide. */
     private void rewindOnce() {
         if (!gapTold) {
             gapTold = true;
@@ -478,13 +481,13 @@ final class WireRequester extends Requester {
         }
     }
 
-    /** Goes on from the first packet that is not acknowledged. */
+    /** Continues from the first unacknowledged packet. */
     private void rewind() {
         outstanding = 0;
         seek(oldest);
     }
 
-    /** Goes on from a packet. */
+    /** Continues from a given packet. */
     private void seek(int psn) {
         next = psn;
         int place = sends.tail;

@@ -1,40 +1,45 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicAckEth;
 import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Ieth;
 import org.rdmapanama.soft.wire.ImmDt;
-import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
 
 /**
- * The answering half of a queue pair whose peer is elsewhere: takes packets in their order, does what they ask for once,
- * and answers; IBA specification, sections 9.7.4 and 9.7.5.
+ * The answering half of an RC or UC queue pair whose peer is on another device: takes packets in order, executes each
+ * request exactly once, and sends acknowledgements and responses (IBA specification, sections 9.7.4 and 9.7.5).
+ *
+ * <p>{@link SoftQueuePair} passes it the packets of the peer; {@link ProgressEngine} lets it answer at the end of a turn.
+ * Callers must hold the lock of the device.
  */
-final class WireResponder extends Later {
-    /** Packets of read responses that go out in one turn, so that others have theirs. */
+final class WireResponder extends DeferredSender {
+    /** Read response packets per turn, so that other queue pairs get their turn. */
     private static final int RESPONSES_PER_TURN = 32;
 
-    /** In place of the bytes of a read: the answer is that of an atomic. */
+    /** In place of the size of a read: the response is that of an atomic. */
     private static final long ATOMIC = -1;
 
-    /** There is no complaint that waits. */
+    /** No NAK is waiting. */
     private static final int NO_COMPLAINT = -1;
 
-    /** Without an acknowledgement of them a peer may stop sending, or have no idea what got lost. */
+    /**
+     * Acknowledge at least every this many packets, even unasked: a peer may stop sending, or not learn what was lost.
+     */
     private static final int MOST_UNASKED = 32;
 
-    /** Packets that one acknowledgement does for at most, where it is put off for the sake of a reply. */
+    /** The most packets that a delayed acknowledgement covers. */
     private static final int MAX_UNACKNOWLEDGED = 8;
 
-    /** Turns without a packet that an acknowledgement is put off for at most. */
+    /** The most turns without a packet that an acknowledgement is delayed. */
     private static final int MAX_PATIENCE = 64;
 
-    /** After so many acknowledgements that nothing came before, whether the peer waits for them is tried anew. */
+    /** After this many acknowledgements that no packet preceded, delaying is tried again. */
     private static final int IMPATIENT_BEFORE_TRYING = 256;
 
     private static final int NONE = 0;
@@ -47,22 +52,22 @@ final class WireResponder extends Later {
     private final int mtu;
     private final boolean reliable;
 
-    /** Number of the packet that is to come. */
+    /** PSN of the next expected packet. */
     private int expected;
 
-    /** How many messages were completed. */
+    /** The number of completed messages (MSN). */
     private int messages;
 
-    /** A gap, or a receiver that is not ready, was told: once is enough. */
+    /** Whether a NAK for a gap or an RNR NAK has been sent, which must happen only once. */
     private boolean complained;
 
-    /** What was complained of has come. Soft-RoCE heeds no further complaint before something is acknowledged. */
+    /** Whether the packet of the NAK has arrived. Soft-RoCE ignores further NAKs before an acknowledgement. */
     private boolean repaired;
 
-    /** How many packets came since the last that was to be acknowledged. */
+    /** The number of packets since the last one that asked for an acknowledgement. */
     private int unasked;
 
-    /** The message of which the first packets are here. */
+    /** The kind of message whose first packets have arrived. */
     private int message = NONE;
 
     private long received;
@@ -70,37 +75,37 @@ final class WireResponder extends Later {
     private long writeBytes;
     private int writeKey;
 
-    /** The next packet is to be acknowledged at the end of the turn. */
+    /** Whether to send an acknowledgement at the end of the turn. */
     private boolean acknowledging;
 
-    /** How many packets wait for that. */
+    /** The number of packets that wait for it. */
     private int unacknowledged;
 
-    /** The queue pair has sent something itself since the last message. */
+    /** Whether this queue pair has sent something since the last message. */
     private boolean posted;
 
-    /** Between the last two messages it had: a reply is to be expected, and goes first. */
+    /** Whether it did so between the last two messages, so that a reply is likely and should go first. */
     private boolean replies;
 
-    /** Turns without a packet that an acknowledgement is put off for: few for a peer that seems to wait for it. */
+    /** How many turns without a packet to delay an acknowledgement: few for a peer that seems to wait for it. */
     private int patience = MAX_PATIENCE;
 
     private int impatient;
 
-    /** What is to be said, and done, when the reads before it are answered: the syndrome of a NAK. */
+    /** The syndrome of the NAK to send once the earlier reads are answered. */
     private int complaint = NO_COMPLAINT;
 
-    /** Whether the queue pair fails with that. */
+    /** Whether the queue pair fails with it. */
     private boolean fatal;
 
-    /** Reads and atomics that are to be answered, in their order. */
-    private final Questions pending = new Questions(SoftDevice.MAX_READ_ATOMIC);
+    /** Reads and atomics that wait for their response, in order. */
+    private final ResponderResources pending = new ResponderResources(SoftDevice.MAX_READ_ATOMIC);
 
-    /** How much of the first one is answered. */
+    /** How many bytes of the first one have been sent. */
     private long readDone;
 
-    /** Those answered last, for the case that an answer gets lost. */
-    private final Questions answered = new Questions(SoftDevice.MAX_READ_ATOMIC);
+    /** The most recently answered ones, in case a response gets lost. */
+    private final ResponderResources answered = new ResponderResources(SoftDevice.MAX_READ_ATOMIC);
 
     WireResponder(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
         super(queuePair);
@@ -108,22 +113,22 @@ final class WireResponder extends Later {
         this.path = path;
         this.mtu = mtu;
         responder = queuePair.responder;
-        reliable = queuePair.type == Verbs.RC;
+        reliable = queuePair.type == VerbsConstants.RC;
         expected = firstPsn;
     }
 
-    /** Packets go there from now on. */
+    /** Sets the address of the peer. */
     void path(SoftAddressHandle newPath) {
         path = newPath;
     }
 
-    /** A request. */
+    /** Handles a request packet. */
     void receive(long packet, int opcode, int payloadBytes) {
         int distance = Psn.compare(Bth.psn(packet), expected);
         if (!reliable) {
             receiveUnreliable(packet, opcode, payloadBytes, distance);
         } else if (complaint != NO_COMPLAINT && fatal) {
-            // Nothing counts any more.
+            // The queue pair has failed; ignore everything.
             return;
         } else if (distance == 0) {
             repaired |= complained;
@@ -138,7 +143,7 @@ final class WireResponder extends Later {
         }
     }
 
-    /** Of an unreliable connection each message counts that is here as a whole. */
+    /** Handles a packet of an unreliable connection, where only complete messages count. */
     private void receiveUnreliable(long packet, int opcode, int payloadBytes, int distance) {
         if (distance != 0 && message != NONE) {
             message = NONE;
@@ -166,7 +171,7 @@ final class WireResponder extends Later {
         }
     }
 
-    /** A packet of a send or a write. */
+    /** Handles a packet of a send or a write. */
     private void part(long packet, int opcode, int bytes) {
         int kind = Opcode.isSend(opcode) ? SENDING : WRITING;
         boolean whole = Opcode.isStart(opcode) ? message == NONE : message == kind;
@@ -190,7 +195,7 @@ final class WireResponder extends Later {
         }
     }
 
-    /** Whether it was taken. */
+    /** Handles a packet of a send. Returns whether it was accepted. */
     private boolean send(long packet, int opcode, int bytes) {
         if (Opcode.isStart(opcode)) {
             if (!responder.takeReceive()) {
@@ -200,7 +205,7 @@ final class WireResponder extends Later {
             received = 0;
         }
         int status = responder.checkReceive(received + bytes);
-        if (status != Verbs.SUCCESS) {
+        if (status != VerbsConstants.SUCCESS) {
             failReceive(status, Aeth.REMOTE_OPERATIONAL_ERROR);
             return false;
         }
@@ -216,19 +221,19 @@ final class WireResponder extends Later {
         int flags = 0;
         int immediate = 0;
         if (Opcode.hasImmediate(opcode)) {
-            flags = Verbs.WC_FLAG_IMM;
+            flags = VerbsConstants.WC_FLAG_IMM;
             immediate = ImmDt.immediate(packet + Opcode.immediateOffset(opcode));
         } else if (Opcode.hasInvalidate(opcode)) {
-            flags = Verbs.WC_FLAG_INV;
+            flags = VerbsConstants.WC_FLAG_INV;
             immediate = Ieth.rkey(packet + Ieth.OFFSET);
             if (!responder.invalidate(immediate)) {
-                failReceive(Verbs.REM_INV_REQ_ERR, Aeth.REMOTE_OPERATIONAL_ERROR);
+                failReceive(VerbsConstants.REM_INV_REQ_ERR, Aeth.REMOTE_OPERATIONAL_ERROR);
                 return false;
             }
         }
         responder.completeReceive(
-                Verbs.SUCCESS,
-                Verbs.WC_RECV,
+                VerbsConstants.SUCCESS,
+                VerbsConstants.WC_RECV,
                 received,
                 immediate,
                 queuePair.destination(),
@@ -243,8 +248,8 @@ final class WireResponder extends Later {
             writeKey = Reth.rkey(packet + Reth.OFFSET);
             writeBytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
             received = 0;
-            int status = responder.checkAccess(writeKey, writeAddress, writeBytes, Verbs.REMOTE_WRITE);
-            if (status != Verbs.SUCCESS) {
+            int status = responder.checkAccess(writeKey, writeAddress, writeBytes, VerbsConstants.REMOTE_WRITE);
+            if (status != VerbsConstants.SUCCESS) {
                 refuse(nakOf(status));
                 return false;
             }
@@ -255,9 +260,9 @@ final class WireResponder extends Later {
             refuse(Aeth.INVALID_REQUEST);
             return false;
         }
-        // The region may have been taken away since the first packet.
-        int status = responder.checkAccess(writeKey, writeAddress + received, bytes, Verbs.REMOTE_WRITE);
-        if (status != Verbs.SUCCESS) {
+        // The region may have been deregistered since the first packet.
+        int status = responder.checkAccess(writeKey, writeAddress + received, bytes, VerbsConstants.REMOTE_WRITE);
+        if (status != VerbsConstants.SUCCESS) {
             refuse(nakOf(status));
             return false;
         }
@@ -272,31 +277,31 @@ final class WireResponder extends Later {
         received = after;
         if (Opcode.hasImmediate(opcode)) {
             responder.completeReceive(
-                    Verbs.SUCCESS,
-                    Verbs.WC_RECV_WITH_IMM,
+                    VerbsConstants.SUCCESS,
+                    VerbsConstants.WC_RECV_WITH_IMM,
                     received,
                     ImmDt.immediate(packet + Opcode.immediateOffset(opcode)),
                     queuePair.destination(),
-                    Verbs.WC_FLAG_IMM,
+                    VerbsConstants.WC_FLAG_IMM,
                     Bth.solicited(packet));
         }
         return true;
     }
 
     private static int nakOf(int status) {
-        return status == Verbs.REM_ACCESS_ERR ? Aeth.REMOTE_ACCESS_ERROR : Aeth.INVALID_REQUEST;
+        return status == VerbsConstants.REM_ACCESS_ERR ? Aeth.REMOTE_ACCESS_ERROR : Aeth.INVALID_REQUEST;
     }
 
     private void read(long packet) {
         long address = Reth.remoteAddress(packet + Reth.OFFSET);
         int rkey = Reth.rkey(packet + Reth.OFFSET);
         long bytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
-        int status = responder.checkAccess(rkey, address, bytes, Verbs.REMOTE_READ);
+        int status = responder.checkAccess(rkey, address, bytes, VerbsConstants.REMOTE_READ);
         if (pending.isFull()) {
-            // As if it had been lost.
+            // Treated as lost.
             return;
         }
-        if (status != Verbs.SUCCESS) {
+        if (status != VerbsConstants.SUCCESS) {
             refuse(nakOf(status));
         } else if (isTooMany() || bytes > SoftDevice.MAX_MESSAGE) {
             refuse(Aeth.INVALID_REQUEST);
@@ -320,8 +325,8 @@ final class WireResponder extends Later {
         long eth = packet + AtomicEth.OFFSET;
         long address = AtomicEth.remoteAddress(eth);
         int rkey = AtomicEth.rkey(eth);
-        int status = responder.checkAccess(rkey, address, Long.BYTES, Verbs.REMOTE_ATOMIC);
-        if (status != Verbs.SUCCESS) {
+        int status = responder.checkAccess(rkey, address, Long.BYTES, VerbsConstants.REMOTE_ATOMIC);
+        if (status != VerbsConstants.SUCCESS) {
             refuse(nakOf(status));
             return;
         }
@@ -331,10 +336,10 @@ final class WireResponder extends Later {
             return;
         }
         if (pending.isFull()) {
-            // As if it had been lost.
+            // Treated as lost.
             return;
         }
-        // It counts before it is done, so that whatever happens it is not done twice.
+        // Counted before it is executed, so that it cannot be executed twice.
         int psn = expected;
         expected = Psn.next(expected);
         messages++;
@@ -345,7 +350,7 @@ final class WireResponder extends Later {
         respond();
     }
 
-    /** What was done already, and is asked for again since the answer got lost, or comes twice. */
+    /** Handles a duplicate request: the answer was lost, or the packet was duplicated. */
     private void again(long packet, int opcode) {
         if (opcode == Opcode.RC_RDMA_READ_REQUEST) {
             readAgain(packet);
@@ -364,7 +369,7 @@ final class WireResponder extends Later {
         int psn = Bth.psn(packet);
         int place = pending.find(psn);
         if (place >= 0) {
-            // It has its answer still to come, or only in part.
+            // Its response has not been sent yet, or only in part.
             if (place == pending.first()) {
                 readDone = Math.min(readDone, (long) Psn.compare(psn, pending.psn(place)) * mtu);
                 respond();
@@ -378,7 +383,7 @@ final class WireResponder extends Later {
         long skipped = (long) Psn.compare(psn, answered.psn(place)) * mtu;
         long address = Reth.remoteAddress(packet + Reth.OFFSET);
         long bytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
-        // Not more than was granted the first time.
+        // No more than the original request was granted.
         if (Reth.rkey(packet + Reth.OFFSET) == answered.key(place)
                 && address == answered.address(place) + skipped
                 && bytes <= answered.bytes(place) - skipped) {
@@ -386,7 +391,7 @@ final class WireResponder extends Later {
         }
     }
 
-    /** Its answer goes before those to what came later, of which some may be under way: they begin anew. */
+    /** Queues a repeated request before later ones; responses in progress start again. */
     private void askAgain(int psn, int packets, long address, long bytes, int key) {
         if (pending.insert(psn, packets, address, bytes, key)) {
             readDone = 0;
@@ -398,7 +403,7 @@ final class WireResponder extends Later {
 
     private void acknowledge() {
         if (acknowledging && replies) {
-            // The peer went on without.
+            // The peer continued without it.
             patience = MAX_PATIENCE;
             impatient = 0;
         }
@@ -409,22 +414,23 @@ final class WireResponder extends Later {
         unacknowledged++;
         if (!acknowledging) {
             acknowledging = true;
-            device.turns.atEndOfTurn(this);
+            device.engine.atEndOfTurn(this);
         }
     }
 
-    /** The queue pair sends something. */
+    /** Called when the queue pair sends something. */
     void posted() {
         posted = true;
     }
 
     /**
-     * Whether the peer, who gets a reply, can do without an acknowledgement for longer than so many turns without a packet.
-     * If it cannot go on without, it gets them earlier from now on.
+     * Returns whether the acknowledgement can be delayed beyond this many turns without a packet, because the peer gets
+     * a reply. A peer that turns out to wait for it gets acknowledgements earlier from now on.
      */
     @Override
     boolean canWait(int turns) {
-        boolean could = replies && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != Turns.NOW;
+        boolean could =
+                replies && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != ProgressEngine.NOW;
         if (could && turns >= patience) {
             impatient++;
             patience = impatient % IMPATIENT_BEFORE_TRYING == 0 ? MAX_PATIENCE : patience / 2;
@@ -433,7 +439,7 @@ final class WireResponder extends Later {
         return could;
     }
 
-    /** Sends what was put off; what is still more, in the next turn. */
+    /** Sends what is due; if there is more, the rest follows in the next turn. */
     @Override
     void endTurn() {
         respond();
@@ -442,10 +448,10 @@ final class WireResponder extends Later {
         }
     }
 
-    /** What comes behind all reads: an acknowledgement, or a complaint. */
+    /** Sends what follows all reads: an acknowledgement or a NAK. */
     private void endAnswers() {
         if (acknowledging && queuePair.canReceive()) {
-            // Also before a complaint: behind it, it would tell nothing new, and Soft-RoCE would not heed it.
+            // Also before a NAK: after it, the ACK would be redundant, and Soft-RoCE would ignore it.
             acknowledged();
             answer(Aeth.ACK, Psn.add(expected, -1));
         }
@@ -473,13 +479,13 @@ final class WireResponder extends Later {
         Bth.write(packet, opcode, false, pad, Bth.DEFAULT_PKEY, queuePair.destination(), false, psn);
     }
 
-    /** Answers what is pending, as many packets as may go in one turn, and what comes behind. */
+    /** Sends pending responses, up to the limit per turn, and then what follows them. */
     private void respond() {
         for (int i = 0; i < RESPONSES_PER_TURN && pending.count() > 0; i++) {
             respondOnce();
         }
         if (pending.count() > 0) {
-            device.turns.goOnLater(this);
+            device.engine.goOnLater(this);
         } else if (complaint != NO_COMPLAINT) {
             endAnswers();
         }
@@ -498,10 +504,11 @@ final class WireResponder extends Later {
         boolean last = readDone + part == bytes;
         int psn = Psn.add(pending.psn(at), (int) (readDone / mtu));
         long address = pending.address(at) + readDone;
-        // The region may have been taken away since.
-        if (responder.checkAccess(pending.key(at), address, part, Verbs.REMOTE_READ) != Verbs.SUCCESS) {
+        // The region may have been deregistered since.
+        if (responder.checkAccess(pending.key(at), address, part, VerbsConstants.REMOTE_READ)
+                != VerbsConstants.SUCCESS) {
             if (pending.isAgain(at)) {
-                // Who asks may well have the answer.
+                // The requester may well have the response already.
                 endAnswer();
                 return;
             }
@@ -530,7 +537,7 @@ final class WireResponder extends Later {
         }
     }
 
-    /** The first one that was pending is answered. */
+    /** Finishes the first pending request. */
     private void endAnswer() {
         int at = pending.first();
         if (!pending.isAgain(at)) {
@@ -543,7 +550,7 @@ final class WireResponder extends Later {
 
     private void answerAtomic(int psn, long before) {
         if (Psn.next(psn) == expected) {
-            // It is the last one, and does for all before.
+            // It is the last one, and acknowledges all earlier packets.
             acknowledged();
         }
         long packet = device.wire().packet();
@@ -565,13 +572,13 @@ final class WireResponder extends Later {
         unacknowledged = 0;
     }
 
-    /** Answers nothing any more, but for what has arrived and was not acknowledged yet. */
+    /** Stops answering, after acknowledging what has arrived. */
     void stop() {
         pending.clear();
         complaint = NO_COMPLAINT;
         endAnswers();
         acknowledged();
-        device.turns.forget(this);
+        device.engine.forget(this);
     }
 
     private void notReady() {
@@ -583,7 +590,7 @@ final class WireResponder extends Later {
         complain(Aeth.rnrNak(queuePair.minRnrTimer()), false);
     }
 
-    /** Says so, behind the answers that come before. */
+    /** Schedules a NAK, after the earlier responses. */
     private void complain(int syndrome, boolean isFatal) {
         complaint = syndrome;
         fatal = isFatal;
@@ -592,17 +599,17 @@ final class WireResponder extends Later {
         }
     }
 
-    /** The receive cannot take the message. */
+    /** Fails a receive that cannot take the message. */
     private void failReceive(int status, int nak) {
         message = NONE;
         if (!reliable) {
             return;
         }
-        responder.completeReceive(status, Verbs.WC_RECV, 0, 0, 0, 0, true);
+        responder.completeReceive(status, VerbsConstants.WC_RECV, 0, 0, 0, 0, true);
         complain(Aeth.nak(nak), true);
     }
 
-    /** What the peer wants cannot be: the end of a reliable connection. */
+    /** Rejects a request, which ends a reliable connection. */
     private void refuse(int nak) {
         message = NONE;
         if (reliable) {

@@ -23,13 +23,14 @@ import org.rdmapanama.Mtu;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairType;
+import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.Bth;
-import org.rdmapanama.soft.wire.Flow;
 import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
+import org.rdmapanama.soft.wire.UdpFlow;
 
 /** When a responder says what has come, to a peer that does not ask: without it Soft-RoCE does not go on in time. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -50,9 +51,8 @@ class AcknowledgementsTest {
     private int queuePair;
 
     private static Gid gid(InetSocketAddress socket) {
-        ByteBuffer bytes = ByteBuffer.allocate(2 * Long.BYTES)
-                .putLong(LocalAddresses.high(socket))
-                .putLong(LocalAddresses.low(socket.getAddress()));
+        ByteBuffer bytes =
+                ByteBuffer.allocate(2 * Long.BYTES).putLong(Gids.high(socket)).putLong(Gids.low(socket.getAddress()));
         return Gid.of(bytes.array());
     }
 
@@ -63,7 +63,7 @@ class AcknowledgementsTest {
         if (number == 0) {
             Reth.write(address + Reth.OFFSET, pair.region.address(), pair.region.rkey(), SoftPair.BYTES);
         }
-        Flow flow = Flow.of((InetSocketAddress) peer.getLocalAddress(), device);
+        UdpFlow flow = UdpFlow.of((InetSocketAddress) peer.getLocalAddress(), device);
         int length = crc.append(flow, packet, Opcode.headerBytes(opcode) + MTU);
         peer.send(packet.limit(length).position(0), device);
         packet.clear();

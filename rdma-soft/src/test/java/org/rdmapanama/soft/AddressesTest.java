@@ -23,9 +23,13 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairState;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.net.Gids;
+import org.rdmapanama.soft.net.LocalAddresses;
+import org.rdmapanama.soft.net.ReplyAddress;
 
 /** Where datagrams and connections can lead. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -45,7 +49,7 @@ class AddressesTest {
         try (SoftPair pair = pair()) {
             AddressVector vector = AddressVector.toGid(1, 0, Gid.of(InetAddress.ofLiteral(IPV6)));
             VerbsException e = assertThrows(VerbsException.class, () -> pair.domain.createAddressHandle(vector));
-            assertEquals(Verbs.EINVAL, e.errno());
+            assertEquals(Errno.EINVAL, e.errno());
         }
     }
 
@@ -57,7 +61,7 @@ class AddressesTest {
             one.localEndpoint();
             Endpoint other = new Endpoint(0, 100, 5, Gid.of(InetAddress.ofLiteral(address)));
             assertEquals(
-                    Verbs.EINVAL,
+                    Errno.EINVAL,
                     assertThrows(VerbsException.class, () -> one.connect(other)).errno());
         }
     }
@@ -79,7 +83,7 @@ class AddressesTest {
                     .state(QueuePairState.SQD)
                     .addressVector(AddressVector.toGid(1, 0, second));
             assertEquals(
-                    Verbs.EINVAL,
+                    Errno.EINVAL,
                     assertThrows(VerbsException.class, () -> one.modify(away)).errno());
             one.modify(new QueuePairAttributes()
                     .state(QueuePairState.SQD)
@@ -111,15 +115,15 @@ class AddressesTest {
         try (Arena arena = Arena.ofConfined()) {
             long header = arena.allocate(40, 8).address();
             Memory.putNetInt(header, 6 << 28);
-            Memory.putNetLong(header + 8, LocalAddresses.high(from));
-            Memory.putNetLong(header + 16, LocalAddresses.low(from));
+            Memory.putNetLong(header + 8, Gids.high(from));
+            Memory.putNetLong(header + 16, Gids.low(from));
             addresses.writeGid(1, header + 24);
             MemorySegment attributes = arena.allocate(ibv_ah_attr.layout());
             assertEquals(0, ReplyAddress.write(1, header, attributes.address(), addresses));
             MemorySegment route = ibv_ah_attr.grh(attributes);
             assertEquals(1, ibv_global_route.sgid_index(route));
             long gid = ibv_global_route.dgid(route).address();
-            assertEquals(LocalAddresses.low(from), Memory.getNetLong(gid + Long.BYTES));
+            assertEquals(Gids.low(from), Memory.getNetLong(gid + Long.BYTES));
         }
     }
 

@@ -15,6 +15,7 @@ import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairType;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.SendVerbs;
 
 /** The builder of work requests with a caller that does not look after what it says. */
@@ -53,7 +54,7 @@ class BuilderTest {
         try (SoftPair open = start(QueuePairType.RC)) {
             verbs.wrRdmaRead(address, open.region.rkey(), open.memory.address());
             verbs.wrSetInlineData(address, open.memory.address(), 8);
-            assertEquals(-Verbs.EINVAL, verbs.wrComplete(address));
+            assertEquals(-Errno.EINVAL, verbs.wrComplete(address));
         }
     }
 
@@ -75,11 +76,11 @@ class BuilderTest {
         try (SoftPair open = start(QueuePairType.RC)) {
             verbs.wrSend(address);
             verbs.wrSetSgeList(address, -1, open.memory.address());
-            assertEquals(-Verbs.EINVAL, verbs.wrComplete(address));
+            assertEquals(-Errno.EINVAL, verbs.wrComplete(address));
             verbs.wrStart(address);
             verbs.wrSend(address);
             verbs.wrSetInlineData(address, open.memory.address(), -8);
-            assertEquals(-Verbs.EINVAL, verbs.wrComplete(address));
+            assertEquals(-Errno.EINVAL, verbs.wrComplete(address));
         }
     }
 
@@ -87,10 +88,10 @@ class BuilderTest {
     void shouldNotGoOnForEverBehindTheLastSegment() {
         try (SoftPair open = start(QueuePairType.RC)) {
             MemorySegment list = open.arena.allocate(SendQueue.SGE_BYTES, 8);
-            list.set(JAVA_LONG, Segments.ADDRESS, open.memory.address());
-            list.set(JAVA_INT, Segments.LENGTH, 8);
-            list.set(JAVA_INT, Segments.KEY, open.region.lkey());
-            Segments segments = new Segments(device());
+            list.set(JAVA_LONG, ScatterGatherCursor.ADDRESS, open.memory.address());
+            list.set(JAVA_INT, ScatterGatherCursor.LENGTH, 8);
+            list.set(JAVA_INT, ScatterGatherCursor.KEY, open.region.lkey());
+            ScatterGatherCursor segments = new ScatterGatherCursor(device());
             segments.start(list.address(), 1, 0);
             assertThrows(IndexOutOfBoundsException.class, () -> segments.write(open.memory.address() + HALF, 9));
         }

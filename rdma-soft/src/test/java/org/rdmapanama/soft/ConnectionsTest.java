@@ -20,17 +20,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.cm.IpHeader;
 import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.cm.Req;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.net.LocalAddresses;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
-import org.rdmapanama.soft.wire.Flow;
 import org.rdmapanama.soft.wire.InvariantCrc;
-import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.UdpFlow;
 
 /** Connections of one process with itself, over a good wire and a bad one, and with somebody who means no good. */
 @Timeout(value = 200, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -62,10 +64,10 @@ class ConnectionsTest {
         Meeting.succeed(meeting.manager.accept(server, meeting.parameters(number + 1, "welcome")));
         Meeting.Event response = meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), client);
         assertEquals("welcome", response.text());
-        MemorySegment clientReceives = attributes(meeting, client, Verbs.RTR);
-        MemorySegment serverReceives = attributes(meeting, server, Verbs.RTR);
-        MemorySegment clientSends = attributes(meeting, client, Verbs.RTS);
-        MemorySegment serverSends = attributes(meeting, server, Verbs.RTS);
+        MemorySegment clientReceives = attributes(meeting, client, VerbsConstants.RTR);
+        MemorySegment serverReceives = attributes(meeting, server, VerbsConstants.RTR);
+        MemorySegment clientSends = attributes(meeting, client, VerbsConstants.RTS);
+        MemorySegment serverSends = attributes(meeting, server, VerbsConstants.RTS);
         assertEquals(number + 1, ibv_qp_attr.dest_qp_num(clientReceives));
         assertEquals(number, ibv_qp_attr.dest_qp_num(serverReceives));
         assertEquals(ibv_qp_attr.sq_psn(clientSends), ibv_qp_attr.rq_psn(serverReceives));
@@ -106,6 +108,8 @@ class ConnectionsTest {
     @Test
     void shouldConnectOverABadWire() {
         try (Meeting meeting = new Meeting("faults", "loss=0.2,duplicate=0.2,reorder=0.1,corrupt=0.1,seed=5")) {
+            // A tenth of the usual: many messages are lost.
+            device(meeting).cmTimes(new CmTimes(25_000_000, 430_000_000, 410));
             long listener = meeting.listener(ADDRESS, 4);
             for (int i = 0; i < CONNECTIONS; i++) {
                 connectAndDisconnect(meeting, 100 + 2 * i);
@@ -123,7 +127,7 @@ class ConnectionsTest {
             long start = System.nanoTime();
             long client = meeting.client(new InetSocketAddress("127.0.0.2", PORT), 5, "");
             Meeting.Event event = meeting.expect(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), client);
-            assertEquals(-Verbs.EHOSTUNREACH, event.status());
+            assertEquals(-Errno.EHOSTUNREACH, event.status());
             assertTrue(System.nanoTime() - start < NOT_LONG_NANOS);
             assertNull(meeting.next(SOON));
         }
@@ -164,9 +168,35 @@ class ConnectionsTest {
             long other = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("::1"), PORT));
             long bound = meeting.id();
             Meeting.succeed(meeting.manager.bindAddress(bound, meeting.address(ADDRESS)));
-            assertEquals(-Verbs.EINVAL, meeting.manager.resolveAddress(bound, 0, other, 1000));
+            assertEquals(-Errno.EINVAL, meeting.manager.resolveAddress(bound, 0, other, 1000));
             assertEquals(
-                    -Verbs.EINVAL, meeting.manager.resolveAddress(meeting.id(), meeting.address(ADDRESS), other, 1000));
+                    -Errno.EINVAL, meeting.manager.resolveAddress(meeting.id(), meeting.address(ADDRESS), other, 1000));
+        }
+    }
+
+    /** There are fewer ports to choose from than there may be ids. */
+    @Test
+    void shouldNotResolveWithoutAFreePort() {
+        try (Meeting meeting = new Meeting()) {
+            long target = meeting.address(ADDRESS);
+            long any = meeting.address(new InetSocketAddress(ADDRESS.getAddress(), 0));
+            long bound = meeting.id();
+            int result = meeting.manager.bindAddress(bound, any);
+            long last = bound;
+            for (int i = 0; result == 0 && i < 1 << 16; i++) {
+                last = bound;
+                bound = meeting.id();
+                result = meeting.manager.bindAddress(bound, any);
+            }
+            assertEquals(-Errno.EADDRINUSE, result);
+            long id = meeting.id();
+            assertEquals(-Errno.EADDRINUSE, meeting.manager.resolveAddress(id, 0, target, 1000));
+            assertNull(meeting.next(0));
+            assertEquals(0, meeting.manager.sourcePort(id));
+            meeting.destroy(last);
+            Meeting.succeed(meeting.manager.resolveAddress(id, 0, target, 1000));
+            meeting.expect(rdma_h.RDMA_CM_EVENT_ADDR_RESOLVED(), id);
+            assertTrue(meeting.manager.sourcePort(id) != 0);
         }
     }
 
@@ -190,7 +220,7 @@ class ConnectionsTest {
         private final long address = MemorySegment.ofBuffer(packet).address();
         private final DatagramChannel channel;
         private final InetSocketAddress device;
-        private final Flow flow;
+        private final UdpFlow flow;
 
         Attacker(int port) throws Exception {
             this(ADDRESS.getAddress(), port);
@@ -200,7 +230,7 @@ class ConnectionsTest {
             channel = DatagramChannel.open(StandardProtocolFamily.INET);
             channel.bind(new InetSocketAddress(address, 0));
             device = new InetSocketAddress(address, port);
-            flow = Flow.of((InetSocketAddress) channel.getLocalAddress(), device);
+            flow = UdpFlow.of((InetSocketAddress) channel.getLocalAddress(), device);
         }
 
         long mad() {

@@ -24,10 +24,11 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
-import org.rdmapanama.soft.wire.Flow;
 import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
  * A million packets of somebody who means no good: of any bytes, and of right headers with wrong contents and a right
@@ -52,7 +53,7 @@ class HostilePacketsTest {
             ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES + 8).order(ByteOrder.LITTLE_ENDIAN);
     private final long address = MemorySegment.ofBuffer(packet).address();
 
-    private Flow flow;
+    private UdpFlow flow;
     private ReceiveWorkRequest receive;
     private int[] victims;
 
@@ -115,7 +116,7 @@ class HostilePacketsTest {
             assertTrue(own instanceof Inet4Address);
             attacker.bind(new InetSocketAddress(own, 0));
             InetSocketAddress device = new InetSocketAddress(own, wire.port());
-            flow = Flow.of((InetSocketAddress) attacker.getLocalAddress(), device);
+            flow = UdpFlow.of((InetSocketAddress) attacker.getLocalAddress(), device);
 
             // What is granted lies between what is not, in the same page.
             MemorySegment all = pair.arena.allocate(GUARD + GRANTED + GUARD, 4096);

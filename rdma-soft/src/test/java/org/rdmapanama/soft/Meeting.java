@@ -11,11 +11,13 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.Set;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.soft.net.SocketStructs;
 
 /** Ids of a test, on one event channel, with the settings of the device while it is open. */
 final class Meeting implements AutoCloseable {
@@ -24,7 +26,7 @@ final class Meeting implements AutoCloseable {
 
     final ConnectionManager manager = new SoftProvider().connectionManager();
     final Arena arena = Arena.ofConfined();
-    private final long channel;
+    final long channel;
     private final Set<Long> ids = new HashSet<>();
 
     /** An event, of which everything but the private data is read. */
@@ -102,7 +104,7 @@ final class Meeting implements AutoCloseable {
         }
         MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
         int result = manager.getEvent(channel, pointer.address());
-        if (result == -Verbs.EAGAIN) {
+        if (result == -Errno.EAGAIN) {
             return null;
         }
         succeed(result);

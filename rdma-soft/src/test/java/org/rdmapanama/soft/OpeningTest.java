@@ -18,6 +18,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.internal.provider.ProviderException;
+import org.rdmapanama.soft.net.LocalAddresses;
+import org.rdmapanama.soft.net.Peer;
+import org.rdmapanama.soft.net.Wire;
 
 /** What becomes of the settings, and of sockets that cannot be had. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)

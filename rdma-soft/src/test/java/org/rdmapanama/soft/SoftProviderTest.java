@@ -12,11 +12,12 @@ import org.rdmapanama.Context;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderException;
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
 /** How the device is found, and that it ends nothing that something else uses. */
 class SoftProviderTest {
@@ -74,11 +75,11 @@ class SoftProviderTest {
             long memory = arena.allocate(64).address();
             long region = context.registerMemory(domain, memory, 64, memory, rdma_h.IBV_ACCESS_LOCAL_WRITE());
             assertTrue(Memory.getInt(region + ibv_mr.lkey$offset()) != 0);
-            assertEquals(-Verbs.EBUSY, context.deallocateProtectionDomain(domain));
+            assertEquals(-Errno.EBUSY, context.deallocateProtectionDomain(domain));
             assertEquals(0, context.deregisterMemory(region));
             long channel = context.createCompletionChannel();
             long queue = context.createCompletionQueue(4, 0, channel, 0);
-            assertEquals(-Verbs.EBUSY, context.destroyCompletionChannel(channel));
+            assertEquals(-Errno.EBUSY, context.destroyCompletionChannel(channel));
             assertEquals(0, context.destroyCompletionQueue(queue));
             assertEquals(0, context.destroyCompletionChannel(channel));
             assertEquals(0, context.deallocateProtectionDomain(domain));

@@ -16,6 +16,8 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.soft.net.UdpSockets;
+import org.rdmapanama.soft.net.Wire;
 
 /** Which ports of this machine are taken, without taking them. */
 @EnabledOnOs(OS.LINUX)

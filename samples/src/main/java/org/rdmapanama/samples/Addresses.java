@@ -6,7 +6,7 @@ import java.net.UnknownHostException;
 
 /** Addresses as people write them. */
 final class Addresses {
-    /** All addresses of this machine. */
+    /** The wildcard: all addresses of this machine. */
     static final String WILDCARD = "0.0.0.0";
 
     private Addresses() {}
@@ -15,7 +15,7 @@ final class Addresses {
         try {
             return new InetSocketAddress(InetAddress.getByName(host), port);
         } catch (UnknownHostException e) {
-            throw new Failure("no address of '" + host + "' is known: check the name, or give the address", e);
+            throw new Failure("cannot resolve '" + host + "': check the name, or give the address", e);
         }
     }
 

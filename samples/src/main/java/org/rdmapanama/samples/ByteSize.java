@@ -6,10 +6,10 @@ import java.util.regex.Pattern;
 import picocli.CommandLine.TypeConversionException;
 
 /**
- * A number of bytes, written as {@code 4096}, {@code 64KiB}, {@code 100M} or {@code 1GiB}. All units are binary, with
- * or without the {@code iB}, as the options of dd and perftest have them.
+ * A number of bytes, written as {@code 4096}, {@code 64KiB}, {@code 100M} or {@code 1GiB}. All units are binary,
+ * with or without the {@code iB}, as in the options of dd and perftest.
  *
- * @param bytes how many, not negative
+ * @param bytes number of bytes, not negative
  */
 public record ByteSize(long bytes) {
     private static final Pattern TEXT = Pattern.compile("(\\d+)\\s*([kmg]?)(i?b)?", Pattern.CASE_INSENSITIVE);
@@ -20,12 +20,12 @@ public record ByteSize(long bytes) {
      *
      * @param text a number with a unit, or without
      * @return the size
-     * @throws TypeConversionException when it is none
+     * @throws TypeConversionException if the text is not a size
      */
     public static ByteSize parse(String text) {
         Matcher matcher = TEXT.matcher(text.strip());
         if (!matcher.matches()) {
-            throw new TypeConversionException("'" + text + "' is no size; write 4096, 64KiB, 100MiB or 1GiB");
+            throw new TypeConversionException("'" + text + "' is not a size; write 4096, 64KiB, 100MiB or 1GiB");
         }
         try {
             String prefix = matcher.group(2).toUpperCase(Locale.ROOT);
@@ -37,9 +37,9 @@ public record ByteSize(long bytes) {
     }
 
     /**
-     * A number of bytes in the largest unit that keeps it above one: {@code 64 KiB}, {@code 1.5 MiB}.
+     * Formats a number of bytes in the largest unit that keeps the value at least one: {@code 64 KiB}, {@code 1.5 MiB}.
      *
-     * @param bytes how many
+     * @param bytes the number of bytes
      * @return the text
      */
     public static String format(long bytes) {

@@ -8,7 +8,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 
-/** A file of packets that soft0 wrote: of format pcap, with an IP and a UDP header before each. */
+/** A packet capture written by soft0, in pcap format; each packet is preceded by an IP and a UDP header. */
 public final class CaptureFile implements AutoCloseable {
     private static final int MAGIC = 0xA1B2_3C4D;
     private static final int FILE_HEADER_BYTES = 24;
@@ -25,23 +25,23 @@ public final class CaptureFile implements AutoCloseable {
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment file;
 
-    /** What is done with a packet. */
+    /** Consumes the packets of a capture. */
     public interface Taker {
         /**
          * Takes a packet.
          *
          * @param packet the address of its base transport header
-         * @param bytes how long it is from there on, without its checksum
+         * @param bytes its length from there on, without its checksum
          * @param own whether the device sent it to itself
          */
         void take(long packet, int bytes, boolean own);
     }
 
     /**
-     * Opens a file that nobody writes to any longer.
+     * Opens a file that is no longer being written.
      *
-     * @param path its name
-     * @throws IOException when it cannot be read, or is something else
+     * @param path the file
+     * @throws IOException if the file cannot be read, or is not a capture of soft0
      */
     public CaptureFile(Path path) throws IOException {
         try (FileChannel channel = FileChannel.open(path)) {
@@ -52,14 +52,14 @@ public final class CaptureFile implements AutoCloseable {
         }
         if (file.byteSize() < FILE_HEADER_BYTES || file.get(INT, 0) != MAGIC) {
             arena.close();
-            throw new IOException(path + " is no capture of soft0");
+            throw new IOException(path + " is not a packet capture of soft0");
         }
     }
 
     /**
-     * How many packets there are.
+     * Returns the number of packets.
      *
-     * @return their number
+     * @return the number of packets
      */
     public int packets() {
         int[] count = new int[1];
@@ -68,9 +68,9 @@ public final class CaptureFile implements AutoCloseable {
     }
 
     /**
-     * Hands out all packets in their order.
+     * Passes every packet to a consumer, in order.
      *
-     * @param taker who takes them
+     * @param taker receives each packet
      */
     public void forEach(Taker taker) {
         forEachRecord((ip, udp, end) -> {
@@ -82,9 +82,10 @@ public final class CaptureFile implements AutoCloseable {
     }
 
     /**
-     * A port that Wireshark does not take for RoCEv2 unless it is told.
+     * Returns a UDP port that Wireshark does not decode as RoCEv2 unless told to.
      *
-     * @return the destination port of a packet with neither port that of RoCEv2, or 0 if there is none
+     * @return the destination port of a packet that uses the RoCEv2 port neither as source nor as destination, or 0 if
+     *     there is none
      */
     public int unknownPort() {
         int[] port = new int[1];
@@ -97,7 +98,7 @@ public final class CaptureFile implements AutoCloseable {
         return port[0];
     }
 
-    /** Takes where the IP header, the UDP header and what follows the packet are. */
+    /** Receives the offsets of the IP header, of the UDP header and of the end of the packet. */
     private interface RecordTaker {
         void take(long ip, long udp, long end);
     }
@@ -116,7 +117,7 @@ public final class CaptureFile implements AutoCloseable {
         }
     }
 
-    /** Whether the same bytes follow: source and destination stand side by side. */
+    /** Whether the next bytes repeat these: source and destination fields are adjacent. */
     private boolean isTwice(long at, int bytes) {
         return MemorySegment.mismatch(file, at, at + bytes, file, at + bytes, at + 2L * bytes) < 0;
     }

@@ -4,20 +4,20 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.zip.CRC32C;
 
-/** CRC32C of memory of any size, in pieces, so that a long computation shows signs of life. */
+/** CRC32C of memory of any size, computed in pieces, so that heartbeats go on during a long computation. */
 public final class Checksum {
     private static final long PIECE = 4 << 20;
 
     private Checksum() {}
 
-    /** What is done between two pieces. */
+    /** Runs between two pieces. */
     @FunctionalInterface
     public interface Pause {
         /**
-         * Looks after other things.
+         * Does other work, such as heartbeats.
          *
-         * @throws IOException when the peer is gone
-         * @throws InterruptedException when the thread is interrupted
+         * @throws IOException if the peer is gone
+         * @throws InterruptedException if the thread is interrupted
          */
         void take() throws IOException, InterruptedException;
     }

@@ -11,7 +11,7 @@ import org.rdmapanama.cm.RdmaConnection;
 
 /** A connection that the connection manager made. */
 record CmConnection(VerbsArena arena, RdmaConnection connection) implements TransferConnection {
-    /** How long to wait for the other side when a connection ends; it ends anyway. */
+    /** How long to wait for the peer when disconnecting; the connection is closed in any case. */
     private static final Duration GOODBYE = Duration.ofSeconds(3);
 
     @Override
@@ -58,12 +58,12 @@ record CmConnection(VerbsArena arena, RdmaConnection connection) implements Tran
         }
     }
 
-    /** Ends a connection, and closes it. */
+    /** Disconnects and closes a connection. */
     static void end(RdmaConnection connection) {
         try (RdmaConnection closing = connection) {
             closing.disconnect(GOODBYE);
         } catch (ConnectionException e) {
-            // The peer is gone already, or does not answer.
+            // The peer is already gone, or does not answer.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -15,22 +15,22 @@ import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.cm.RejectedException;
 
 /**
- * Meets by address, through the connection manager. Private data says on both sides what they speak, so that nobody takes
- * a program of another kind for a peer.
+ * Connects by address, through the connection manager. Each side names its protocol in the private data, so that
+ * neither mistakes another kind of program for its peer.
  */
 final class CmMeeting implements Meeting {
-    /** Private data of both sides. */
+    /** The private data that both sides send. */
     static final String PROTOCOL = "rdma-panama transfer 2";
 
-    /** What a server's program answers that rejects; all others are of its connection manager. */
+    /** The status of a rejection by the server's program; every other status comes from its connection manager. */
     private static final int REJECTED_BY_PROGRAM = 28;
 
-    /** What fails where the kernel has no connection manager at all. */
+    /** The call that fails if the kernel has no connection manager. */
     private static final String NO_CONNECTION_MANAGER = "rdma_create_event_channel";
 
     private static final String REFUSED = "ECONNREFUSED";
 
-    /** What fails where a host says that it has no device: one of software is there while a program has it open. */
+    /** The call that fails if a host has no device: a software device exists only while a program has it open. */
     private static final String CONNECT = "rdma_connect";
 
     private static final String UNREACHABLE = "EHOSTUNREACH";
@@ -42,13 +42,13 @@ final class CmMeeting implements Meeting {
     private final Consumer<String> notes;
 
     /**
-     * Between two addresses.
+     * Creates a meeting between two addresses.
      *
      * @param server where the server listens
      * @param source where the client connects from; null for any
-     * @param timeout how long a peer may be silent
-     * @param out for what is to be known about the connection
-     * @param notes for what is unexpected, and no failure
+     * @param timeout how long the peer may stay silent
+     * @param out receives information about the connection
+     * @param notes receives warnings: what is unexpected, but not a failure
      */
     CmMeeting(
             InetSocketAddress server,
@@ -76,7 +76,7 @@ final class CmMeeting implements Meeting {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** RoCE and InfiniBand fill up private data with zeros. */
+    /** Decodes private data, which RoCE and InfiniBand pad with zeros. */
     private static String text(byte... privateData) {
         return new String(privateData, StandardCharsets.US_ASCII).replace("\0", "");
     }
@@ -86,7 +86,7 @@ final class CmMeeting implements Meeting {
     @Override
     public TransferConnection connect(TransferLink link) throws InterruptedException {
         Patience patience = new Patience(
-                timeout, () -> notes.accept("nobody listens at " + Addresses.text(server) + " yet, trying on"));
+                timeout, () -> notes.accept("no server is listening at " + Addresses.text(server) + " yet, retrying"));
         while (true) {
             try {
                 return connectOnce(link);
@@ -109,8 +109,8 @@ final class CmMeeting implements Meeting {
             RdmaConnectionOptions options = options(arena, link).localAddress(source);
             connection = new CmConnection(arena, new RdmaClient(arena).connect(server, options, timeout));
             if (!text(connection.connection().privateData()).equals(PROTOCOL)) {
-                throw new Failure("what listens at " + Addresses.text(server)
-                        + " is no 'rdma serve' of this version: check address and port");
+                throw new Failure("the program listening at " + Addresses.text(server)
+                        + " is not an 'rdma serve' of this version: check address and port");
             }
             print("connected:", connection.connection());
             ready = true;
@@ -136,7 +136,7 @@ final class CmMeeting implements Meeting {
         return (refused || deviceless) && reason(e).isEmpty();
     }
 
-    /** What the program said that rejected, if anything. */
+    /** What the rejecting program said, if anything. */
     private static String reason(ConnectionException e) {
         return e instanceof RejectedException rejected ? text(rejected.privateData()) : "";
     }
@@ -145,8 +145,8 @@ final class CmMeeting implements Meeting {
         String there = Addresses.text(server);
         if (nobodyListens(e)) {
             return new Failure(
-                    "cannot connect to " + there + ", nobody listens there: start 'rdma serve' there first, and check"
-                            + " address and port",
+                    "cannot connect to " + there + ": no server is listening there; start 'rdma serve' there first, and"
+                            + " check address and port",
                     e);
         }
         if (!e.errnoName().equals(REFUSED)) {
@@ -156,7 +156,8 @@ final class CmMeeting implements Meeting {
                     e);
         }
         String reason = reason(e);
-        return new Failure("the program at " + there + " turned us away" + (reason.isEmpty() ? "" : ": " + reason), e);
+        return new Failure(
+                "the program at " + there + " rejected the connection" + (reason.isEmpty() ? "" : ": " + reason), e);
     }
 
     // ---- the server
@@ -196,12 +197,12 @@ final class CmMeeting implements Meeting {
     }
 
     private void turnAway(ConnectionRequest request) {
-        notes.accept("turned away " + Addresses.text(request.remoteAddress())
-                + ": it is no 'rdma transfer' of this version");
+        notes.accept("rejected " + Addresses.text(request.remoteAddress())
+                + ": it is not an 'rdma transfer' of this version");
         try {
             request.reject(bytes("only 'rdma transfer' is served here"));
         } catch (ConnectionException e) {
-            // It has gone by itself.
+            // The client has already gone.
         }
     }
 
@@ -216,8 +217,7 @@ final class CmMeeting implements Meeting {
             ready = true;
             return new CmConnection(arena, connection);
         } catch (ConnectionException e) {
-            throw new Failure(
-                    "a client went away before it was connected (" + e.getMessage() + "): see what it printed", e);
+            throw new Failure("a client left before it was connected (" + e.getMessage() + "): see what it printed", e);
         } finally {
             if (!ready) {
                 arena.close();

@@ -2,7 +2,7 @@ package org.rdmapanama.samples;
 
 import picocli.CommandLine.Option;
 
-/** What every command understands. */
+/** The options of every command. */
 public final class CommonOptions {
     @Option(
             names = {"-h", "--help"},
@@ -10,8 +10,8 @@ public final class CommonOptions {
             description = "Show this help.")
     boolean help;
 
-    // Read by Failures, through the parse result.
-    @Option(names = "--stacktrace", description = "When it fails, show where.")
+    // Failures reads this one from the parse result.
+    @Option(names = "--stacktrace", description = "Print the stack trace of a failure.")
     boolean stacktrace;
 
     /** For picocli. */

@@ -6,14 +6,15 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What the two sides of a transfer tell each other by SEND and RECEIVE, in 128 bytes of network order.
+ * A control message between the two sides of a transfer, exchanged by SEND and RECEIVE: 128 bytes in network byte
+ * order.
  *
- * @param type what it is about
- * @param size of the data, in bytes
+ * @param type the type of the message
+ * @param size size of the data, in bytes
  * @param address where the data is in the sender's memory
  * @param rkey the remote key of that memory
  * @param checksum CRC32C of the data
- * @param text why the transfer is off, for people; else empty
+ * @param text why the transfer was refused, for people to read; otherwise empty
  */
 record ControlMessage(Type type, long size, long address, int rkey, int checksum, String text) {
     /** Size on the wire. */
@@ -31,21 +32,21 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
     private static final long TEXT = 36;
     private static final int MAX_TEXT = (int) (BYTES - TEXT);
 
-    /** The words of the protocol, in the order in which they are said. */
+    /** The message types, in the order in which they are sent. */
     enum Type {
-        /** Both say where they count for as long as they live: address and key. */
+        /** Both sides announce where they keep their heartbeat counter: address and key. */
         GREETING,
         /** The client asks for memory of a size. */
         HELLO,
-        /** The server has it: address and key. */
+        /** The server has the memory: address and key. */
         READY,
         /** The client has written all of it, with this checksum. */
         WRITTEN,
         /** The server found this checksum in its memory. */
         VERIFIED,
-        /** Nothing more to do; both say it. */
+        /** Nothing is left to do; both sides send it. */
         DONE,
-        /** It cannot go on, and the text says why. */
+        /** The sender cannot go on; the text says why. */
         REFUSED,
     }
 
@@ -92,7 +93,7 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
         MemorySegment.copy(bytes, 0, segment, ValueLayout.JAVA_BYTE, TEXT, length);
     }
 
-    /** Reads a message; a segment of any size, as what came may not be one. */
+    /** Decodes a message. The segment may have any size, because what arrived may not be a control message. */
     static ControlMessage read(MemorySegment segment) {
         if (segment.byteSize() != BYTES || segment.get(INT, 0) != MAGIC) {
             throw anotherProtocol();
@@ -114,6 +115,6 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
     }
 
     private static Failure anotherProtocol() {
-        return new Failure("the peer speaks another protocol: both sides must be 'rdma transfer' of one version");
+        return new Failure("the peer speaks another protocol: both sides must run the same version of 'rdma transfer'");
     }
 }

@@ -9,7 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** The side of rcopy that has a file. Threads: one at a time. */
+/** The side of rcopy that sends a file. Threads: one at a time. */
 final class CopyClient {
     private static final int MODE = 0644;
     private static final long CHUNK = 1 << 20;
@@ -22,7 +22,7 @@ final class CopyClient {
         this.err = err;
     }
 
-    /** Copies a file to a name at the peer; how many bytes. */
+    /** Copies a file to the peer under a name, and returns the number of bytes. */
     long copy(Path file, String name) throws IOException, InterruptedException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
                 Arena arena = Arena.ofConfined()) {
@@ -61,7 +61,7 @@ final class CopyClient {
             throw new Failure("the peer hung up instead of answering");
         }
         if (reply.command() != (command | CopyMessage.REPLY) || reply.length() != CopyMessage.HEADER) {
-            throw new Failure("the peer does not answer as rcopy does");
+            throw new Failure("the peer's answer does not follow the protocol of rcopy");
         }
         if (reply.data() != 0) {
             throw new Failure("the peer could not " + doing + ": " + errorText(reply.data()));
@@ -70,10 +70,10 @@ final class CopyClient {
 
     private static String errorText(int errno) {
         return switch (errno) {
-            case 2 -> "no such folder";
+            case 2 -> "no such directory";
             case 13 -> "permission denied";
-            case CopyMessage.EBUSY -> "busy with another file";
-            case CopyMessage.EINVAL -> "invalid argument; rcopy of rdma-core takes no empty files";
+            case CopyMessage.EBUSY -> "the server is busy with another file";
+            case CopyMessage.EINVAL -> "invalid argument; rcopy of rdma-core does not accept empty files";
             case 28 -> "no space left";
             default -> "errno " + errno;
         };

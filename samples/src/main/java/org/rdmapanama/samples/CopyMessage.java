@@ -6,13 +6,12 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What the program rcopy of rdma-core and its server tell each other: a header of sixteen bytes in the host's byte order,
- * and what belongs to it.
+ * A message between rdma-core's rcopy and its server: a header of sixteen bytes in the host's byte order, and its data.
  *
- * @param command what to do, or, with {@link #REPLY}, what has been done
- * @param length of the message with its header; the file's own bytes follow behind it
- * @param data of an open, the file's mode; of a reply, an errno, 0 for success
- * @param id comes back in the reply
+ * @param command what to do, or, with {@link #REPLY}, what was done
+ * @param length length of the message with its header; the contents of the file follow it
+ * @param data the file's mode in an open; an errno in a reply, 0 for success
+ * @param id returned in the reply
  */
 record CopyMessage(int command, int length, int data, long id) {
     static final int OPEN = 1;
@@ -27,19 +26,19 @@ record CopyMessage(int command, int length, int data, long id) {
     static final int EBUSY = 16;
     static final int EINVAL = 22;
 
-    /** To open a file for writing; its name ends with at least one zero. */
+    /** Creates a message that opens a file for writing; the file's name ends with at least one zero. */
     static ByteBuffer open(String name, int mode) {
         byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
         int room = (bytes.length + 8) & ~7;
         if (HEADER + room > 0xffff) {
-            throw new Failure("the name is too long");
+            throw new Failure("the file name is too long");
         }
         ByteBuffer message = header(OPEN, HEADER + room, mode, 0);
         message.put(bytes);
         return message.rewind();
     }
 
-    /** To write a file of a size, whose bytes follow. */
+    /** Creates a message that writes a file of the given size; its bytes follow. */
     static ByteBuffer write(long size) {
         return header(WRITE, HEADER + Long.BYTES, 0, 0).putLong(size).rewind();
     }
@@ -65,7 +64,7 @@ record CopyMessage(int command, int length, int data, long id) {
         return ByteBuffer.allocate(size).order(ByteOrder.nativeOrder());
     }
 
-    /** The next header, or null when the peer has ended the connection. */
+    /** Returns the next header, or null if the peer has ended the connection. */
     static CopyMessage receive(CopyStream stream) throws IOException, InterruptedException {
         ByteBuffer header = allocate(HEADER);
         if (!stream.receive(header)) {
@@ -76,7 +75,7 @@ record CopyMessage(int command, int length, int data, long id) {
         int command = Byte.toUnsignedInt(header.get());
         int length = Short.toUnsignedInt(header.getShort());
         if (version != 0 || length < HEADER) {
-            throw new Failure("the peer does not speak as rcopy does");
+            throw new Failure("the peer does not speak the protocol of rcopy");
         }
         return new CopyMessage(command, length, header.getInt(), header.getLong());
     }

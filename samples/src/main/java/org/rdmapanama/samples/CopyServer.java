@@ -11,8 +11,8 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
 /**
- * The side of rcopy that receives files, for one client. A file appears under its name when it is complete. Threads: one
- * at a time.
+ * The side of rcopy that receives files, for one client. A file appears under its name when it is complete. Threads:
+ * one at a time.
  */
 final class CopyServer {
     private static final int CHUNK = 1 << 20;
@@ -21,7 +21,7 @@ final class CopyServer {
     private final Path folder;
     private final PrintWriter out;
 
-    /** Where the bytes go, and what is to become of it; null when no file is open. */
+    /** The file that receives the bytes, and the name it gets at the end; null while no file is open. */
     private Path part;
 
     private Path target;
@@ -32,7 +32,7 @@ final class CopyServer {
         this.out = out;
     }
 
-    /** Does what the client wants until it hangs up. */
+    /** Serves the client's requests until it disconnects. */
     void run() throws IOException, InterruptedException {
         try {
             for (CopyMessage message = CopyMessage.receive(stream);
@@ -42,7 +42,7 @@ final class CopyServer {
                     case CopyMessage.OPEN -> open(message);
                     case CopyMessage.WRITE -> write(message);
                     case CopyMessage.CLOSE -> close();
-                    default -> throw refuse(message, "an unknown command, " + message.command());
+                    default -> throw refuse(message, "unknown command " + message.command());
                 };
                 stream.send(message.reply(error));
             }
@@ -67,7 +67,7 @@ final class CopyServer {
         }
         String text = StandardCharsets.UTF_8.decode(name.flip()).toString();
         int end = text.indexOf('\0');
-        // Only its last part counts: nobody writes outside of the folder.
+        // Only the last part of the name counts: no client may write outside the folder.
         Path last = Path.of(end < 0 ? text : text.substring(0, end)).getFileName();
         if (last == null || last.toString().isEmpty() || last.toString().startsWith(".")) {
             return CopyMessage.EINVAL;
@@ -84,7 +84,7 @@ final class CopyServer {
 
     private int write(CopyMessage message) throws IOException, InterruptedException {
         if (part == null || message.length() != CopyMessage.HEADER + Long.BYTES) {
-            throw refuse(message, "a write without a file, or without a size");
+            throw refuse(message, "a write without an open file, or without a size");
         }
         ByteBuffer number = CopyMessage.allocate(Long.BYTES);
         stream.receive(number);

@@ -10,8 +10,8 @@ import org.rdmapanama.rsocket.RSelector;
 import org.rdmapanama.rsocket.RSocketChannel;
 
 /**
- * A connection over which all is sent or received, or it fails: also when the peer does nothing for too long. Threads: one
- * at a time.
+ * A connection that sends or receives everything, or fails; it also fails if the peer does nothing for too long.
+ * Threads: one at a time.
  */
 final class CopyStream implements AutoCloseable {
     private final RSocketChannel channel;
@@ -35,7 +35,7 @@ final class CopyStream implements AutoCloseable {
         }
     }
 
-    /** Sends some, at least one byte; how many. */
+    /** Sends at least one byte, and returns the number of bytes sent. */
     long sendSome(MemorySegment data) throws IOException, InterruptedException {
         long count = channel.write(data);
         while (count == 0) {
@@ -45,7 +45,7 @@ final class CopyStream implements AutoCloseable {
         return count;
     }
 
-    /** Fills a buffer; false when the stream ends instead, before the first byte. */
+    /** Fills a buffer. Returns false if the stream ends before the first byte. */
     boolean receive(ByteBuffer data) throws IOException, InterruptedException {
         int start = data.position();
         while (data.hasRemaining()) {
@@ -72,7 +72,7 @@ final class CopyStream implements AutoCloseable {
         }
         if (ready == 0) {
             throw new Failure("heard nothing from the peer for " + patience.toSeconds()
-                    + " s: check its host and the network between");
+                    + " s: check its host, and the network in between");
         }
     }
 

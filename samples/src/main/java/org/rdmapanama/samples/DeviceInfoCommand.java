@@ -13,7 +13,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Shows what devices can do and how their ports are, as ibv_devinfo does. */
+/** Shows the attributes of devices and the state of their ports, as ibv_devinfo does. */
 @Command(
         name = "device-info",
         description = "Show what devices can do, and the state of their ports.",
@@ -22,18 +22,18 @@ final class DeviceInfoCommand implements Callable<Integer> {
     @Option(
             names = {"-d", "--device", "--ib-dev"},
             paramLabel = "NAME",
-            description = "Only this device (all, or the one that the variable RDMA_DEVICE names).")
+            description = "Show only this device (all, or the one named by the variable RDMA_DEVICE).")
     private String deviceName;
 
     @Option(
             names = {"-i", "--device-port", "--ib-port"},
             paramLabel = "N",
-            description = "Only this port of the device, from 1 (all).")
+            description = "Show only this port of the device, from 1 (all).")
     private int port;
 
     @Option(
             names = {"-v", "--verbose"},
-            description = "All attributes, and the GID tables.")
+            description = "Show all attributes, and the GID tables.")
     private boolean verbose;
 
     @Mixin
@@ -45,7 +45,7 @@ final class DeviceInfoCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         if (spec.commandLine().getParseResult().hasMatchedOption("-i") && (port < 1 || port > 255)) {
-            throw new ParameterException(spec.commandLine(), "a port is 1 to 255, not " + port);
+            throw new ParameterException(spec.commandLine(), "--device-port must be between 1 and 255, not " + port);
         }
         DeviceReport report = new DeviceReport(spec.commandLine().getOut(), verbose);
         for (Device device : devices()) {
@@ -61,8 +61,6 @@ final class DeviceInfoCommand implements Callable<Integer> {
         if (deviceName != null) {
             return List.of(all.byName(deviceName));
         }
-        String named = System.getenv("RDMA_DEVICE");
-        // Without any device preferred() says what to do about that.
-        return all.isEmpty() || (named != null && !named.isBlank()) ? List.of(all.preferred()) : all;
+        return all.isEmpty() || ChosenDevice.isNamed() ? List.of(ChosenDevice.of(all)) : all;
     }
 }

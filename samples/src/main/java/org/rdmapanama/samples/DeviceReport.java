@@ -8,27 +8,27 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.rdmapanama.AtomicCapability;
-import org.rdmapanama.CompletionQueueModerationCapabilities;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
-import org.rdmapanama.DeviceAttributes;
-import org.rdmapanama.DeviceCapability;
 import org.rdmapanama.GidEntry;
 import org.rdmapanama.GidType;
-import org.rdmapanama.LinkLayer;
 import org.rdmapanama.Mtu;
-import org.rdmapanama.OnDemandPagingCapabilities;
-import org.rdmapanama.PacketPacingCapabilities;
-import org.rdmapanama.PciAtomicCapabilities;
-import org.rdmapanama.PortAttributes;
-import org.rdmapanama.PortState;
-import org.rdmapanama.RssCapabilities;
-import org.rdmapanama.TagMatchingCapabilities;
-import org.rdmapanama.TransportType;
-import org.rdmapanama.TsoCapabilities;
+import org.rdmapanama.device.AtomicCapability;
+import org.rdmapanama.device.CompletionQueueModerationCapabilities;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.device.DeviceCapability;
+import org.rdmapanama.device.LinkLayer;
+import org.rdmapanama.device.OnDemandPagingCapabilities;
+import org.rdmapanama.device.PacketPacingCapabilities;
+import org.rdmapanama.device.PciAtomicCapabilities;
+import org.rdmapanama.device.PortAttributes;
+import org.rdmapanama.device.PortState;
+import org.rdmapanama.device.RssCapabilities;
+import org.rdmapanama.device.TagMatchingCapabilities;
+import org.rdmapanama.device.TransportType;
+import org.rdmapanama.device.TsoCapabilities;
 
-/** Writes down one device in the words of ibv_devinfo: people search for {@code max_qp_wr}, not for a translation. */
+/** Describes one device in the terms of ibv_devinfo: people search for {@code max_qp_wr}, not for a translation. */
 final class DeviceReport {
     private static final String NOT_SUPPORTED = "not supported";
 
@@ -40,12 +40,12 @@ final class DeviceReport {
         this.verbose = verbose;
     }
 
-    /** Prints a device with one port of it, or with all when that is 0. */
+    /** Prints a device and one of its ports, or all of them if the port is 0. */
     void print(Device device, Context context, int onlyPort) {
         DeviceAttributes attributes = context.queryDevice();
         int ports = attributes.physicalPorts();
         if (onlyPort > ports) {
-            throw new Failure(context + " has no port " + onlyPort + ": it has " + ports + ", counted from 1");
+            throw new Failure(context + " has no port " + onlyPort + ": it has " + ports + ", numbered from 1");
         }
         out.println("hca_id: " + device.name());
         printDevice(device, context, attributes);
@@ -135,7 +135,7 @@ final class DeviceReport {
         device("local_ca_ack_delay", a.localAckDelay());
     }
 
-    /** What ibv_query_device_ex adds, a line or a block for each group. */
+    /** Prints what ibv_query_device_ex adds: a line or a block for each group. */
     private void printGroups(DeviceAttributes a) {
         printOnDemandPaging(a.onDemandPaging());
         device(
@@ -221,7 +221,7 @@ final class DeviceReport {
         return count + " bytes (" + ByteSize.format(count) + ")";
     }
 
-    /** The names of the bits that are set, and the rest as a number. */
+    /** Returns the names of the bits that are set, and the unknown ones as a number. */
     static List<String> capabilities(long flags) {
         List<String> names = new ArrayList<>();
         long unknown = flags;
@@ -293,7 +293,7 @@ final class DeviceReport {
         out.printf("        %-28s%s%n", name.isEmpty() ? "" : name + ":", value);
     }
 
-    /** Some ports do not tell it. */
+    /** Some ports do not report it. */
     private static String mtu(Mtu mtu) {
         return mtu == null ? "unknown" : mtu.bytes() + code(mtu.code());
     }

@@ -26,8 +26,8 @@ final class DevicesCommand implements Callable<Integer> {
         DeviceList devices = DeviceList.query();
         if (devices.isEmpty()) {
             // An empty list is an answer, not a failure.
-            out.println("no RDMA devices; 'rdma link add rxe0 type rxe netdev eth0' adds a software one, where the"
-                    + " kernel has rdma_rxe; or in the lab: bin/lab run bin/rdma devices");
+            out.println("no RDMA devices; 'rdma link add rxe0 type rxe netdev eth0' adds a software device if the"
+                    + " kernel has rdma_rxe; or use the lab: bin/lab run bin/rdma devices");
             out.flush();
             return 0;
         }
@@ -42,6 +42,12 @@ final class DevicesCommand implements Callable<Integer> {
                     DeviceReport.transport(device.transportType()));
         }
         out.flush();
+        String problem = ChosenDevice.problem(devices);
+        if (problem != null) {
+            PrintWriter err = spec.commandLine().getErr();
+            err.println(spec.qualifiedName() + ": " + problem);
+            err.flush();
+        }
         return 0;
     }
 }

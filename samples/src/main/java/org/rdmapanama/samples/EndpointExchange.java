@@ -2,6 +2,7 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
@@ -12,27 +13,45 @@ import java.util.Arrays;
 import org.rdmapanama.Endpoint;
 
 /**
- * The TCP connection over which two programs tell each other their endpoints, as rdma-core's ping-pong programs speak on
- * it: the client sends its line, the server connects its queue pair and answers with its own, the client says "done".
- * Everything ends with a zero byte, as C strings do. What two of our own programs tell each other is longer than the C
- * programs can read.
+ * The TCP connection over which two programs exchange their endpoints, with the protocol of rdma-core's ping-pong
+ * programs: the client sends its line, the server connects its queue pair and answers with its own line, and the client
+ * says "done". Every message ends with a zero byte, like a C string. Two programs of this project exchange longer lines
+ * than the C programs can read.
  *
- * <p>Threads: one at a time. Interrupting it ends every wait and closes the connection.
+ * <p>Threads: one at a time. Interrupting the thread ends every wait and closes the connection.
  */
 final class EndpointExchange implements AutoCloseable {
     private static final String DONE = "done";
+
+    // What the peer says.
+    private static final String ADDRESS = "the address of its queue pair";
+    private static final String CONNECTED = "that it is connected";
+
+    /** How much of what the peer sent is shown when it makes no sense. */
+    private static final int MOST_SHOWN = 40;
+
     private final SocketChannel channel;
+
+    /** Names the peer in messages. */
+    private final String peer;
+
+    /** What the peer is if it does not follow the protocol, and what to do then. */
+    private final String otherwise;
+
     private final Duration timeout;
     private final ByteBuffer heard = ByteBuffer.allocateDirect(64);
 
-    private EndpointExchange(SocketChannel channel, Duration timeout) throws IOException {
+    private EndpointExchange(SocketChannel channel, Duration timeout, String peer, String otherwise)
+            throws IOException {
         this.channel = channel;
+        this.peer = peer;
+        this.otherwise = otherwise;
         this.timeout = timeout;
         channel.socket().setTcpNoDelay(true);
         channel.socket().setSoTimeout(Tcp.millis(timeout));
     }
 
-    /** Where a server waits for its client. */
+    /** The socket on which a server waits for its client. */
     static final class Listener implements AutoCloseable {
         private final Tcp.Listener listener;
 
@@ -40,9 +59,15 @@ final class EndpointExchange implements AutoCloseable {
             listener = new Tcp.Listener(port);
         }
 
-        /** Waits for a client until the limit; the timeout is for what it then says. */
+        /** Waits for a client for at most the limit; the timeout applies to every message of that client. */
         EndpointExchange accept(Duration limit, Duration timeout) throws IOException {
-            return new EndpointExchange(listener.accept(limit), timeout);
+            SocketChannel channel = listener.accept(limit);
+            InetSocketAddress client = (InetSocketAddress) channel.socket().getRemoteSocketAddress();
+            return new EndpointExchange(
+                    channel,
+                    timeout,
+                    "the client at " + Addresses.text(client),
+                    "it is another kind of client: let the peer of this command connect here");
         }
 
         @Override
@@ -51,13 +76,17 @@ final class EndpointExchange implements AutoCloseable {
         }
     }
 
-    /** Connects to a server; while nobody listens there it tries again, so that both sides may be started at once. */
+    /** Connects to a server, and retries while none is listening there, so that both sides may be started at once. */
     static EndpointExchange connect(String host, int port, Duration timeout, Runnable whenRefused)
             throws IOException, InterruptedException {
-        return new EndpointExchange(Tcp.connect(host, port, timeout, whenRefused), timeout);
+        return new EndpointExchange(
+                Tcp.connect(host, port, timeout, whenRefused),
+                timeout,
+                host + ":" + port,
+                "it is another kind of server: give the host and the port (-p) where the peer of this command waits");
     }
 
-    /** Where the peer is: what chooses the address of a device. */
+    /** Returns the peer's address, which determines which address of the device to use. */
     InetAddress peer() {
         return channel.socket().getInetAddress();
     }
@@ -66,17 +95,17 @@ final class EndpointExchange implements AutoCloseable {
         sendText(endpoint.toString());
     }
 
-    /** To a peer that may be a C program. */
+    /** Sends an endpoint to a peer that may be a C program. */
     void sendPingPong(Endpoint endpoint) throws IOException {
         sendText(endpoint.toPingPongLine());
     }
 
     Endpoint receive() throws IOException {
-        String line = receiveText(Endpoint.MAX_LINE, "its address");
+        String line = receiveText(Endpoint.MAX_LINE, ADDRESS);
         try {
             return Endpoint.parse(line);
         } catch (IllegalArgumentException e) {
-            throw new Failure("the peer is no ping-pong program: it sent " + e.getMessage(), e);
+            throw unexpected(line, ADDRESS, e);
         }
     }
 
@@ -85,19 +114,19 @@ final class EndpointExchange implements AutoCloseable {
     }
 
     void receiveDone() throws IOException {
-        String text = receiveText(DONE.length(), "that it is connected");
+        String text = receiveText(DONE.length(), CONNECTED);
         if (!text.equals(DONE)) {
-            throw new Failure("the peer is no ping-pong program: it sent '" + text + "'");
+            throw unexpected(text, CONNECTED, null);
         }
     }
 
     private void sendText(String text) throws IOException {
         byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
-        // In one piece, because the C programs read once.
+        // In one piece, because the C programs call read only once.
         channel.socket().getOutputStream().write(Arrays.copyOf(bytes, bytes.length + 1));
     }
 
-    /** A text up to its zero byte. No byte behind that is taken: it belongs to what comes next. */
+    /** Receives a text up to its zero byte, and no byte after it: those belong to what comes next. */
     private String receiveText(int most, String what) throws IOException {
         StringBuilder text = new StringBuilder();
         while (true) {
@@ -106,11 +135,17 @@ final class EndpointExchange implements AutoCloseable {
                 return text.toString();
             }
             if (next < ' ' || next > '~' || text.length() == most) {
-                throw new Failure(
-                        "the peer is no ping-pong program: it sent '" + text + "' where it was to say " + what);
+                throw unexpected(text.toString(), what, null);
             }
             text.append((char) next);
         }
+    }
+
+    private Failure unexpected(String text, String what, Exception cause) {
+        String sent = text.isEmpty()
+                ? "bytes that are not text"
+                : text.length() <= MOST_SHOWN ? "'" + text + "'" : "'" + text.substring(0, MOST_SHOWN) + "...'";
+        return new Failure(peer + " sent " + sent + " when it should have said " + what + ", so " + otherwise, cause);
     }
 
     private int receiveByte(String what) throws IOException {
@@ -119,15 +154,21 @@ final class EndpointExchange implements AutoCloseable {
             next = channel.socket().getInputStream().read();
         } catch (SocketTimeoutException e) {
             throw new Failure(
-                    "the peer did not say " + what + " within " + timeout.toSeconds() + " s: see what it printed", e);
+                    peer + " did not say " + what + " within " + timeout.toSeconds()
+                            + " s: see what it printed, and check that it is the peer of this command",
+                    e);
         }
         if (next < 0) {
-            throw new Failure("the peer closed the connection before it said " + what + ": see what it printed");
+            throw new Failure(peer + " closed the connection before it said " + what
+                    + ": see what it printed, and check that it is the peer of this command");
         }
         return next;
     }
 
-    /** Whether the peer has not hung up. For after the exchange, when nobody says more; does not wait. */
+    /**
+     * Whether the peer is still connected. Call this after the exchange, when neither side sends any more; does not
+     * wait.
+     */
     boolean isPeerThere() throws IOException {
         try {
             channel.configureBlocking(false);
@@ -136,7 +177,7 @@ final class EndpointExchange implements AutoCloseable {
         } catch (ClosedByInterruptException e) {
             throw e;
         } catch (IOException e) {
-            // Reset, or a broken pipe: all that matters is that nobody is there.
+            // Reset, or a broken pipe: all that matters is that the peer is gone.
             return false;
         }
     }

@@ -2,7 +2,7 @@ package org.rdmapanama.samples;
 
 import org.rdmapanama.Endpoint;
 
-/** Writes endpoints as the ping-pong programs of rdma-core print them. */
+/** Formats endpoints as the ping-pong programs of rdma-core do. */
 final class EndpointText {
     private EndpointText() {}
 

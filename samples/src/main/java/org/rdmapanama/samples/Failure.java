@@ -1,23 +1,23 @@
 package org.rdmapanama.samples;
 
-/** Something that went wrong in a way that the user can act on: the message says all there is to say. */
+/** A failure that the user can act on: its message says everything. */
 public final class Failure extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /**
-     * Nothing else is known about it.
+     * Creates a failure without a cause.
      *
-     * @param message what went wrong, and what helps
+     * @param message what went wrong, and how to fix it
      */
     public Failure(String message) {
         super(message);
     }
 
     /**
-     * It comes of something else.
+     * Creates a failure with a cause.
      *
-     * @param message what went wrong, and what helps
-     * @param cause what it comes of
+     * @param message what went wrong, and how to fix it
+     * @param cause the exception that caused it
      */
     public Failure(String message, Throwable cause) {
         super(message, cause);

@@ -12,7 +12,7 @@ import picocli.CommandLine.IParameterExceptionHandler;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 
-/** Turns every way to fail into one line on standard error and an exit status; the stack trace comes when asked for. */
+/** Turns every failure into one line on standard error and an exit status; --stacktrace adds the stack trace. */
 final class Failures implements IExecutionExceptionHandler, IParameterExceptionHandler {
     /** Wrong usage. */
     static final int USAGE = 2;
@@ -26,10 +26,12 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     public int handleParseException(ParameterException failure, String[] arguments) {
         CommandLine command = failure.getCommandLine();
         String name = command.getCommandSpec().qualifiedName();
-        // So picocli meets an empty argument where it looks for abbreviated commands and options.
+        // This is how picocli fails on an empty argument when it looks for abbreviated commands and options.
         boolean empty = failure.getCause() instanceof IndexOutOfBoundsException
                 && List.of(arguments).contains("");
-        print(command, (empty ? "an argument is empty" : failure.getMessage()) + " (see '" + name + " --help')");
+        print(
+                command,
+                (empty ? "an argument is empty" : WrongUsage.describe(failure)) + " (see '" + name + " --help')");
         return USAGE;
     }
 
@@ -47,16 +49,17 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
         return FAILED;
     }
 
-    /** One line that says why it failed. */
+    /** Prints one line that says why the command failed. */
     static void print(CommandLine command, Exception failure) {
         print(command, describe(failure) + elsewhere(command, failure));
     }
 
-    /** Where it would not fail, when that is for want of a device. */
+    /** Suggests the lab if the failure is due to a missing device. */
     private static String elsewhere(CommandLine command, Exception failure) {
         boolean device = failure instanceof VerbsException || failure.getCause() instanceof VerbsException;
         return device && !hasDevices()
-                ? "; or in the lab: bin/lab run bin/" + command.getCommandSpec().qualifiedName()
+                ? "; or use the lab: bin/lab run bin/"
+                        + command.getCommandSpec().qualifiedName()
                 : "";
     }
 
@@ -73,8 +76,8 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
             case Failure known -> known.getMessage();
             case VerbsException verb -> verb.getMessage();
             case IllegalArgumentException argument -> argument.getMessage();
-            case IOException io -> "input/output failed: " + text(io);
-            default -> "unexpected: " + text(failure) + "; --stacktrace shows where";
+            case IOException io -> "I/O error: " + text(io);
+            default -> "unexpected: " + text(failure) + "; --stacktrace shows the stack trace";
         };
     }
 

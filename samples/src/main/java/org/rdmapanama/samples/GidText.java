@@ -7,8 +7,8 @@ import java.util.Optional;
 import org.rdmapanama.Gid;
 
 /**
- * Writes GIDs as the IPv6 addresses that they are, shortened as inet_ntop(3) and RFC 5952 do. Those of soft0 at another
- * port than that of RoCEv2 have the port before the IPv4 address, {@code ::PORT:0:ffff:a.b.c.d}.
+ * Formats GIDs as the IPv6 addresses that they are, shortened as by inet_ntop(3) and RFC 5952. If soft0 uses a port
+ * other than the RoCEv2 port, its GID has that port before the IPv4 address: {@code ::PORT:0:ffff:a.b.c.d}.
  */
 public final class GidText {
     private static final int GROUPS = 8;
@@ -16,10 +16,10 @@ public final class GidText {
     private GidText() {}
 
     /**
-     * The text.
+     * Formats a GID.
      *
-     * @param gid what to write
-     * @return as {@code fe80::1} or {@code ::ffff:10.77.0.1}
+     * @param gid the GID
+     * @return text such as {@code fe80::1} or {@code ::ffff:10.77.0.1}
      */
     public static String of(Gid gid) {
         Optional<InetAddress> address = version4(gid);
@@ -48,10 +48,10 @@ public final class GidText {
     }
 
     /**
-     * The IPv4 address that a GID has, behind a port or nothing.
+     * Returns the IPv4 address of a GID, which a port may precede.
      *
-     * @param gid where to look
-     * @return the address, if it has one
+     * @param gid the GID
+     * @return the address, if the GID has one
      */
     public static Optional<InetAddress> version4(Gid gid) {
         Gid mapped = new Gid(0, gid.interfaceId());

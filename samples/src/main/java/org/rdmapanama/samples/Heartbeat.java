@@ -10,20 +10,21 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 
 /**
- * Signs of life: each side counts in its memory, and the other one reads that by RDMA READ. A queue pair that only receives
- * never learns that its peer hangs or that the way there is cut; a count that goes on says that all is well.
+ * Heartbeats: each side increments a counter in its memory, and the other side reads it by RDMA READ. A queue pair that
+ * only receives never learns that its peer hangs or that the network is down; a counter that advances shows that all is
+ * well.
  *
  * <p>Threads: one at a time.
  */
 final class Heartbeat {
-    /** Identifier of its work request. */
+    /** Identifier of the READ work request. */
     static final long READ = 1L << 34;
 
     private static final long BEAT_NANOS = 500_000_000L;
     private static final long LOOK_NANOS = 50_000_000L;
     private static final VarHandle COUNT = ValueLayout.JAVA_LONG.varHandle();
 
-    // Offsets of both counts.
+    // Offsets of the two counters.
     private static final long OURS = 0;
     private static final long THEIRS = Long.BYTES;
 
@@ -50,12 +51,12 @@ final class Heartbeat {
         lookedAt = System.nanoTime();
     }
 
-    /** Tells the peer where to read. */
+    /** Returns the message that tells the peer where to read. */
     ControlMessage greeting() {
         return ControlMessage.greeting(counts.address() + OURS, counts.rkey());
     }
 
-    /** From here on it looks after the peer. */
+    /** Starts to monitor the peer. */
     void follow(ControlMessage greeting) {
         read.rdmaRead(greeting.address(), greeting.rkey());
         known = true;
@@ -63,7 +64,9 @@ final class Heartbeat {
         readAt = heardAt;
     }
 
-    /** To be called often, also while busy; most calls only look at the clock. False when the peer has hung up. */
+    /**
+     * Returns false once the peer has disconnected. Call this often, even while busy; most calls only read the clock.
+     */
     boolean isPeerAlive() throws IOException, InterruptedException {
         long now = System.nanoTime();
         if (now - lookedAt < LOOK_NANOS) {
@@ -81,7 +84,7 @@ final class Heartbeat {
         return alive;
     }
 
-    /** Reads the peer's count, behind all that was posted before. */
+    /** Posts a READ of the peer's counter, after everything that was posted before. */
     void read() {
         if (connection.queuePair().postSend(read) != QueuePair.POSTED) {
             throw new Failure("the send queue of " + connection.queuePair() + " is full");
@@ -94,7 +97,7 @@ final class Heartbeat {
         return reading;
     }
 
-    /** Looks at what was read. */
+    /** Evaluates the counter that was read. */
     void completed() {
         reading = false;
         long count = (long) COUNT.getVolatile(counts.memory(), THEIRS);
@@ -102,10 +105,10 @@ final class Heartbeat {
             heard = count;
             heardAt = System.nanoTime();
         } else if (readAt - heardAt > limitNanos) {
-            // When it was posted, because a side that is busy looks late.
-            throw new Failure(
-                    "heard nothing from the peer for " + limitNanos / 1_000_000_000L
-                            + " s, though its device answers: its program is stopped, or so slow that it takes a longer --timeout");
+            // Counts from the time of posting, because a busy side processes the completion late.
+            throw new Failure("heard nothing from the peer for " + limitNanos / 1_000_000_000L
+                    + " s, though its device answers: its program does not run, or is so slow that it needs a longer"
+                    + " --timeout");
         }
     }
 }

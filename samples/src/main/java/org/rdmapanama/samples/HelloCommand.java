@@ -6,6 +6,7 @@ import java.util.concurrent.Callable;
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
+import org.rdmapanama.DeviceList;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -19,7 +20,9 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** The example of the project's README: two queue pairs of one device, one of which writes through the other. */
+/**
+ * The first example in the project's README: two queue pairs of one device, one of which writes to memory through the other.
+ */
 @Command(
         name = "hello",
         description = "Write a greeting with RDMA WRITE, through two queue pairs of one device.",
@@ -39,7 +42,7 @@ final class HelloCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         PrintWriter out = spec.commandLine().getOut();
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            Context context = Context.open(arena);
+            Context context = Context.open(arena, ChosenDevice.of(DeviceList.query()));
             ProtectionDomain pd = context.allocateProtectionDomain();
             CompletionQueue queue = context.createCompletionQueue(16);
             QueuePair left = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
@@ -50,10 +53,13 @@ final class HelloCommand implements Callable<Integer> {
             MemoryRegion region =
                     pd.register(arena.allocate(2 * HALF), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
             region.memory().setString(0, GREETING);
-            left.postSend(SendWorkRequest.allocate(arena, 1)
+            int result = left.postSend(SendWorkRequest.allocate(arena, 1)
                     .rdmaWrite(region.address() + HALF, region.rkey())
                     .add(region, 0, GREETING.length() + 1)
                     .signaled(true));
+            if (result == QueuePair.QUEUE_FULL) {
+                throw new Failure("the send queue is full: poll for completions, then post again");
+            }
 
             WorkCompletions completions = new WorkCompletions(arena, 16);
             await(queue, completions);

@@ -6,22 +6,22 @@ import java.util.function.IntSupplier;
 import org.apache.logging.log4j.LogManager;
 
 /**
- * Makes Ctrl-C end a command in good order: the thread that runs it is interrupted, and the JVM waits until it has
- * closed its arena. The JVM then ends with status 130 (128 and the number of SIGINT) by itself.
+ * Makes Ctrl-C end a command in an orderly way: the thread that runs the command is interrupted, and the JVM waits
+ * until it has closed its arena. The JVM then exits with status 130 (128 plus the number of SIGINT) by itself.
  */
 final class Interruption {
     private static final long SECONDS_TO_CLOSE = 10;
 
     private Interruption() {}
 
-    /** Runs a command on this thread and ends the JVM with its status. */
+    /** Runs a command on this thread and exits the JVM with its status. */
     static void runAndExit(IntSupplier command) {
         Thread worker = Thread.currentThread();
         CountDownLatch closed = new CountDownLatch(1);
         Thread hook = new Thread(() -> interruptAndWait(worker, closed), "interruption");
         int status = Failures.INTERRUPTED;
         try {
-            // Later it might be impossible: Log4j cannot be loaded while the JVM shuts down.
+            // Load Log4j now: it cannot be loaded while the JVM shuts down.
             LogManager.getRootLogger().trace("loaded");
             Runtime.getRuntime().addShutdownHook(hook);
             status = command.getAsInt();
@@ -32,7 +32,7 @@ final class Interruption {
         } finally {
             closed.countDown();
         }
-        // When the JVM is shutting down already this blocks, and the status of the signal counts.
+        // If the JVM is already shutting down, this call blocks, and the signal determines the status.
         System.exit(status);
     }
 

@@ -3,7 +3,7 @@ package org.rdmapanama.samples;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
-/** Times of many like events: recording one allocates nothing. */
+/** A histogram of latencies. Recording a value allocates nothing. */
 final class Latencies {
     private static final long MAX_NANOS = 100_000_000_000L;
     private static final int DIGITS = 3;
@@ -26,7 +26,7 @@ final class Latencies {
         return histogram.getMaxValue() / 1e3;
     }
 
-    /** One line: {@code min 93.1  p50 101.2  p90 110.5  p99 151.9  p99.9 402.0  max 871.4}. */
+    /** Returns one line: {@code min 93.1  p50 101.2  p90 110.5  p99 151.9  p99.9 402.0  max 871.4}. */
     @Override
     public String toString() {
         return String.format(

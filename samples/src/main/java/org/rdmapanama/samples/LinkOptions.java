@@ -19,25 +19,25 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.Spec.Target;
 
-/** Where a connection goes: the options that pingpong, serve and transfer share, named as those of the C programs. */
+/** Connection options that pingpong, serve and transfer share, named like those of the C programs. */
 public final class LinkOptions {
-    /** Far more than a lifetime. */
+    /** A century, which stands for "without a limit". */
     public static final Duration FOR_EVER = Duration.ofDays(36_500);
 
-    private static final String EVER = "0 waits for ever";
+    private static final String EVER = "0 waits forever";
     private static final long MAX_SECONDS = 1_000_000;
 
     @Option(
             names = {"-p", "--port"},
             paramLabel = "PORT",
             defaultValue = "18515",
-            description = "Port where the two sides meet (${DEFAULT-VALUE}).")
+            description = "TCP port on which the two sides meet (${DEFAULT-VALUE}).")
     private int port;
 
     @Option(
             names = {"-d", "--device", "--ib-dev"},
             paramLabel = "NAME",
-            description = "RDMA device (the one that the variable RDMA_DEVICE names, else the first).")
+            description = "RDMA device (the one named by the variable RDMA_DEVICE, or else the first).")
     private String deviceName;
 
     @Option(
@@ -52,7 +52,7 @@ public final class LinkOptions {
             paramLabel = "INDEX",
             defaultValue = "${env:RDMA_GID_INDEX:--1}",
             description =
-                    "Which address of the port to use, see 'device-info -v'; -1 chooses one (-1, or RDMA_GID_INDEX).")
+                    "Index of the port's address to use, see 'device-info -v'; -1 chooses one (RDMA_GID_INDEX, or -1).")
     private int gidIndex;
 
     @Option(
@@ -75,7 +75,7 @@ public final class LinkOptions {
     /** For picocli. */
     public LinkOptions() {}
 
-    /** Checks what the types of the options do not. */
+    /** Checks the ranges that the option types do not check. */
     public void check() {
         range("--port", port, 1, 65535);
         range("--device-port", devicePort, 1, 255);
@@ -85,13 +85,13 @@ public final class LinkOptions {
     }
 
     /**
-     * Complains about an option's value outside of a range.
+     * Checks that the value of an option lies within a range.
      *
-     * @param option its name
-     * @param value what it is
-     * @param min the smallest that is fine
-     * @param max the largest
-     * @throws ParameterException when it is outside
+     * @param option the name of the option
+     * @param value its value
+     * @param min the smallest valid value
+     * @param max the largest valid value
+     * @throws ParameterException if the value is outside the range
      */
     public void range(String option, long value, long min, long max) {
         if (value < min || value > max) {
@@ -99,7 +99,7 @@ public final class LinkOptions {
         }
     }
 
-    /** Complains about an option's size outside of a range. */
+    /** Checks that the size given by an option is between 1 byte and a maximum. */
     void sizeInRange(String option, ByteSize value, long max) {
         if (value.bytes() < 1 || value.bytes() > max) {
             throw wrong(option + " must be between 1 byte and " + ByteSize.format(max) + ", not " + value);
@@ -107,17 +107,17 @@ public final class LinkOptions {
     }
 
     /**
-     * What complains about usage.
+     * Creates the exception for wrong usage.
      *
      * @param message what is wrong
-     * @return the exception, to be thrown
+     * @return the exception, for the caller to throw
      */
     public ParameterException wrong(String message) {
         return new ParameterException(spec.commandLine(), message);
     }
 
     /**
-     * Where the two sides meet.
+     * Returns the TCP port on which the two sides meet.
      *
      * @return the TCP port
      */
@@ -126,24 +126,24 @@ public final class LinkOptions {
     }
 
     /**
-     * The port of the device.
+     * Returns the port of the device.
      *
-     * @return from 1
+     * @return the port, from 1
      */
     public int devicePort() {
         return devicePort;
     }
 
     /**
-     * How long to wait for a sign of the peer.
+     * Returns how long to wait for a sign of life from the peer.
      *
-     * @return a time that may be {@link #FOR_EVER}
+     * @return the timeout, possibly {@link #FOR_EVER}
      */
     public Duration timeout() {
         return timeoutSeconds == 0 ? FOR_EVER : Duration.ofSeconds(timeoutSeconds);
     }
 
-    /** Waits, when accepting, for a client on the TCP port, and says so. */
+    /** Starts to listen on the TCP port, and prints that it waits for a client. */
     EndpointExchange.Listener listen(PrintWriter out) throws IOException {
         EndpointExchange.Listener listener = new EndpointExchange.Listener(port);
         out.println("  waiting for a client on TCP port " + port);
@@ -152,18 +152,18 @@ public final class LinkOptions {
     }
 
     /**
-     * Reaches a server on the TCP port.
+     * Connects to a server on the TCP port.
      *
      * @param host where it runs
      * @return the connection
-     * @throws IOException when the system fails
-     * @throws InterruptedException when the thread is interrupted
+     * @throws IOException if an I/O error occurs
+     * @throws InterruptedException if the thread is interrupted
      */
     public SocketChannel connect(String host) throws IOException, InterruptedException {
         return Tcp.connect(host, port, timeout(), () -> tellRefused(host));
     }
 
-    /** Reaches a server on the TCP port. */
+    /** Connects to a server on the TCP port to exchange endpoints. */
     EndpointExchange reach(String host) throws IOException, InterruptedException {
         return EndpointExchange.connect(host, port, timeout(), () -> tellRefused(host));
     }
@@ -173,15 +173,15 @@ public final class LinkOptions {
         out.flush();
     }
 
-    /** Says that no server is there yet, so that nobody takes the wait for work. */
+    /** Prints that no server is listening yet, so that the user does not mistake waiting for working. */
     private void tellRefused(String host) {
-        note("nobody listens on " + host + ":" + port + " yet, trying on");
+        note("no server is listening on " + host + ":" + port + " yet, retrying");
     }
 
     /**
-     * Says what is unexpected, and no failure.
+     * Prints a warning: what is unexpected, but not a failure.
      *
-     * @param message what to say
+     * @param message the warning
      */
     public void note(String message) {
         PrintWriter err = spec.commandLine().getErr();
@@ -190,18 +190,36 @@ public final class LinkOptions {
     }
 
     /**
-     * Says what may help two sides that poll.
+     * Prints a hint that may help two sides that poll.
      *
-     * @param context the device of this one
-     * @param peer an address of the other one
+     * @param context the device of this side
+     * @param peer an address of the other side
+     * @return whether there was such a hint
      */
-    public void notePolling(Context context, Gid peer) {
-        if (PollingHint.applies(context, peer)) {
+    public boolean notePolling(Context context, Gid peer) {
+        boolean applies = PollingHint.applies(context, peer);
+        if (applies) {
             note(PollingHint.TEXT);
+        }
+        return applies;
+    }
+
+    /**
+     * Prints a hint if two sides of this machine polled, and had too few processors for that.
+     *
+     * @param context the device of this side
+     * @param peer an address of the other side
+     * @param share how much of the time this side had a processor, from 0 to 1
+     * @param faster what is faster then
+     */
+    public void noteProcessorShare(Context context, Gid peer, double share, String faster) {
+        String hint = PollingHint.afterwards(share, faster);
+        if (hint != null && PollingHint.isBetweenProcesses(context, peer)) {
+            note(hint);
         }
     }
 
-    /** Complains about options that a device is chosen by, where an address does that. */
+    /** Rejects options that choose a device when the device is chosen by its address. */
     void noDevice() {
         for (String option : List.of("--device", "--device-port", "--gid-index", "--sl")) {
             if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
@@ -211,30 +229,30 @@ public final class LinkOptions {
     }
 
     /**
-     * The device that was asked for, or else the preferred one.
+     * Returns the device that was asked for, or else the preferred one.
      *
      * @return the device
      */
     public Device device() {
         DeviceList devices = DeviceList.query();
-        return deviceName == null ? devices.preferred() : devices.byName(deviceName);
+        return deviceName == null ? ChosenDevice.of(devices) : devices.byName(deviceName);
     }
 
     /**
      * Opens the device.
      *
-     * @param arena that owns it
-     * @return the open device
+     * @param arena the arena that owns the context
+     * @return the context of the device
      */
     public Context open(VerbsArena arena) {
         return Context.open(arena, device());
     }
 
     /**
-     * How to connect.
+     * Returns the options for connecting.
      *
-     * @param mtu the path MTU, or null for the port's own
-     * @return the options of it
+     * @param mtu the path MTU, or null for that of the port
+     * @return the options
      */
     public ConnectOptions connectOptions(Mtu mtu) {
         return new ConnectOptions()

@@ -5,22 +5,22 @@ import java.net.InetSocketAddress;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
 
-/** How the two sides of a transfer meet: what serve and transfer have in common. */
+/** The options of serve and transfer that say how the two sides meet. */
 final class MeetingOptions {
-    /** One of the two. */
+    /** Exactly one of the two options. */
     static final class Way {
         @Option(
                 names = "--cm",
                 required = true,
                 description =
-                        "Connect by address, through the connection manager: the address tells the device (this is"
-                                + " the way unless --tcp is given).")
+                        "Connect by address, through the connection manager, which finds the device by its address (the"
+                                + " default).")
         boolean connectionManager;
 
         @Option(
                 names = "--tcp",
                 required = true,
-                description = "Meet over TCP instead; both sides must say so. Only then -d, -i, -g and -l count.")
+                description = "Meet over TCP instead; give it on both sides. -d, -i, -g and -l need this option.")
         boolean tcp;
     }
 
@@ -31,7 +31,7 @@ final class MeetingOptions {
         return way != null && way.tcp;
     }
 
-    /** A server's, that listens at an address; null for all. */
+    /** Returns the meeting of a server that listens at an address, or at all addresses if it is null. */
     Meeting server(LinkOptions link, String address, PrintWriter out) {
         link.check();
         if (tcp()) {
@@ -43,7 +43,7 @@ final class MeetingOptions {
         return byAddress(link, address == null ? Addresses.WILDCARD : address, null, out);
     }
 
-    /** A client's, that connects to a host from an address of this machine; null for any. */
+    /** Returns the meeting of a client that connects to a host from a local address, or from any if that is null. */
     Meeting client(LinkOptions link, String host, String source, PrintWriter out) {
         link.check();
         if (tcp()) {

@@ -5,17 +5,17 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A further JVM, like this one, for another program of this module. */
+/** Starts another JVM, configured like this one, for another program of this module. */
 public final class OwnJvm {
     private OwnJvm() {}
 
     /**
-     * The command of a JVM like this one, such as which compilers and which collector it uses: from modules, or a class
-     * path, as this one was started.
+     * Returns the command line of a JVM with the settings of this one, such as its compilers and its garbage collector.
+     * It uses the module path or the class path, whichever this JVM was started with.
      *
-     * @param program what it runs
-     * @param more further options of the JVM
-     * @return the command, to which arguments of the program may be added
+     * @param program the main class
+     * @param more additional JVM options
+     * @return the command, to which the caller may append arguments of the program
      */
     public static List<String> command(Class<?> program, List<String> more) {
         List<String> command = new ArrayList<>();

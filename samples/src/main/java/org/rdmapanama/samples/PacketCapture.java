@@ -15,13 +15,13 @@ public final class PacketCapture {
     private PacketCapture() {}
 
     /**
-     * Runs a command that opens its devices itself, and says what was captured meanwhile.
+     * Runs a command that opens its devices itself, and prints what was captured meanwhile.
      *
-     * @param file where to; overwritten
-     * @param log where to say it
-     * @param command what to run
+     * @param file the file to write, which is overwritten
+     * @param log receives the summary
+     * @param command the command to run
      * @return the command's status
-     * @throws Failure when the file cannot be written
+     * @throws Failure if the file cannot be written
      */
     static int run(Path file, PrintWriter log, IntSupplier command) {
         begin(file);
@@ -36,9 +36,9 @@ public final class PacketCapture {
     }
 
     /**
-     * Sets the property back.
+     * Restores the property.
      *
-     * @param before its value, or null
+     * @param before its previous value, or null
      */
     public static void restore(String before) {
         if (before == null) {
@@ -51,13 +51,13 @@ public final class PacketCapture {
     private static void begin(Path file) {
         Path folder = file.toAbsolutePath().getParent();
         if (Files.isDirectory(file)) {
-            throw new Failure("cannot write packets to " + file + ": it is a folder");
+            throw new Failure("cannot write packets to " + file + ": it is a directory");
         }
         if (Files.exists(file) && !Files.isRegularFile(file)) {
-            throw new Failure("cannot write packets to " + file + ": it is no regular file");
+            throw new Failure("cannot write packets to " + file + ": it is not a regular file");
         }
         if (folder == null || !Files.isDirectory(folder)) {
-            throw new Failure("cannot write packets to " + file + ": there is no folder " + folder);
+            throw new Failure("cannot write packets to " + file + ": there is no directory " + folder);
         }
         try {
             Files.newOutputStream(file).close();
@@ -72,7 +72,8 @@ public final class PacketCapture {
         try {
             if (Files.size(file) == 0) {
                 Files.delete(file);
-                return "no packets were written: --pcap is for the device soft0, which this command did not use";
+                return "no packets were written: --pcap works with the device soft0 only, and this command did not use"
+                        + " it";
             }
             try (CaptureFile capture = new CaptureFile(file)) {
                 int packets = capture.packets();
@@ -81,7 +82,7 @@ public final class PacketCapture {
                         + (port == 0 ? "" : "; to decode them: tshark -d udp.port==" + port + ",infiniband -r " + file);
             }
         } catch (IOException e) {
-            return "what became of the packets in " + file + " is not known: " + e.getMessage();
+            return "cannot tell what was captured in " + file + ": " + e.getMessage();
         }
     }
 }

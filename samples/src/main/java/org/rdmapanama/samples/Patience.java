@@ -2,11 +2,11 @@ package org.rdmapanama.samples;
 
 import java.time.Duration;
 
-/** How often a client tries to reach a server that is not there yet: both sides may be started at once. */
+/** Paces the attempts of a client to reach a server that is not there yet: both sides may be started at once. */
 final class Patience {
     private static final long RETRY_MILLIS = 100;
 
-    /** Of two programs started at once, the server may be this much later without a word about it. */
+    /** How long to wait for a server without printing that it is late. */
     private static final long SILENT_NANOS = 2_000_000_000L;
 
     private final long start = System.nanoTime();
@@ -14,13 +14,13 @@ final class Patience {
     private final Runnable afterAWhile;
     private boolean told;
 
-    /** Begins now; the action runs once, when it takes longer than usual. */
+    /** Starts now. The action runs once, if connecting takes longer than usual. */
     Patience(Duration limit, Runnable afterAWhile) {
         this.limit = limit;
         this.afterAWhile = afterAWhile;
     }
 
-    /** Waits a moment; false when the time is over. */
+    /** Waits a moment. Returns false once the time is over. */
     boolean goOn() throws InterruptedException {
         long waited = System.nanoTime() - start;
         if (waited > limit.toNanos()) {

@@ -5,14 +5,14 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /**
- * A buffer of the client that the server is to read from or to write to, as the client's messages tell it.
+ * A buffer of the client that the server reads or writes, as described by the client's messages.
  *
- * @param address where it begins
- * @param rkey what gives access to it
- * @param size in bytes, without sign
+ * @param address the start address
+ * @param rkey the remote key
+ * @param size the size in bytes, unsigned
  */
 record PingBuffer(long address, int rkey, int size) {
-    /** Of a message: all that rping exchanges are of this size. */
+    /** Size of a message; all messages of rping have this size. */
     static final int BYTES = 16;
 
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);

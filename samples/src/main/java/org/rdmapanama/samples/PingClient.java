@@ -2,21 +2,21 @@ package org.rdmapanama.samples;
 
 import java.util.function.Consumer;
 
-/** The client's part of a ping: offers data, and gets it back. */
+/** The client side of ping: offers data, and gets it back. */
 final class PingClient {
     private final PingLink link;
     private final boolean validate;
     private final Consumer<String> show;
     private final Latencies latencies = new Latencies();
 
-    /** What to do with the text of each ping; null for nothing. */
+    /** Creates the client. The consumer receives the text of each ping; it may be null. */
     PingClient(PingLink link, boolean validate, Consumer<String> show) {
         this.link = link;
         this.validate = validate;
         this.show = show;
     }
 
-    /** Pings so many times, or, for 0, until it is interrupted. */
+    /** Pings the given number of times, or, if that is 0, until it is interrupted. */
     void ping(int count) throws InterruptedException {
         for (int ping = 0; count == 0 || ping < count; ping = ping == Integer.MAX_VALUE ? 0 : ping + 1) {
             PingData.fill(link.source(), ping);
@@ -28,7 +28,7 @@ final class PingClient {
             latencies.record(System.nanoTime() - start);
             int wrong = validate ? PingData.firstWrongByte(link.sink(), ping) : -1;
             if (wrong >= 0) {
-                throw new Failure("ping " + ping + " came back wrong from byte " + wrong);
+                throw new Failure("ping " + ping + " came back corrupted from byte " + wrong);
             }
             if (show != null) {
                 show.accept(PingData.text(link.sink()));

@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
         name = "ping",
         description = {
             "Connect by address, and have data read by the server and written back.",
-            "Either side may also be rping, whose options these are.",
+            "Either side may also be rping, which has the same options.",
         },
         sortOptions = false,
         footerHeading = "%nExample:%n",
@@ -40,7 +40,7 @@ final class PingCommand implements Callable<Integer> {
     private static final long MAX_SECONDS = 1_000_000;
     private static final int MAX_PORT = 65_535;
 
-    /** One of the two. */
+    /** Exactly one of the two options. */
     static final class Role {
         @Option(
                 names = {"-s", "--server"},
@@ -61,7 +61,7 @@ final class PingCommand implements Callable<Integer> {
     @Option(
             names = {"-a", "--address"},
             paramLabel = "ADDRESS",
-            description = "Address or name: of the server, or, on the server, where to listen (all of its addresses).")
+            description = "Client: address or name of the server. Server: address to listen at (all addresses).")
     private String address;
 
     @Option(
@@ -74,19 +74,19 @@ final class PingCommand implements Callable<Integer> {
     @Option(
             names = {"-I", "--source"},
             paramLabel = "ADDRESS",
-            description = "Client: address of this machine to connect from.")
+            description = "Client: local address to connect from.")
     private String source;
 
     @Option(
             names = {"-P", "--persistent"},
-            description = "Server: serve any number of clients, at the same time, until interrupted.")
+            description = "Server: serve any number of clients at the same time, until interrupted.")
     private boolean persistent;
 
     @Option(
             names = {"-C", "--count"},
             paramLabel = "N",
             defaultValue = "0",
-            description = "Client: how many pings; 0 pings until interrupted (${DEFAULT-VALUE}).")
+            description = "Client: number of pings; 0 pings until interrupted (${DEFAULT-VALUE}).")
     private int count;
 
     @Option(
@@ -94,7 +94,7 @@ final class PingCommand implements Callable<Integer> {
             paramLabel = "BYTES",
             defaultValue = "64",
             description = "Client: size of the data, " + PingData.MIN_BYTES + " to " + PingData.MAX_BYTES
-                    + " (${DEFAULT-VALUE}). A server takes any; rping as server takes up to its own -S.")
+                    + " (${DEFAULT-VALUE}). This server takes any size; rping as a server takes at most its own -S.")
     private int size;
 
     @Option(
@@ -111,7 +111,7 @@ final class PingCommand implements Callable<Integer> {
             names = "--timeout",
             paramLabel = "SECONDS",
             defaultValue = "30",
-            description = "Give up when the peer stays silent this long; 0 waits for ever (${DEFAULT-VALUE}).")
+            description = "Give up when the peer stays silent this long; 0 waits forever (${DEFAULT-VALUE}).")
     private long timeoutSeconds;
 
     @Mixin
@@ -200,13 +200,13 @@ final class PingCommand implements Callable<Integer> {
             } else {
                 ConnectionRequest request = server.awaitRequest(timeout())
                         .orElseThrow(() -> new Failure("no client came to " + Addresses.text(local) + " in "
-                                + timeoutSeconds + " s; start one, or give a longer --timeout"));
+                                + timeoutSeconds + " s: start one, or give a longer --timeout"));
                 serve(request);
             }
         }
     }
 
-    /** Each client has a thread of its own. One that fails does not disturb the others. */
+    /** Serves each client in a separate thread. A failing client does not disturb the others. */
     private void serveAll(RdmaServer server) throws InterruptedException {
         ExecutorService clients = Executors.newCachedThreadPool(
                 Thread.ofPlatform().daemon().name("client-", 1).factory());
@@ -220,7 +220,7 @@ final class PingCommand implements Callable<Integer> {
         }
     }
 
-    /** Also when this thread is interrupted, which is how it ends. */
+    /** Runs even if this thread is interrupted, because that is how the server ends. */
     private static void awaitEnd(ExecutorService clients) {
         boolean interrupted = Thread.interrupted();
         try {
@@ -256,7 +256,7 @@ final class PingCommand implements Callable<Integer> {
     }
 
     private void print(String line) {
-        // One call: several clients may print at once.
+        // A single call, because several clients may print at once.
         out.print(line + System.lineSeparator());
         out.flush();
     }

@@ -6,10 +6,10 @@ import java.nio.charset.StandardCharsets;
 
 /** What rping sends: {@code rdma-ping-7: HIJK...}, a text that fills its buffer and is different in each ping. */
 final class PingData {
-    /** The shortest buffer that rping takes: so that any number fits. */
+    /** The shortest buffer that rping accepts: any ping number fits into it. */
     static final int MIN_BYTES = 26;
 
-    /** The longest buffer that rping takes. */
+    /** The longest buffer that rping accepts. */
     static final int MAX_BYTES = 65_535;
 
     private static final byte FIRST = 'A';
@@ -27,7 +27,7 @@ final class PingData {
         buffer.set(ValueLayout.JAVA_BYTE, last, (byte) 0);
     }
 
-    /** Where a buffer differs from the text of a ping, or -1. */
+    /** Returns the first position at which a buffer differs from the text of a ping, or -1. */
     static int firstWrongByte(MemorySegment buffer, int ping) {
         byte[] head = head(ping);
         int last = (int) buffer.byteSize() - 1;
@@ -40,7 +40,7 @@ final class PingData {
         return -1;
     }
 
-    /** How long the text in a buffer is, up to its zero, or all of it. */
+    /** Returns the length of the text in a buffer: up to its zero, or the whole buffer. */
     static int length(MemorySegment buffer) {
         int length = 0;
         while (length < buffer.byteSize() && buffer.get(ValueLayout.JAVA_BYTE, length) != 0) {
@@ -49,7 +49,7 @@ final class PingData {
         return length;
     }
 
-    /** The text in a buffer, with what nobody can read, or a terminal would obey, as question marks. */
+    /** Returns the text in a buffer; unprintable bytes and control characters become question marks. */
     static String text(MemorySegment buffer) {
         byte[] bytes = buffer.asSlice(0, length(buffer)).toArray(ValueLayout.JAVA_BYTE);
         for (int i = 0; i < bytes.length; i++) {

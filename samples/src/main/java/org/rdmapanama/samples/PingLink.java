@@ -21,19 +21,19 @@ import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 
 /**
- * One side of a ping: a connection, two buffers for data, and a message in each direction. What it does on the wire is
- * what rping does.
+ * One side of a ping: a connection, two data buffers, and a message buffer for each direction. Its wire protocol is
+ * that of rping.
  *
  * <p>Threads: the one that owns the arena.
  */
 final class PingLink implements AutoCloseable {
-    /** How long to sleep at most before looking whether the peer is still there. */
+    /** How long to sleep at most before checking whether the peer is still there. */
     private static final Duration LOOK = Duration.ofMillis(50);
 
     private static final int PAGE = 4096;
     private static final int QUEUE = 4;
 
-    // Identifiers of work requests, and bits of what has completed.
+    // Identifiers of work requests, which are also bits in the set of completed ones.
     private static final int RECEIVE = 1;
     private static final int SEND = 2;
     private static final int RDMA = 4;
@@ -62,7 +62,7 @@ final class PingLink implements AutoCloseable {
         rdma = SendWorkRequest.allocate(arena, 1).id(RDMA).signaled(true);
     }
 
-    /** Connects to a server, from an address of this machine or, when that is null, from any. */
+    /** Connects to a server from a local address, or from any if that is null. */
     static PingLink connect(
             VerbsArena arena, InetSocketAddress local, InetSocketAddress remote, int size, Duration timeout)
             throws InterruptedException {
@@ -75,7 +75,7 @@ final class PingLink implements AutoCloseable {
         return link;
     }
 
-    /** Accepts a client, with a protection domain of its own. */
+    /** Accepts a client, with a separate protection domain. */
     static PingLink accept(VerbsArena arena, ConnectionRequest request, Duration timeout) throws InterruptedException {
         PingLink link = new PingLink(arena, PingData.MAX_BYTES, timeout);
         Context context = request.id().openContext(arena);
@@ -92,7 +92,7 @@ final class PingLink implements AutoCloseable {
                 .prepare(this::prepare);
     }
 
-    /** Registers memory and posts the receive that the peer's first message finds. */
+    /** Registers memory and posts the receive for the peer's first message. */
     private void prepare(RdmaConnection made) {
         ProtectionDomain domain = made.protectionDomain();
         control = domain.register(arena.allocate(2L * PingBuffer.BYTES, PAGE), AccessFlag.LOCAL_WRITE);
@@ -116,12 +116,12 @@ final class PingLink implements AutoCloseable {
         return connection.remoteAddress();
     }
 
-    /** What a client sends, or what a server has read. */
+    /** Returns the data that a client sends, or that a server has read. */
     MemorySegment source() {
         return source.memory();
     }
 
-    /** What has come back to a client. */
+    /** Returns the data that came back to a client. */
     MemorySegment sink() {
         return sink.memory();
     }
@@ -143,7 +143,7 @@ final class PingLink implements AutoCloseable {
         sending = true;
     }
 
-    /** Tells the client to go on: what the message says does not matter. */
+    /** Tells the client to continue; the contents of the message do not matter. */
     void goAhead() throws InterruptedException {
         finishSend();
         post(send);
@@ -154,7 +154,7 @@ final class PingLink implements AutoCloseable {
         return control.memory().asSlice(PingBuffer.BYTES);
     }
 
-    /** The message is the device's until it is sent. */
+    /** Waits until the previous message is sent: until then its buffer belongs to the device. */
     private void finishSend() throws InterruptedException {
         if (sending && !await(SEND)) {
             throw new Failure("the peer is gone");
@@ -162,18 +162,18 @@ final class PingLink implements AutoCloseable {
         sending = false;
     }
 
-    /** Waits for a message; null when the peer has ended the connection instead. */
+    /** Waits for a message. Returns null if the peer has ended the connection instead. */
     PingBuffer message() throws InterruptedException {
         return await(RECEIVE) ? arrived : null;
     }
 
-    /** Reads a buffer of the client. */
+    /** Reads a buffer of the client by RDMA READ. */
     void read(PingBuffer remote, long length) throws InterruptedException {
         post(rdma.rdmaRead(remote.address(), remote.rkey()).clear().add(source, 0, length));
         finishRdma();
     }
 
-    /** Writes what was read into a buffer of the client. */
+    /** Writes the data that was read into a buffer of the client. */
     void write(PingBuffer remote, long length) throws InterruptedException {
         post(rdma.rdmaWrite(remote.address(), remote.rkey()).clear().add(source, 0, length));
         finishRdma();
@@ -181,7 +181,7 @@ final class PingLink implements AutoCloseable {
 
     private void finishRdma() throws InterruptedException {
         if (!await(RDMA)) {
-            throw new Failure("the client went away while its memory was used");
+            throw new Failure("the client disconnected while its memory was in use");
         }
     }
 
@@ -197,29 +197,29 @@ final class PingLink implements AutoCloseable {
         }
     }
 
-    /** Waits for a work request to complete; false when the connection ended before. */
+    /** Waits for a work request to complete. Returns false if the connection ended first. */
     private boolean await(int request) throws InterruptedException {
         long start = System.nanoTime();
         while ((completed & request) == 0) {
             if (poll() || sleep()) {
                 continue;
             }
-            // What came before the end counts.
+            // What arrived before the end counts.
             if (!connection.isConnected() && !poll()) {
                 return false;
             }
             if (System.nanoTime() - start > limitNanos) {
                 throw new Failure("nothing came from " + remoteAddress() + " for " + limitNanos / 1_000_000_000L
-                        + " s: the peer is stopped or gone; try again, with a longer --timeout if it is slow");
+                        + " s: the peer is gone or does not respond; give a longer --timeout if it is slow");
             }
         }
         completed &= ~request;
         return true;
     }
 
-    /** Sleeps until something completes; false when nothing did for a moment. */
+    /** Sleeps until a work request completes. Returns false if none did for a moment. */
     private boolean sleep() throws InterruptedException {
-        // In this order: what completes after the poll is told again.
+        // In this order, because a work request that completes after the poll then causes an event.
         connection.sendQueue().requestNotification(false);
         connection.receiveQueue().requestNotification(false);
         return poll() || connection.completionChannel().await(LOOK) != null;
@@ -233,19 +233,21 @@ final class PingLink implements AutoCloseable {
         int count = queue.poll(completions);
         boolean any = false;
         for (int i = 0; i < count; i++) {
-            // On iWARP the queue pair breaks together with the connection.
+            // On iWARP the queue pair fails together with the connection.
             if (completions.status(i) == CompletionStatus.WR_FLUSH_ERR) {
                 continue;
             }
             if (!completions.succeeded(i)) {
-                throw new Failure(completions.describe(i) + "; the peer is gone, or does not let its memory be used");
+                throw new Failure(
+                        completions.describe(i) + "; the peer is gone, or does not permit access to its memory");
             }
             any = true;
             completed |= (int) completions.id(i);
             if (completions.id(i) == RECEIVE) {
                 if (completions.byteLength(i) != PingBuffer.BYTES) {
-                    throw new Failure("a message of " + completions.byteLength(i) + " bytes came from "
-                            + remoteAddress() + ", where ping has " + PingBuffer.BYTES + ": what runs there?");
+                    throw new Failure("a message of " + completions.byteLength(i) + " bytes arrived from "
+                            + remoteAddress() + ", but messages of ping have " + PingBuffer.BYTES
+                            + ": check which program runs there");
                 }
                 arrived = PingBuffer.read(control.memory());
                 postReceive(connection.queuePair());
@@ -254,7 +256,7 @@ final class PingLink implements AutoCloseable {
         return any;
     }
 
-    /** Ends the connection, and closes it. */
+    /** Disconnects and closes the connection. */
     @Override
     public void close() {
         CmConnection.end(connection);

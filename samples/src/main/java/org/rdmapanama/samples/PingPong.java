@@ -22,16 +22,18 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 
 /**
- * One side of a ping-pong: the same message goes back and forth, out of one buffer and into the same one. What it does
- * on the wire is what ibv_rc_pingpong, ibv_uc_pingpong and ibv_ud_pingpong do.
+ * One side of a ping-pong: the same message goes back and forth, sent from and received into the same buffer. Its wire
+ * protocol is that of ibv_rc_pingpong, ibv_uc_pingpong and ibv_ud_pingpong.
  *
- * <p>The loop makes no garbage. Threads: the one that owns the arena.
+ * <p>The loop allocates nothing. Threads: the one that owns the arena.
  */
 final class PingPong {
     /** The Q_Key that both sides of a datagram ping-pong use. */
     static final int QKEY = 0x1111_1111;
 
-    /** What the C programs fill their buffers with, and what they put at the start of every page to be checked. */
+    /**
+     * The byte with which the C programs fill their buffers, and the one at the start of every page that they check.
+     */
     private static final byte FILL = 0x7b;
 
     private static final byte PAGE_MARK = 0;
@@ -41,7 +43,7 @@ final class PingPong {
     private static final int SEND_ID = 2;
     private static final int BATCH = 16;
 
-    /** Looking at the clock costs as much as polling; so it is done once in so many empty polls. */
+    /** Number of empty polls between two looks at the clock, which cost as much as a poll. */
     private static final int POLLS_PER_LOOK = 256;
 
     private final ProtectionDomain protectionDomain;
@@ -63,7 +65,7 @@ final class PingPong {
     private int sent;
     private int received;
 
-    /** Makes everything but the connection. */
+    /** Creates everything but the connection. */
     PingPong(VerbsArena arena, Context context, Transport transport, Settings settings) {
         warmUp = settings.warmUp();
         iterations = Math.addExact(warmUp, settings.iterations());
@@ -89,20 +91,20 @@ final class PingPong {
                 .send()
                 .add(region, header, size)
                 .signaled(true)
-                // The device may grant more than the nothing that was asked for.
+                // The device may grant inline data although none was requested.
                 .inline(size <= queuePair.capabilities().maxInlineData());
         completions = new WorkCompletions(arena, BATCH);
     }
 
     /**
-     * What both sides agree on, and how this one waits.
+     * The parameters that both sides must agree on, and how this side waits.
      *
-     * @param size of a message, in bytes
-     * @param warmUp how often the message goes back and forth before that is measured
-     * @param iterations how often it does while that is measured
-     * @param receiveDepth receives posted at a time
-     * @param events whether to sleep until something completes, instead of polling
-     * @param timeout how long nothing may happen
+     * @param size size of a message, in bytes
+     * @param warmUp number of round trips before the measurement
+     * @param iterations number of round trips that are measured
+     * @param receiveDepth number of receives posted at a time
+     * @param events whether to sleep until a completion event, instead of polling
+     * @param timeout how long to wait for a completion before giving up
      */
     record Settings(long size, int warmUp, int iterations, int receiveDepth, boolean events, Duration timeout) {}
 
@@ -110,7 +112,7 @@ final class PingPong {
         return queuePair.localEndpoint(options);
     }
 
-    /** Connects to the peer; from here on its messages find a receive. */
+    /** Connects to the peer. From here on there is a receive for each of its messages. */
     void connect(Endpoint remote) {
         remoteGid = remote.gid();
         if (queuePair.type() == QueuePairType.UD) {
@@ -125,7 +127,7 @@ final class PingPong {
         postReceives();
     }
 
-    /** Where the peer is, once connected. */
+    /** Returns the GID of the peer, once connected. */
     Gid remoteGid() {
         return remoteGid;
     }
@@ -137,7 +139,7 @@ final class PingPong {
         }
     }
 
-    /** Where the message differs from a marked one, or -1. */
+    /** Returns the first position at which the message differs from a marked one, or -1. */
     long firstWrongByte() {
         for (long offset = 0; offset < message.byteSize(); offset++) {
             byte expected = offset % PAGE == 0 ? PAGE_MARK : FILL;
@@ -149,10 +151,10 @@ final class PingPong {
     }
 
     /**
-     * Plays until all messages went both ways.
+     * Plays until all messages have gone both ways.
      *
      * @param serve whether this side sends first
-     * @return how long the measured part took, in nanoseconds
+     * @return duration of the measured part, in nanoseconds
      */
     long play(boolean serve) throws InterruptedException {
         long start = System.nanoTime();
@@ -234,7 +236,7 @@ final class PingPong {
             if (left <= 0 || events.await(Duration.ofNanos(left)) == null) {
                 throw silence();
             }
-            // In this order: what completes after the poll is told again.
+            // In this order, because a work request that completes after the poll then causes an event.
             queue.requestNotification(false);
             int count = queue.poll(completions);
             if (count > 0) {
@@ -245,11 +247,11 @@ final class PingPong {
 
     private Failure silence() {
         String why = queuePair.type() == QueuePairType.RC
-                ? "the peer is gone or stopped"
-                : "the peer is gone, or a message got lost, which " + queuePair.type() + " does not repair";
-        return new Failure("nothing came for " + limitNanos / 1_000_000_000L + " s, after " + received + " of "
+                ? "the peer is gone or does not respond"
+                : "the peer is gone, or a message was lost, which " + queuePair.type() + " does not recover";
+        return new Failure("nothing arrived for " + limitNanos / 1_000_000_000L + " s, after " + received + " of "
                 + iterations + " messages on queue pair " + queuePair.number() + ": " + why
-                + "; try again, with a longer --timeout if the way is slow");
+                + "; try again, with a longer --timeout if the network is slow");
     }
 
     private void post() {

@@ -16,12 +16,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Sends a message back and forth and measures how long that takes. */
+/** Sends a message back and forth and measures the round-trip time. */
 @Command(
         name = "pingpong",
         description = {
-            "Send a message back and forth and measure how long that takes.",
-            "Without HOST it is the server and waits for a client. Either side may also be ibv_rc_pingpong,"
+            "Send a message back and forth and measure the round-trip time.",
+            "Without HOST this is the server, which waits for a client. Either side may also be ibv_rc_pingpong,"
                     + " ibv_uc_pingpong or ibv_ud_pingpong.",
         },
         sortOptions = false,
@@ -34,7 +34,7 @@ final class PingPongCommand implements Callable<Integer> {
     private static final int MAX_DEPTH = 1 << 20;
     private static final int MAX_ITERATIONS = 1_000_000_000;
 
-    @Parameters(arity = "0..1", paramLabel = "HOST", description = "Where the server runs.")
+    @Parameters(arity = "0..1", paramLabel = "HOST", description = "Host on which the server runs.")
     private String host;
 
     @Option(
@@ -47,47 +47,47 @@ final class PingPongCommand implements Callable<Integer> {
     @Option(
             names = {"-s", "--size"},
             paramLabel = "SIZE",
-            description = "Size of a message, as 4096 or 64KiB (4096; ud: 1024).")
+            description = "Size of a message, such as 4096 or 64KiB (4096; ud: 1024).")
     private ByteSize size;
 
     @Option(
             names = {"-n", "--iters"},
             paramLabel = "N",
             defaultValue = "1000",
-            description = "How often it goes back and forth (${DEFAULT-VALUE}).")
+            description = "Number of round trips to measure (${DEFAULT-VALUE}).")
     private int iterations;
 
     @Option(
             names = "--warmup",
             paramLabel = "N",
             defaultValue = "0",
-            description = "How often it does so before the measurement; as often on the other side, where a C program"
-                    + " counts it in -n (${DEFAULT-VALUE}).")
+            description = "Number of round trips before the measurement. Give the same number on both sides; to a C"
+                    + " program, add it to -n (${DEFAULT-VALUE}).")
     private int warmUp;
 
     @Option(
             names = {"-m", "--mtu"},
             paramLabel = "BYTES",
             defaultValue = "1024",
-            description = "Path MTU: 256, 512, 1024, 2048 or 4096; the same on both sides, which cannot tell each other"
-                    + " as long as one may be a C program (${DEFAULT-VALUE}).")
+            description = "Path MTU: 256, 512, 1024, 2048 or 4096. Give the same on both sides, which cannot negotiate"
+                    + " it because either may be a C program (${DEFAULT-VALUE}).")
     private int mtu;
 
     @Option(
             names = {"-r", "--rx-depth"},
             paramLabel = "N",
             defaultValue = "500",
-            description = "Receives posted at a time (${DEFAULT-VALUE}).")
+            description = "Number of receives posted at a time (${DEFAULT-VALUE}).")
     private int receiveDepth;
 
     @Option(
             names = {"-e", "--events"},
-            description = "Sleep until something completes, instead of polling.")
+            description = "Sleep until a completion event, instead of polling.")
     private boolean events;
 
     @Option(
             names = {"-c", "--chk"},
-            description = "Check the message that came back; give it on both sides.")
+            description = "Check the message that comes back; give it on both sides.")
     private boolean check;
 
     @Mixin
@@ -118,7 +118,7 @@ final class PingPongCommand implements Callable<Integer> {
                     transport,
                     new PingPong.Settings(bytes, warmUp, iterations, receiveDepth, events, link.timeout()));
             ConnectOptions how = link.connectOptions(pathMtu);
-            // Before there is a peer that would have to learn of it: the port, and the place in the table of GIDs.
+            // Checks the port and the GID index now, before a peer is there that would fail with us.
             pingPong.localEndpoint(how);
 
             if (host == null) {
@@ -201,9 +201,9 @@ final class PingPongCommand implements Callable<Integer> {
             long wrong = pingPong.firstWrongByte();
             if (wrong >= 0) {
                 throw new Failure(
-                        "the message that came back is wrong from byte " + wrong + " on; was -c given on both sides?");
+                        "the message that came back is wrong from byte " + wrong + " on: give -c on both sides");
             }
-            out.println("every byte of the last message is right");
+            out.println("every byte of the last message is correct");
         }
         out.flush();
     }

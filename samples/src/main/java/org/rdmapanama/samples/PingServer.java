@@ -3,14 +3,14 @@ package org.rdmapanama.samples;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
 
-/** The server's part of a ping: reads the client's data, and writes it back. */
+/** The server side of ping: reads the client's data, and writes it back. */
 final class PingServer {
     private final PingLink link;
     private final boolean validate;
     private final Consumer<String> show;
     private int pings;
 
-    /** What to do with the text of each ping; null for nothing. */
+    /** Creates the server. The consumer receives the text of each ping; it may be null. */
     PingServer(PingLink link, boolean validate, Consumer<String> show) {
         this.link = link;
         this.validate = validate;
@@ -20,7 +20,7 @@ final class PingServer {
     /**
      * Serves until the client ends the connection.
      *
-     * @return how many pings there were
+     * @return the number of pings
      */
     int serve() throws InterruptedException {
         for (PingBuffer from = link.message(); from != null; from = link.message()) {
@@ -33,7 +33,8 @@ final class PingServer {
             MemorySegment data = link.source().asSlice(0, size);
             int wrong = validate ? PingData.firstWrongByte(data, pings) : -1;
             if (wrong >= 0) {
-                throw new Failure("ping " + pings + " of " + link.remoteAddress() + " is wrong from byte " + wrong);
+                throw new Failure(
+                        "ping " + pings + " of " + link.remoteAddress() + " is corrupted from byte " + wrong + " on");
             }
             if (show != null) {
                 show.accept(PingData.text(data));
@@ -42,12 +43,13 @@ final class PingServer {
 
             PingBuffer into = link.message();
             if (into == null) {
-                throw new Failure("the client went away in the middle of ping " + pings);
+                throw new Failure("the client disconnected in the middle of ping " + pings);
             }
-            // As rping does: up to the zero that ends the text.
+            // Up to the zero that ends the text, as rping does.
             long length = Math.min(PingData.length(data) + 1L, size);
             if (Integer.compareUnsigned(into.size(), (int) length) < 0) {
-                throw new Failure("the client " + link.remoteAddress() + " has no room for what it sent");
+                throw new Failure("the client " + link.remoteAddress() + " offers a buffer that is too small for the"
+                        + " data it sent");
             }
             link.write(into, length);
             link.goAhead();

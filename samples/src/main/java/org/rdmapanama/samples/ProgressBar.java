@@ -5,8 +5,8 @@ import java.io.PrintWriter;
 import java.util.Locale;
 
 /**
- * Shows how far a transfer is: on a terminal a line that is redrawn, elsewhere a line now and then, so that a log stays
- * readable.
+ * Shows the progress of a transfer: a line that is redrawn on a terminal, and otherwise a new line now and then, so
+ * that logs stay readable.
  */
 final class ProgressBar {
     private static final int WIDTH = 30;
@@ -30,13 +30,13 @@ final class ProgressBar {
         lastShown = startNanos;
     }
 
-    /** Whether this program talks to a terminal, where a line can be redrawn. */
+    /** Whether the output is a terminal, where a line can be redrawn. */
     static boolean onTerminal() {
         Console console = System.console();
         return console != null && console.isTerminal() && !"dumb".equals(System.getenv("TERM"));
     }
 
-    /** Says how many bytes are through. Cheap, and without garbage, when nothing is due to be shown. */
+    /** Reports the number of bytes moved so far. Cheap and free of garbage while no update is due. */
     void show(long done, long nowNanos) {
         if (nowNanos - lastShown < (terminal ? REDRAW_NANOS : LINE_NANOS)) {
             return;
@@ -45,7 +45,7 @@ final class ProgressBar {
         print(line(done, nowNanos));
     }
 
-    /** Shows the end: the bar is full, and the line stays. */
+    /** Shows a full bar, and leaves the line in place. */
     void finish(long nowNanos) {
         print(line(total, nowNanos));
         if (terminal) {
@@ -54,7 +54,7 @@ final class ProgressBar {
         out.flush();
     }
 
-    /** Makes way for other words when the transfer ends early. */
+    /** Ends the line if the transfer ends early, to make way for messages. */
     void abort() {
         if (terminal && lastLength > 0) {
             out.println();

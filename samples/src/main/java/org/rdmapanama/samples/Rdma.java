@@ -14,12 +14,12 @@ import picocli.CommandLine.RunLast;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
-/** The program {@code bin/rdma}: a few commands that show RDMA at work. */
+/** The program {@code bin/rdma}: commands that show RDMA at work. */
 @Command(
         name = "rdma",
         mixinStandardHelpOptions = true,
         version = "rdma-panama 0.1.0-SNAPSHOT",
-        description = "RDMA verbs from Java: lists devices, and measures what they do.",
+        description = "RDMA verbs from Java: list devices, move data, and measure performance.",
         subcommands = {
             DevicesCommand.class,
             DeviceInfoCommand.class,
@@ -34,8 +34,8 @@ import picocli.CommandLine.Spec;
         },
         footerHeading = "%nExit status:%n",
         footer = {
-            "  0    all went well",
-            "  1    it failed; standard error says why, and what may help",
+            "  0    success",
+            "  1    failure; standard error says why, and what may help",
             "  2    wrong usage",
             "  130  interrupted with Ctrl-C",
         })
@@ -49,8 +49,8 @@ public final class Rdma implements Runnable {
             paramLabel = "FILE",
             scope = ScopeType.INHERIT,
             description =
-                    "Write the packets of the device soft0 to FILE, for Wireshark and tcpdump. Wireshark knows UDP"
-                            + " port 4791, that of a machine's first process, and has to be told of others: Decode As"
+                    "Write the packets of the device soft0 to FILE, for Wireshark and tcpdump. Wireshark knows UDP port"
+                            + " 4791, which the first process of a machine uses; for other ports, choose Decode As"
                             + " InfiniBand.")
     private Path pcap;
 
@@ -58,7 +58,7 @@ public final class Rdma implements Runnable {
     public Rdma() {}
 
     /**
-     * Runs a command and ends the JVM with its status.
+     * Runs a command and exits the JVM with its status.
      *
      * @param arguments the command and its options; {@code --help} lists them
      */
@@ -66,7 +66,7 @@ public final class Rdma implements Runnable {
         Interruption.runAndExit(() -> commandLine().execute(arguments));
     }
 
-    /** The parser of the command line, which also runs what it parsed. */
+    /** Creates the command line parser, which also runs the parsed command. */
     static CommandLine commandLine() {
         Failures failures = new Failures();
         Rdma rdma = new Rdma();
@@ -76,7 +76,7 @@ public final class Rdma implements Runnable {
                 .setParameterExceptionHandler(failures)
                 .setUsageHelpAutoWidth(true)
                 .setAbbreviatedOptionsAllowed(true)
-                // Such as that of --ops.
+                // The values of --ops, for example, are names of subcommands.
                 .setAllowSubcommandsAsOptionParameters(true);
         commandLine.registerConverter(ByteSize.class, ByteSize::parse);
         return commandLine;
@@ -100,8 +100,6 @@ public final class Rdma implements Runnable {
 
     @Override
     public void run() {
-        throw new ParameterException(
-                spec.commandLine(),
-                "which command? devices, device-info, pingpong, perf, ping, serve, transfer, rsocket-copy, hello or learn");
+        throw new ParameterException(spec.commandLine(), "which command? " + WrongUsage.choices(spec.commandLine()));
     }
 }

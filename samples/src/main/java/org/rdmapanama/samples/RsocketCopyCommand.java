@@ -30,7 +30,8 @@ import picocli.CommandLine.Spec;
         name = "rsocket-copy",
         description = {
             "Copy a file to another host over an rsocket.",
-            "Each side speaks to the C program rcopy as well. It needs an RDMA device of the kernel: soft0 has no rsockets.",
+            "Either side also works with the C program rcopy. Needs an RDMA device of the kernel: soft0 has no"
+                    + " rsockets.",
         },
         sortOptions = false,
         footerHeading = "%nExample:%n",
@@ -46,20 +47,22 @@ final class RsocketCopyCommand implements Callable<Integer> {
     @Parameters(
             arity = "0..2",
             paramLabel = "FILE HOST[:PORT] | DIR",
-            description = "The file and where to copy it, port 7427 if none is given; with --serve the folder for what"
-                    + " comes.")
+            description = "The file and its destination (port 7427); with --serve the directory for received files.")
     private List<String> operands;
 
-    @Option(names = "--serve", paramLabel = "PORT", description = "Be the server: receive files, until Ctrl-C.")
+    @Option(names = "--serve", paramLabel = "PORT", description = "Run as the server: receive files until Ctrl-C.")
     private Integer serve;
 
-    @Option(names = "--bind", paramLabel = "ADDRESS", description = "Own address (server: all; client: a fitting one).")
+    @Option(
+            names = "--bind",
+            paramLabel = "ADDRESS",
+            description = "Local address (server: all; client: a matching one).")
     private String bind;
 
     @Option(
             names = "--name",
             paramLabel = "NAME",
-            description = "Client: the file's name at the server (its own name).")
+            description = "Client: name of the file on the server (its local name).")
     private String name;
 
     @Option(
@@ -83,13 +86,13 @@ final class RsocketCopyCommand implements Callable<Integer> {
         }
         if (serve != null) {
             if (count != 1 || name != null) {
-                throw wrong("a server takes one folder, and no --name");
+                throw wrong("a server takes one directory, and no --name");
             }
             checkPort(serve);
             serve(Path.of(operands.getFirst()));
         } else {
             if (count != 2) {
-                throw wrong("give FILE and HOST:PORT, or --serve PORT and a folder");
+                throw wrong("give FILE and HOST:PORT, or --serve PORT and a directory");
             }
             copy(Path.of(operands.getFirst()), address(operands.getLast()));
         }
@@ -102,20 +105,20 @@ final class RsocketCopyCommand implements Callable<Integer> {
 
     private void checkPort(int port) {
         if (port < 1 || port > MAX_PORT) {
-            throw wrong("a port is 1 to " + MAX_PORT + ", not " + port);
+            throw wrong("the port must be between 1 and " + MAX_PORT + ", not " + port);
         }
     }
 
     private InetSocketAddress address(String text) {
         int colon = text.lastIndexOf(':');
-        // An IPv6 address has colons of its own, and brackets around when a port follows.
+        // An IPv6 address contains colons, and is in brackets if a port follows.
         boolean hasPort = colon >= 0 && (text.indexOf(':') == colon || text.charAt(Math.max(0, colon - 1)) == ']');
         int port = CopyMessage.DEFAULT_PORT;
         if (hasPort) {
             try {
                 port = Integer.parseInt(text.substring(colon + 1));
             } catch (NumberFormatException e) {
-                throw wrong("'" + text.substring(colon + 1) + "' is no port");
+                throw wrong("the port must be between 1 and " + MAX_PORT + ", not '" + text.substring(colon + 1) + "'");
             }
             checkPort(port);
         }
@@ -160,7 +163,7 @@ final class RsocketCopyCommand implements Callable<Integer> {
             channel.connect(server, timeout());
         } catch (ConnectException e) {
             throw new Failure(
-                    "nobody answers at " + server + ": start the server there first (" + e.getMessage() + ")", e);
+                    "no server answers at " + server + ": start the server there first (" + e.getMessage() + ")", e);
         } catch (NoRouteToHostException | BindException | SocketTimeoutException e) {
             throw new Failure("cannot connect to " + server + ": " + e.getMessage(), e);
         } finally {
@@ -173,7 +176,7 @@ final class RsocketCopyCommand implements Callable<Integer> {
 
     private void serve(Path folder) throws IOException, InterruptedException {
         if (!Files.isDirectory(folder)) {
-            throw new Failure("no such folder: " + folder);
+            throw new Failure("no such directory: " + folder);
         }
         InetSocketAddress address = bind == null ? new InetSocketAddress(serve) : resolved(bind, serve);
         Set<Thread> clients = ConcurrentHashMap.newKeySet();
@@ -184,7 +187,7 @@ final class RsocketCopyCommand implements Callable<Integer> {
                 throw new Failure("cannot listen at " + address + ": " + e.getMessage(), e);
             }
             PrintWriter out = spec.commandLine().getOut();
-            out.println("  waiting for clients at port " + serve);
+            out.println("  waiting for clients on port " + serve);
             out.flush();
             while (true) {
                 RSocketChannel client = server.accept();
@@ -208,7 +211,7 @@ final class RsocketCopyCommand implements Callable<Integer> {
         }
     }
 
-    /** One client that fails is no reason to end. */
+    /** Serves one client. A failure of one client does not end the server. */
     private void receive(RSocketChannel client, Path folder) {
         try (CopyStream stream = new CopyStream(client, timeout())) {
             new CopyServer(stream, folder, spec.commandLine().getOut()).run();

@@ -8,13 +8,13 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** The other side of a transfer. */
+/** The server side of a transfer. */
 @Command(
         name = "serve",
         description = {
-            "Lend memory to a client, 'rdma transfer', which writes into it and reads from it.",
-            "On soft0, which each process has for itself, a second server at the same port is no error, and waits in"
-                    + " vain: clients find the first.",
+            "Lend memory to a client, 'rdma transfer', which writes to it and reads from it.",
+            "Each process has its own soft0, so a second server on the same port is not an error there, but clients"
+                    + " only find the first.",
         },
         sortOptions = false,
         footerHeading = "%nExample:%n",
@@ -26,7 +26,7 @@ final class ServeCommand implements Callable<Integer> {
     @Parameters(
             arity = "0..1",
             paramLabel = "ADDRESS",
-            description = "Where to listen: an address of an RDMA device (all of them).")
+            description = "Address to listen at, of an RDMA device (all addresses).")
     private String address;
 
     @Mixin

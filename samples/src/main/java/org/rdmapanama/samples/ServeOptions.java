@@ -9,24 +9,24 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.Spec.Target;
 
-/** What the serving side of a transfer does: what serve and transfer --serve have in common. */
+/** The serving side of a transfer: what serve and transfer --serve have in common. */
 final class ServeOptions {
     @Option(
             names = "--limit",
             paramLabel = "SIZE",
             defaultValue = "1GiB",
-            description = "Server: how much memory to lend at most (${DEFAULT-VALUE}).")
+            description = "Server: maximum memory to lend (${DEFAULT-VALUE}).")
     private ByteSize limit;
 
     @Option(
             names = {"-P", "--persistent"},
-            description = "Server: serve one client after the other, until interrupted, instead of one.")
+            description = "Server: serve one client after another until interrupted, instead of only one.")
     private boolean persistent;
 
     @Spec(Target.MIXEE)
     private CommandSpec spec;
 
-    /** A client that gets them means something else. */
+    /** Rejects these options on a client. */
     void checkUnused(LinkOptions link) {
         for (String option : List.of("--limit", "--persistent")) {
             if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
@@ -47,7 +47,7 @@ final class ServeOptions {
         }
     }
 
-    /** When more are to come, one that fails is told and forgotten. */
+    /** Serves one client. If more may follow, its failure is only printed. */
     private void serve(Meeting.Client client, LinkOptions link) throws IOException, InterruptedException {
         try {
             serveOne(client, link);

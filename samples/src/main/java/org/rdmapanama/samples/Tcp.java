@@ -12,21 +12,21 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 
-/** How two programs find each other over TCP. Interrupting the thread ends every wait. */
+/** Connects two programs over TCP. Interrupting the thread ends every wait. */
 public final class Tcp {
     private Tcp() {}
 
-    /** Where a server waits for its clients. */
+    /** The socket on which a server waits for its clients. */
     public static final class Listener implements AutoCloseable {
         private final ServerSocketChannel channel;
         private final int port;
 
         /**
-         * Listens at all addresses.
+         * Listens on all addresses.
          *
-         * @param port where
-         * @throws IOException when the system fails
-         * @throws Failure when the port is taken
+         * @param port the port
+         * @throws IOException if an I/O error occurs
+         * @throws Failure if the port is in use
          */
         public Listener(int port) throws IOException {
             this.port = port;
@@ -44,10 +44,10 @@ public final class Tcp {
         /**
          * Waits for a client.
          *
-         * @param limit how long
+         * @param limit how long to wait at most
          * @return the connection
-         * @throws IOException when the system fails
-         * @throws Failure when none came
+         * @throws IOException if an I/O error occurs
+         * @throws Failure if no client came
          */
         public SocketChannel accept(Duration limit) throws IOException {
             try {
@@ -68,16 +68,16 @@ public final class Tcp {
     }
 
     /**
-     * Connects to a server; while nobody listens there it tries again, so that both sides may be started at once.
+     * Connects to a server, and retries while none is listening there, so that both sides may be started at once.
      *
-     * @param host where the server runs
-     * @param port where it listens
-     * @param timeout how long to try
-     * @param whenRefused told once, when it takes longer than usual
+     * @param host the host of the server
+     * @param port the port of the server
+     * @param timeout how long to retry
+     * @param whenRefused runs once, if connecting takes longer than usual
      * @return the connection
-     * @throws IOException when the system fails
-     * @throws InterruptedException when the thread is interrupted
-     * @throws Failure when nobody was reached
+     * @throws IOException if an I/O error occurs
+     * @throws InterruptedException if the thread is interrupted
+     * @throws Failure if no server was reached
      */
     public static SocketChannel connect(String host, int port, Duration timeout, Runnable whenRefused)
             throws IOException, InterruptedException {

@@ -12,7 +12,7 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
 
-/** A connection whose sides told each other over TCP where their queue pairs are. The TCP connection stays. */
+/** A connection whose sides exchanged their endpoints over TCP. The TCP connection stays open. */
 final class TcpConnection implements TransferConnection {
     private final VerbsArena arena;
     private final int port;
@@ -23,7 +23,7 @@ final class TcpConnection implements TransferConnection {
     private final QueuePair queuePair;
     private final EndpointExchange exchange;
 
-    /** Makes a queue pair that is not connected yet; the arena and the exchange close with it. */
+    /** Creates a queue pair that is not connected yet. Closing this also closes the arena and the exchange. */
     TcpConnection(VerbsArena arena, Context context, int port, int sendWorkRequests, EndpointExchange exchange) {
         this.arena = arena;
         this.port = port;
@@ -37,7 +37,7 @@ final class TcpConnection implements TransferConnection {
                 .maxReceiveWorkRequests(TransferLink.RECEIVES));
     }
 
-    /** Connects to the peer, whose control messages then find a receive. */
+    /** Connects to the peer. The receives for its control messages are posted by then. */
     void connect(Endpoint remote, TransferLink link) {
         queuePair.connect(remote);
         link.prepare(this);

@@ -10,16 +10,16 @@ import org.rdmapanama.Device;
 import org.rdmapanama.Endpoint;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairType;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.device.TransportType;
 
-/** Meets over TCP, where both sides tell each other their queue pairs. For devices and kernels without a connection manager. */
+/** Connects by exchanging endpoints over TCP, for devices and kernels without a connection manager. */
 final class TcpMeeting implements Meeting {
     private final LinkOptions options;
     private final String host;
     private final PrintWriter out;
 
-    /** With the server on a host; null for a server. */
+    /** Creates the meeting of a client with the server on a host, or of a server if the host is null. */
     TcpMeeting(LinkOptions options, String host, PrintWriter out) {
         this.options = options;
         this.host = host;
@@ -50,13 +50,13 @@ final class TcpMeeting implements Meeting {
         };
     }
 
-    /** Before there is a peer that would have to learn of it. */
+    /** Finds errors before a peer is there that would fail with us. */
     private void checkDevice() {
         Device device = options.device();
         if (device.transportType() == TransportType.IWARP) {
             throw new Failure(device.name() + " is iWARP, which only the connection manager connects: leave out --tcp");
         }
-        // Its port, and the place in the table of GIDs.
+        // Checks the port and the GID index.
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = options.open(arena);
             CompletionQueue queue = context.createCompletionQueue(1);
@@ -73,7 +73,7 @@ final class TcpMeeting implements Meeting {
             TcpConnection connection = new TcpConnection(
                     arena, options.open(arena), options.devicePort(), link.sendWorkRequests(), exchange);
             ConnectOptions how = options.connectOptions(null).peer(exchange.peer());
-            // The server goes by what the client has told.
+            // The server adapts to the client's endpoint.
             Endpoint asked = client ? null : exchange.receive();
             Endpoint local = connection.queuePair().localEndpoint(how.remote(asked));
             LinkOptions.print(out, "local address", local);

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Data to transfer: different everywhere, so that anything that goes to a wrong place shows. */
+/** Test data that differs everywhere, so that misplaced data is detected. */
 public final class TestPattern {
     private static final int WORDS_PER_PIECE = 1 << 19;
     private static final long GOLDEN_RATIO = 0x9e37_79b9_7f4a_7c15L;
@@ -14,11 +14,11 @@ public final class TestPattern {
     /**
      * Fills memory.
      *
-     * @param memory what to fill
-     * @param seed another one gives other data
-     * @param pause taken after each few milliseconds of work
-     * @throws IOException as the pause
-     * @throws InterruptedException as the pause
+     * @param memory the memory to fill
+     * @param seed selects the data
+     * @param pause called after every few milliseconds of work
+     * @throws IOException if the pause throws it
+     * @throws InterruptedException if the pause throws it
      */
     public static void fill(MemorySegment memory, long seed, Checksum.Pause pause)
             throws IOException, InterruptedException {
@@ -38,7 +38,7 @@ public final class TestPattern {
         }
     }
 
-    /** The output function of SplitMix64, without its last step: cheap, and no two inputs give the same. */
+    /** The output function of SplitMix64 without its last step: cheap, and no two inputs give the same output. */
     private static long mix(long value) {
         long mixed = (value ^ value >>> 30) * 0xbf58_476d_1ce4_e5b9L;
         return mixed ^ mixed >>> 27;

@@ -5,7 +5,7 @@ import java.io.PrintWriter;
 import java.util.Locale;
 import org.rdmapanama.MemoryRegion;
 
-/** The side of a transfer that moves the data: into the server's memory, and back. Threads: the link's. */
+/** The side of a transfer that moves the data to the server's memory and back. Threads: that of the link. */
 final class TransferClient {
     private static final long SEED = 0x5244_4d41;
 
@@ -20,7 +20,7 @@ final class TransferClient {
         this.err = err;
     }
 
-    /** Moves so many bytes to the server and back. */
+    /** Moves the given number of bytes to the server and back. */
     void run(long size) throws IOException, InterruptedException {
         link.greet();
         MemoryRegion region = link.register(size);
@@ -39,11 +39,11 @@ final class TransferClient {
         int theirs = link.receive(ControlMessage.Type.VERIFIED).checksum();
         compare("the peer's memory after the WRITE", checksum, theirs);
 
-        // What is not read back then shows as zeros.
+        // Data that is not read back then shows up as zeros.
         region.memory().fill((byte) 0);
         Measured read = move("READ", region, ready);
-        compare("what the READ brought back", checksum, Checksum.of(region.memory(), link::pause));
-        say("checksum:       CRC32C " + Checksum.format(checksum) + ", right on both sides");
+        compare("the data read back", checksum, Checksum.of(region.memory(), link::pause));
+        say("checksum:       CRC32C " + Checksum.format(checksum) + ", correct on both sides");
 
         link.send(ControlMessage.done());
         link.receive(ControlMessage.Type.DONE);
@@ -51,7 +51,7 @@ final class TransferClient {
         report(size, write, read);
     }
 
-    /** How long all of it took, and each chunk. */
+    /** The total time, and the latencies of the chunks. */
     private record Measured(long nanos, Latencies latencies) {}
 
     private Measured move(String title, MemoryRegion region, ControlMessage peer)

@@ -10,13 +10,13 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Moves data into the memory of another process and back, and checks it. */
+/** Moves data to the memory of another process and back, and checks it. */
 @Command(
         name = "transfer",
         description = {
-            "Write data into the memory of another process with RDMA WRITE, read it back with RDMA READ, and check it.",
-            "The other side is 'rdma serve'. The two connect by address, and tell each other address, key and checksum by"
-                    + " SEND and RECEIVE.",
+            "Write data to the memory of another process by RDMA WRITE, read it back by RDMA READ, and check it.",
+            "The other side is 'rdma serve'. The two connect by address, and exchange address, key and checksum by SEND"
+                    + " and RECEIVE.",
         },
         sortOptions = false,
         footerHeading = "%nExample:%n",
@@ -25,43 +25,43 @@ import picocli.CommandLine.Spec;
             "  rdma transfer 10.77.0.1 --size 100MiB     on another",
         })
 final class TransferCommand implements Callable<Integer> {
-    /** How much may be moved, or lent. */
+    /** The most that can be moved, or lent. */
     static final long MAX_SIZE = 1L << 30;
 
     private static final long MAX_CHUNK = 1L << 30;
     private static final int MAX_DEPTH = 4096;
 
-    @Parameters(arity = "0..1", paramLabel = "HOST", description = "Where the server runs: its address or name.")
+    @Parameters(arity = "0..1", paramLabel = "HOST", description = "Address or name of the server.")
     private String host;
 
-    @Option(names = "--serve", description = "Be the server instead, as 'rdma serve' is.")
+    @Option(names = "--serve", description = "Run as the server instead, like 'rdma serve'.")
     private boolean serve;
 
     @Option(
             names = {"-I", "--source"},
             paramLabel = "ADDRESS",
-            description = "Client: address of this machine to connect from.")
+            description = "Client: local address to connect from.")
     private String source;
 
     @Option(
             names = {"-s", "--size"},
             paramLabel = "SIZE",
             defaultValue = "64MiB",
-            description = "Client: how much to move, from 1 byte to 1GiB (${DEFAULT-VALUE}).")
+            description = "Client: amount of data to move, from 1 byte to 1GiB (${DEFAULT-VALUE}).")
     private ByteSize size;
 
     @Option(
             names = "--chunk",
             paramLabel = "SIZE",
             defaultValue = "256KiB",
-            description = "Client: how much one work request moves (${DEFAULT-VALUE}).")
+            description = "Client: number of bytes that one work request moves (${DEFAULT-VALUE}).")
     private ByteSize chunk;
 
     @Option(
             names = "--depth",
             paramLabel = "N",
             defaultValue = "8",
-            description = "Client: work requests under way at a time (${DEFAULT-VALUE}).")
+            description = "Client: number of work requests in flight (${DEFAULT-VALUE}).")
     private int depth;
 
     @Mixin

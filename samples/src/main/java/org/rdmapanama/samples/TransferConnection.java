@@ -10,20 +10,20 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.device.TransportType;
 
 /**
- * What connects the two sides of a transfer: a queue pair, and the word of the peer's end, which a queue pair does not
- * notice by itself.
+ * A connection between the two sides of a transfer: a queue pair, and a means to learn that the peer has disconnected,
+ * which a queue pair does not notice by itself.
  *
- * <p>Threads: the one that made it.
+ * <p>Threads: the one that created it.
  */
 interface TransferConnection extends AutoCloseable {
-    /** What memory is aligned to. */
+    /** Alignment of memory. */
     int PAGE = 4096;
 
-    /** Owns all that is made for this connection, and ends with it. */
+    /** Returns the arena that owns everything created for this connection, and that is closed with it. */
     VerbsArena arena();
 
     ProtectionDomain protectionDomain();
@@ -34,25 +34,25 @@ interface TransferConnection extends AutoCloseable {
 
     CompletionQueue receiveQueue();
 
-    /** Where both completion queues tell that something completed. */
+    /** Returns the channel that receives the completion events of both queues. */
     CompletionChannel completionChannel();
 
-    /** The port of the device, from 1. */
+    /** Returns the port of the device, from 1. */
     int port();
 
-    /** Whether the peer has not hung up. Does not wait. */
+    /** Whether the peer is still connected. Does not wait. */
     boolean isConnected() throws IOException;
 
-    /** Hangs up, and closes everything. */
+    /** Disconnects, and closes everything. */
     @Override
     void close();
 
-    /** Allocates and registers memory that this side reads into, and the peer uses as given. */
+    /** Allocates and registers memory that this side can write, with the given remote access. */
     default MemoryRegion register(long size, AccessFlag... access) {
         Set<AccessFlag> all = EnumSet.of(AccessFlag.LOCAL_WRITE);
         all.addAll(List.of(access));
         if (queuePair().context().transportType() == TransportType.IWARP) {
-            // There, what an RDMA READ brings is written as a peer writes.
+            // On iWARP the response to an RDMA READ arrives like a write of the peer.
             all.add(AccessFlag.REMOTE_WRITE);
         }
         return protectionDomain().register(arena().allocate(size, PAGE), all.toArray(AccessFlag[]::new));

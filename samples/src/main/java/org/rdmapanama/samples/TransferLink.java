@@ -13,27 +13,26 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 
 /**
- * One side of a transfer: control messages over its connection by SEND and RECEIVE, and data in chunks by RDMA WRITE and
- * READ.
+ * One side of a transfer: control messages by SEND and RECEIVE, and data in chunks by RDMA WRITE and READ.
  *
- * <p>Moving data makes no garbage per chunk. Threads: the one that made the connection.
+ * <p>Moving a chunk allocates nothing. Threads: the one that created the connection.
  */
 final class TransferLink {
-    /** How many receives it posts. */
+    /** Number of receives that are posted. */
     static final int RECEIVES = 4;
 
-    /** Besides the chunks there may be a control message and a heartbeat under way. */
+    /** Number of other sends in flight: a control message and a heartbeat. */
     private static final int OTHER_SENDS = 2;
 
     private static final int BATCH = 32;
 
-    /** How often to poll before going to sleep: a message that is already on its way comes within this. */
+    /** Number of polls before sleeping, enough for a message that is already on its way. */
     private static final int POLLS_BEFORE_SLEEP = 200;
 
-    /** How long to sleep at most before looking after the peer. */
+    /** How long to sleep at most before checking on the peer. */
     private static final Duration SLEEP = Duration.ofMillis(50);
 
-    /** How long the peer may take to hang up. */
+    /** How long the peer may take to disconnect. */
     private static final Duration HANG_UP_TIME = Duration.ofSeconds(2);
 
     // Identifiers of work requests: chunks count from 0, receives of control messages from here.
@@ -48,7 +47,7 @@ final class TransferLink {
     private final long[] postedAt;
     private final int[] freeChunks;
 
-    // Of the connection.
+    // Created with the connection.
     private TransferConnection connection;
     private QueuePair queuePair;
     private WorkCompletions completions;
@@ -62,7 +61,7 @@ final class TransferLink {
     private long bytesMoved;
     private Latencies latencies;
 
-    /** The side that moves data. */
+    /** Creates the side that moves data. */
     TransferLink(long chunkBytes, int depth, Duration timeout) {
         this.chunkBytes = chunkBytes;
         this.depth = depth;
@@ -72,7 +71,7 @@ final class TransferLink {
         freeChunks = new int[depth];
     }
 
-    /** The side that lends its memory. */
+    /** Creates the side that lends its memory. */
     TransferLink(Duration timeout) {
         this(0, 0, timeout);
     }
@@ -81,7 +80,7 @@ final class TransferLink {
         return depth + OTHER_SENDS;
     }
 
-    /** Makes what is needed on a new connection, and posts receives before the peer can send. */
+    /** Creates what a new connection needs, and posts receives before the peer can send. */
     void prepare(TransferConnection made) {
         connection = made;
         queuePair = made.queuePair();
@@ -90,7 +89,7 @@ final class TransferLink {
         completions = new WorkCompletions(arena, BATCH);
         heartbeat = new Heartbeat(made, timeout);
 
-        // Receives first, then the one place for what is sent.
+        // The buffers of the receives first, then the one send buffer.
         control = made.protectionDomain()
                 .register(
                         arena.allocate((RECEIVES + 1) * (long) ControlMessage.BYTES, TransferConnection.PAGE),
@@ -120,13 +119,13 @@ final class TransferLink {
         }
     }
 
-    /** The client's first words: on iWARP only the side that connected may begin. */
+    /** Exchanges greetings on the client, which must begin: on iWARP only the connecting side may send first. */
     void greet() throws IOException, InterruptedException {
         send(heartbeat.greeting());
         heartbeat.follow(receive(ControlMessage.Type.GREETING));
     }
 
-    /** The server's first words. */
+    /** Exchanges greetings on the server. */
     void answerGreeting() throws IOException, InterruptedException {
         heartbeat.follow(receive(ControlMessage.Type.GREETING));
         send(heartbeat.greeting());
@@ -137,17 +136,17 @@ final class TransferLink {
         return connection.register(size, access);
     }
 
-    /** Between pieces of other work: notices a peer that went away, and an interrupt. */
+    /** Call this between pieces of other work, to notice an interrupt and a peer that disconnects. */
     void pause() throws IOException, InterruptedException {
         if (!heartbeat.isPeerAlive()) {
             throw peerGone();
         }
     }
 
-    /** Sends the last control message; when this returns, the peer has it, and this side may hang up. */
+    /** Sends the last control message. When this returns, the peer has it, and this side may disconnect. */
     void sendLast(ControlMessage message) throws IOException, InterruptedException {
         send(message);
-        // On iWARP a message may still be under way when it completes; what is read behind it may not.
+        // On iWARP a send may complete before its message arrives; a READ posted after it completes only after that.
         long start = System.nanoTime();
         while (heartbeat.isReading()) {
             await(start);
@@ -180,10 +179,10 @@ final class TransferLink {
         arrived = null;
         if (message.type() == ControlMessage.Type.REFUSED) {
             awaitHangUp();
-            throw new Failure("the peer refuses: " + message.text());
+            throw new Failure("the peer refused: " + message.text());
         }
         if (message.type() != expected) {
-            throw new Failure("the peer said " + message.type() + " where " + expected + " was due");
+            throw new Failure("the peer sent " + message.type() + " instead of " + expected);
         }
         return message;
     }
@@ -236,7 +235,7 @@ final class TransferLink {
         }
     }
 
-    /** Bytes posted and not completed; the last chunk may be shorter, but completes last as well. */
+    /** Number of bytes posted and not completed. The last chunk may be shorter, and is also the last to complete. */
     private long outstanding(MemoryRegion region, long offset) {
         int count = chunks.length - free;
         if (count == 0) {
@@ -246,7 +245,7 @@ final class TransferLink {
         return (count - 1) * chunkBytes + last;
     }
 
-    /** Waits until something completes and takes note of it. */
+    /** Waits for completions and processes them. */
     private void await(long since) throws IOException, InterruptedException {
         int count = next(since);
         for (int i = 0; i < count; i++) {
@@ -254,9 +253,9 @@ final class TransferLink {
                 completed(i);
             } else if (completions.status(i) != CompletionStatus.WR_FLUSH_ERR) {
                 throw new Failure(
-                        completions.describe(i) + ": the peer is gone, or its device is not reachable from here");
+                        completions.describe(i) + ": the peer is gone, or its device cannot be reached from here");
             }
-            // Flushed is what was posted when a connection ended, as the connection itself tells.
+            // Requests are flushed when the connection ends, which the connection reports by itself.
         }
     }
 
@@ -285,14 +284,14 @@ final class TransferLink {
             Thread.onSpinWait();
         }
         while (true) {
-            // In this order: what completes after the poll wakes the wait.
+            // In this order, because a work request that completes after the poll then ends the wait.
             connection.sendQueue().requestNotification(false);
             connection.receiveQueue().requestNotification(false);
             int count = poll();
             if (count > 0) {
                 return count;
             }
-            // Said before the poll, because a peer that is done hangs up right after its last message.
+            // Checked before the poll, because a peer that is done disconnects right after its last message.
             boolean alive = heartbeat.isPeerAlive();
             connection.completionChannel().await(alive ? SLEEP : Duration.ZERO);
             count = poll();
@@ -303,8 +302,9 @@ final class TransferLink {
                 throw peerGone();
             }
             if (System.nanoTime() - since > timeout.toNanos()) {
-                throw new Failure("nothing came from the peer of " + queuePair + " for " + timeout.toSeconds()
-                        + " s: check its host and the network between; wait longer with --timeout if the way is slow");
+                throw new Failure("nothing arrived from the peer of " + queuePair + " for " + timeout.toSeconds()
+                        + " s: check its host and the network in between; give a longer --timeout if the network is"
+                        + " slow");
             }
         }
     }
@@ -315,7 +315,7 @@ final class TransferLink {
     }
 
     private static Failure peerGone() {
-        return new Failure("the peer ended the transfer early: see what it printed");
+        return new Failure("the peer ended the transfer early: see its output");
     }
 
     private MemorySegment slot(int index) {
@@ -328,7 +328,7 @@ final class TransferLink {
         }
     }
 
-    /** Waits until the peer hangs up, so that its last message is acknowledged before this queue pair goes. */
+    /** Waits until the peer disconnects, so that its last message is acknowledged before this queue pair is closed. */
     void awaitHangUp() throws IOException, InterruptedException {
         long start = System.nanoTime();
         while (heartbeat.isPeerAlive() && System.nanoTime() - start < HANG_UP_TIME.toNanos()) {

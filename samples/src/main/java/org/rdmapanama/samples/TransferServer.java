@@ -6,7 +6,7 @@ import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
 
-/** The side of a transfer that lends its memory and checks what came. Threads: the link's. */
+/** The side of a transfer that lends its memory and checks what arrives. Threads: that of the link. */
 final class TransferServer {
     private final TransferLink link;
     private final PrintWriter out;
@@ -20,7 +20,7 @@ final class TransferServer {
         link.answerGreeting();
         long size = link.receive(ControlMessage.Type.HELLO).size();
         if (size < 1 || size > limit) {
-            throw refuse(ByteSize.format(size) + " asked for, " + ByteSize.format(limit) + " allowed (--limit)", null);
+            throw refuse(ByteSize.format(size) + " requested, " + ByteSize.format(limit) + " allowed (--limit)", null);
         }
         MemoryRegion region = lend(size);
         say("own memory:     %s at 0x%x, rkey 0x%x".formatted(ByteSize.format(size), region.address(), region.rkey()));
@@ -30,10 +30,10 @@ final class TransferServer {
         int found = Checksum.of(region.memory(), link::pause);
         link.send(ControlMessage.verified(size, found));
         if (found != announced) {
-            throw new Failure("what the peer wrote arrived wrong: CRC32C " + Checksum.format(found) + " instead of "
-                    + Checksum.format(announced));
+            throw new Failure("the data written by the peer is corrupted: CRC32C " + Checksum.format(found)
+                    + " instead of " + Checksum.format(announced));
         }
-        say("checksum:       CRC32C " + Checksum.format(found) + ", right");
+        say("checksum:       CRC32C " + Checksum.format(found) + ", correct");
 
         link.receive(ControlMessage.Type.DONE);
         link.sendLast(ControlMessage.done());

@@ -2,7 +2,7 @@ package org.rdmapanama.samples;
 
 import org.rdmapanama.QueuePairType;
 
-/** The transport services that ping-pong can use, in the spelling of the command line. */
+/** The transport services of ping-pong, spelled as on the command line. */
 enum Transport {
     rc(QueuePairType.RC, 4096),
     uc(QueuePairType.UC, 4096),
@@ -10,7 +10,7 @@ enum Transport {
 
     final QueuePairType type;
 
-    /** What the C program of this transport uses, whatever its help text says. */
+    /** The default of the C program for this transport, whatever its help text says. */
     final int defaultSize;
 
     Transport(QueuePairType type, int defaultSize) {

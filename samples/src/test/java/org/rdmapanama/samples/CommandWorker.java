@@ -12,12 +12,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import picocli.CommandLine;
 
 /**
- * Runs commands that it is told on standard input, {@code start NUMBER WORD...}, each in a thread of its own, and says
- * on standard output what they print, {@code NUMBER says LINE}, and how they end, {@code NUMBER ended STATUS};
+ * Reads commands from standard input, {@code start NUMBER WORD...}, and runs each in its own thread. Reports on
+ * standard output what they print, {@code NUMBER says LINE}, and how they end, {@code NUMBER ended STATUS}.
  * {@link ResidentJvm} is the other end of both. It ends with its parent.
  */
 final class CommandWorker {
-    /** Between words, which may have blanks in them. */
+    /** Separates words, which may contain blanks. */
     static final String SEPARATOR = "\t";
 
     private final Map<String, Thread> running = new ConcurrentHashMap<>();
@@ -57,7 +57,7 @@ final class CommandWorker {
                 }
             }
             case "threads" -> tellThreads(number);
-            default -> throw new IllegalArgumentException("'" + words[0] + "'?");
+            default -> throw new IllegalArgumentException("unknown command '" + words[0] + "'");
         }
     }
 
@@ -84,12 +84,12 @@ final class CommandWorker {
     }
 
     private static void say(String number, String word, String text) {
-        // One call: several commands may print at once.
+        // A single call, because several commands may print at once.
         System.out.print(String.join(SEPARATOR, number, word, text) + "\n");
         System.out.flush();
     }
 
-    /** What a command prints: each line is told when it is complete. */
+    /** The output of a command: each line is reported when it is complete. */
     private static final class Lines extends Writer {
         private final String number;
         private final StringBuilder line = new StringBuilder();
@@ -116,7 +116,7 @@ final class CommandWorker {
 
         @Override
         public void flush() {
-            // A line is told once it is complete.
+            // A line is reported only once it is complete.
         }
 
         @Override

@@ -15,14 +15,14 @@ import java.util.zip.CRC32;
 import org.rdmapanama.ffm.Program;
 
 /**
- * A packet of a capture, as tshark understands it.
+ * A packet of a capture, as decoded by tshark.
  *
- * @param protocols all that tshark found in it, from the outermost on
- * @param opcode of the base transport header
- * @param crc the invariant CRC that tshark found, as it stands in the packet
- * @param attribute what a management datagram is about, or nothing
- * @param complaints what tshark does not like, or nothing
- * @param rightCrc what the invariant CRC has to be, reckoned here
+ * @param protocols the protocols that tshark found, from the outermost
+ * @param opcode opcode of the base transport header
+ * @param crc the invariant CRC in the packet, as found by tshark
+ * @param attribute the attribute ID of a management datagram, or empty
+ * @param complaints warnings of tshark, or empty
+ * @param rightCrc the correct invariant CRC, computed here
  */
 record DecodedPacket(String protocols, int opcode, int crc, String attribute, String complaints, int rightCrc) {
     private static final List<String> FIELDS = List.of(
@@ -44,7 +44,7 @@ record DecodedPacket(String protocols, int opcode, int crc, String attribute, St
     private static final int UDP_HEADER = 8;
     private static final int CRC = 4;
 
-    /** All packets of some files, which become one, since tshark takes its time to start. */
+    /** Decodes all packets of several files, merged into one because tshark is slow to start. */
     static List<DecodedPacket> of(Path... files) throws IOException {
         Path file = files[0];
         for (int i = 1; i < files.length; i++) {
@@ -54,7 +54,7 @@ record DecodedPacket(String protocols, int opcode, int crc, String attribute, St
         List<String> command = new ArrayList<>(List.of("tshark", "-n", "-r", file.toString(), "-T", "fields"));
         command.addAll(List.of("-E", "separator=;"));
         FIELDS.forEach(each -> command.addAll(List.of("-e", each)));
-        // These look into what was sent, and sometimes find something there.
+        // These dissectors look into the payload, and sometimes recognize random data.
         GUESSES.forEach(each -> command.addAll(List.of("--disable-protocol", each)));
         String said = Program.run(command.toArray(String[]::new));
         List<byte[]> packets = read(file);
@@ -87,7 +87,7 @@ record DecodedPacket(String protocols, int opcode, int crc, String attribute, St
         return packets;
     }
 
-    /** IBA specification, annex A17: what routers may change counts as ones, and so do eight bytes in front. */
+    /** IBA specification, annex A17: fields that routers may change are taken as ones, as are eight bytes in front. */
     private static int crc(byte... packet) {
         byte[] masked = packet.clone();
         boolean version4 = packet[0] >> 4 == 4;
@@ -104,12 +104,12 @@ record DecodedPacket(String protocols, int opcode, int crc, String attribute, St
             Arrays.fill(masked, 7, 8, (byte) -1);
         }
         Arrays.fill(masked, udp + 6, udp + UDP_HEADER, (byte) -1);
-        // Of the base transport header what is reserved for congestion.
+        // The congestion bits of the base transport header.
         Arrays.fill(masked, udp + UDP_HEADER + 4, udp + UDP_HEADER + 5, (byte) -1);
         CRC32 sum = new CRC32();
         sum.update(new byte[] {-1, -1, -1, -1, -1, -1, -1, -1});
         sum.update(masked, 0, masked.length - CRC);
-        // Its lowest byte comes first.
+        // The least significant byte comes first.
         return Integer.reverseBytes((int) sum.getValue());
     }
 }

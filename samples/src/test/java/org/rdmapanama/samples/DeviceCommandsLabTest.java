@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
-/** The commands devices, device-info and hello, next to ibv_devices and ibv_devinfo. */
+/** The commands devices, device-info and hello, compared with ibv_devices and ibv_devinfo. */
 @Tag("lab")
 class DeviceCommandsLabTest {
     @Test
@@ -30,7 +30,7 @@ class DeviceCommandsLabTest {
             List<String> ours = run.out()
                     .lines()
                     .skip(2)
-                    // Which is in this process only.
+                    // soft0 exists in this process only.
                     .filter(l -> !l.startsWith("soft0 "))
                     .map(l -> l.replaceAll("^(\\S+)\\s+(\\S+).*", "$1 $2").replace(":", ""))
                     .toList();
@@ -54,10 +54,10 @@ class DeviceCommandsLabTest {
                 c.join();
                 Map<String, String> ours = attributes(run.out());
                 Map<String, String> theirs = attributes(c.output());
-                // Every attribute that both know; the C program writes two of them in words of its own.
+                // All attributes that both know, except two that the C program formats differently.
                 theirs.keySet().retainAll(ours.keySet());
                 theirs.keySet().removeAll(List.of("device_cap_flags_ex", "max_msg_sz"));
-                // Headings of the blocks that the C program makes of what we put on one line.
+                // Headings of blocks of the C program that we print on one line.
                 theirs.values().removeIf(String::isEmpty);
                 assertTrue(theirs.size() >= (option.isEmpty() ? 15 : 55), theirs::toString);
                 theirs.forEach((name, value) -> assertEquals(value, ours.get(name), name));
@@ -99,7 +99,7 @@ class DeviceCommandsLabTest {
         }
     }
 
-    /** Lines of "name: value", in one spelling: without what we add behind a GID. */
+    /** Returns the lines "name: value", normalized: without what we add after a GID. */
     private static Map<String, String> attributes(String output) {
         Map<String, String> attributes = new LinkedHashMap<>();
         for (String line : output.lines().toList()) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmapanama.Endpoint;
 import org.rdmapanama.Gid;
 
-/** What goes over TCP must be what the C programs send and expect, byte by byte. */
+/** Checks byte by byte that the messages over TCP are those that the C programs send and expect. */
 class EndpointExchangeTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
     private static final Duration SHORT = Duration.ofMillis(200);
@@ -29,12 +29,12 @@ class EndpointExchangeTest {
     private static final Endpoint ENDPOINT = Endpoint.parse(LINE);
     private static final Endpoint FULL = Endpoint.parse(LINE + ";gid=roce2;mtu=1024;initiator=16;target=16");
 
-    /** The C programs read and write so much at once. */
+    /** Number of bytes that the C programs read and write at once. */
     private static final int LINE_BYTES = 52;
 
     private static final Endpoint OTHER = new Endpoint(0xabcd, 0xff_ffff, 0, Gid.ZERO);
 
-    /** What our own programs know of each other, and then what comes behind it. */
+    /** What our own programs exchange, followed by other bytes. */
     @Test
     void shouldTellEachOtherMoreThanACProgramReads() throws Exception {
         int port = freePort();
@@ -169,19 +169,21 @@ class EndpointExchangeTest {
 
     @Test
     void shouldNotWaitForASilentPeer() throws Exception {
-        failsWith("did not say its address within", SHORT, new byte[0], false);
+        failsWith("did not say the address of its queue pair within 0 s: see", SHORT, new byte[0], false);
     }
 
     @Test
     void shouldNoticeAPeerThatHangsUp() throws Exception {
-        failsWith("closed the connection", TIMEOUT, new byte[0], true);
+        failsWith(
+                "closed the connection before it said the address of its queue pair: see", TIMEOUT, new byte[0], true);
         failsWith("closed the connection", TIMEOUT, "0000:0000".getBytes(StandardCharsets.US_ASCII), true);
     }
 
     @Test
     void shouldRefuseAnotherProtocol() throws Exception {
         failsWith(
-                "no ping-pong program",
+                "sent 'HTTP/1.1 400 Bad Request' when it should have said the address of its queue pair, so it is another"
+                        + " kind of server: give the host and the port (-p) where",
                 TIMEOUT,
                 "HTTP/1.1 400 Bad Request\r\n".repeat(3).getBytes(StandardCharsets.US_ASCII),
                 true);
@@ -189,8 +191,12 @@ class EndpointExchangeTest {
 
     @Test
     void shouldNotReadWithoutEnd() throws Exception {
-        failsWith("no ping-pong program", TIMEOUT, "0".repeat(1000).getBytes(StandardCharsets.US_ASCII), false);
-        failsWith("no ping-pong program", TIMEOUT, new byte[] {(byte) 0xff, '0', 0}, false);
+        failsWith(
+                "sent '" + "0".repeat(40) + "...' when",
+                TIMEOUT,
+                "0".repeat(1000).getBytes(StandardCharsets.US_ASCII),
+                false);
+        failsWith("sent bytes that are not text when", TIMEOUT, new byte[] {(byte) 0xff, '0', 0}, false);
     }
 
     private static void failsWith(String message, Duration timeout, byte[] sent, boolean hangUp) throws Exception {
@@ -204,7 +210,35 @@ class EndpointExchangeTest {
                 socket.shutdownOutput();
             }
             Failure failure = assertThrows(Failure.class, exchange::receive);
+            assertTrue(
+                    failure.getMessage().startsWith("localhost:" + listener.getLocalPort() + " "), failure::getMessage);
             assertTrue(failure.getMessage().contains(message), failure::getMessage);
+        }
+    }
+
+    /** The first bytes of 'rdma perf'. */
+    @Test
+    void shouldNameAServerOfAnotherKind() throws Exception {
+        failsWith(
+                "sent 'RPpf' when it should have said the address of its queue pair, so it is another kind of server: give",
+                TIMEOUT,
+                new byte[] {'R', 'P', 'p', 'f', 0, 3},
+                false);
+    }
+
+    @Test
+    void shouldNameAClientOfAnotherKind() throws Exception {
+        int port = freePort();
+        try (EndpointExchange.Listener listener = new EndpointExchange.Listener(port);
+                Socket client = new Socket(InetAddress.getLoopbackAddress(), port);
+                EndpointExchange exchange = listener.accept(TIMEOUT, TIMEOUT)) {
+            client.getOutputStream().write("GET / HTTP/1.1\r\n".getBytes(StandardCharsets.US_ASCII));
+            Failure failure = assertThrows(Failure.class, exchange::receive);
+            assertEquals(
+                    "the client at 127.0.0.1:" + client.getLocalPort() + " sent 'GET / HTTP/1.1' when it should have"
+                            + " said the address of its queue pair, so it is another kind of client: let the peer of"
+                            + " this command connect here",
+                    failure.getMessage());
         }
     }
 

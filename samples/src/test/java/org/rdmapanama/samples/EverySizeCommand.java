@@ -33,22 +33,22 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * Moves messages of chosen sizes with every operation between two devices, first from the client, then from the server,
- * and looks at every byte, and at those around; counts with atomics. Over TCP each side tells the other what to do.
+ * Moves messages of given sizes with every operation between two devices, first from the client, then from the server.
+ * Checks every byte, and those around the message; counts with atomics. Over TCP each side tells the other what to do.
  */
 @Command(name = "every-size")
 final class EverySizeCommand implements Callable<Integer> {
     private static final int MARGIN = 64;
     private static final byte STALE = 0x5a;
 
-    /** Patterns begin at so many places of the noise. */
+    /** Number of positions in the noise at which patterns start. */
     private static final int SHIFTS = 4093;
 
     private static final int ATOMICS_AT_ONCE = 4;
     private static final int ADDEND = 3;
     private static final Duration LIMIT = Duration.ofSeconds(40);
 
-    /** What the side that waits is told to do. */
+    /** What the waiting side must do. */
     private enum Step {
         FILL,
         CLEAR,
@@ -173,7 +173,7 @@ final class EverySizeCommand implements Callable<Integer> {
         remoteTarget = in.readLong();
         remoteTargetKey = in.readInt();
         queuePair.connect(remote);
-        // Nothing is to come before both are ready.
+        // Nothing may arrive before both sides are ready.
         out.writeByte(0);
         in.readByte();
     }
@@ -196,7 +196,7 @@ final class EverySizeCommand implements Callable<Integer> {
         }
     }
 
-    /** Where in its region a message begins: seldom at a multiple of anything. */
+    /** Returns the offset of a message in its region: seldom a multiple of anything. */
     private static long placeOf(long size) {
         return MARGIN - 1 - size % 7;
     }
@@ -222,7 +222,7 @@ final class EverySizeCommand implements Callable<Integer> {
         tell(Step.CLEAR, size);
         tell(Step.RECEIVE, size);
         fillSource(++seed, size);
-        // One as well as the other.
+        // Alternates between the two operations.
         boolean plain = size % 2 == 0;
         post(plain ? from(source, size).send() : from(source, size).sendWithImmediate(immediateOf(size)));
         awaitOne("send", size);
@@ -262,7 +262,7 @@ final class EverySizeCommand implements Callable<Integer> {
         moved++;
     }
 
-    /** Each adds to what the one before has left behind, or there was one too few or too many. */
+    /** Checks that each atomic finds what the previous one left, so that none was lost or repeated. */
     private void count() throws IOException {
         tell(Step.CLEAR, Long.BYTES);
         long expected = tell(Step.COUNTER, 0);
@@ -284,7 +284,7 @@ final class EverySizeCommand implements Callable<Integer> {
             for (int i = 0; i < batch; i++) {
                 long original = target.memory().get(ValueLayout.JAVA_LONG, MARGIN + (long) i * Long.BYTES);
                 if (original != expected) {
-                    throw new Failure("atomic " + (done + i) + " found " + original + ", not " + expected);
+                    throw new Failure("atomic " + (done + i) + " found " + original + " instead of " + expected);
                 }
                 expected += ADDEND;
             }
@@ -292,7 +292,7 @@ final class EverySizeCommand implements Callable<Integer> {
         }
         long last = tell(Step.COUNTER, 0);
         if (last != expected) {
-            throw new Failure("atomics left " + last + " behind, not " + expected);
+            throw new Failure("atomics left " + last + " instead of " + expected);
         }
     }
 
@@ -302,7 +302,7 @@ final class EverySizeCommand implements Callable<Integer> {
         }
     }
 
-    /** Waits for a completion; the index of the only one is 0. */
+    /** Waits for one completion, at index 0. */
     private void awaitOne(String what, long size) {
         long start = System.nanoTime();
         while (queue.poll(completions) == 0) {
@@ -318,7 +318,7 @@ final class EverySizeCommand implements Callable<Integer> {
         }
     }
 
-    /** Has the other side do something, and waits until it has. */
+    /** Tells the other side to do something, and waits until it is done. */
     private long tell(Step step, long size) throws IOException {
         out.writeByte(step.ordinal());
         out.writeInt(seed);
@@ -340,7 +340,7 @@ final class EverySizeCommand implements Callable<Integer> {
             switch (step) {
                 case FILL -> fillSource(number, size);
                 case CLEAR -> target.memory().fill(STALE);
-                case CHECK -> check(number, size, "what came");
+                case CHECK -> check(number, size, "the received message");
                 case RECEIVE -> postReceive(size);
                 case AWAIT -> awaitMessage(size, false);
                 case AWAIT_WITH_IMMEDIATE -> awaitMessage(size, true);
@@ -379,7 +379,7 @@ final class EverySizeCommand implements Callable<Integer> {
         long place = placeOf(size);
         long wrong = pattern(number, size).mismatch(memory.asSlice(place, size));
         if (wrong >= 0) {
-            throw new Failure(what + " of " + size + " bytes is wrong from byte " + wrong + " on");
+            throw new Failure(what + " of " + size + " bytes is corrupted from byte " + wrong + " on");
         }
         for (long i = 0; i < place; i++) {
             checkStale(i, size);
@@ -391,7 +391,7 @@ final class EverySizeCommand implements Callable<Integer> {
 
     private void checkStale(long at, long size) {
         if (target.memory().get(ValueLayout.JAVA_BYTE, at) != STALE) {
-            throw new Failure("a byte beside a message of " + size + " was written: " + (at - placeOf(size)));
+            throw new Failure("a byte outside a message of " + size + " bytes was written: " + (at - placeOf(size)));
         }
     }
 }

@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import org.rdmapanama.ffm.Program;
 
 /**
- * A network namespace with soft0 in it, in a JVM of its own, as if it were another machine; and on this end of the pair
- * of virtual Ethernet interfaces that leads there a device of the kernel's, Soft-RoCE.
+ * A network namespace that acts as another machine: soft0 runs there in a separate JVM. A pair of virtual Ethernet
+ * interfaces leads there, with Soft-RoCE, the kernel's device, at this end.
  */
 final class OtherMachine implements AutoCloseable {
     /** Room for packets of 4096 bytes. */
@@ -36,7 +36,7 @@ final class OtherMachine implements AutoCloseable {
     private final String outer;
     private final ResidentJvm jvm;
 
-    /** Makes it; the number is that of its subnet. */
+    /** Creates the namespace; the number is that of its subnet. */
     OtherMachine(String name, int number) throws IOException, InterruptedException {
         this.name = name;
         device = "rxe_" + name;
@@ -92,7 +92,7 @@ final class OtherMachine implements AutoCloseable {
         return Path.of("/sys/class/infiniband", device, "ports/1");
     }
 
-    /** Place of Soft-RoCE's address in its table, or -1. */
+    /** Returns the index of an address in the GID table of Soft-RoCE, or -1. */
     int gidIndex(boolean version6) throws IOException {
         String wanted = version6 ? kernel6.substring(0, kernel6.indexOf(':') + 1) : "0000:0000:0000:0000:0000:ffff:";
         for (int i = 0; i < GIDS; i++) {
@@ -107,28 +107,28 @@ final class OtherMachine implements AutoCloseable {
         return -1;
     }
 
-    /** Waits until a program listens at a port of the kernel's connection manager. */
+    /** Waits until a program listens on a port of the kernel's connection manager. */
     static void awaitListener(String port) throws IOException, InterruptedException {
         for (int i = 0; !run("rdma resource show cm_id").contains(":" + port + " "); i++) {
             if (i == TRIES) {
-                throw new IOException("nobody listens at port " + port);
+                throw new IOException("no program is listening on port " + port);
             }
             Thread.sleep(MILLIS_BETWEEN);
         }
     }
 
-    /** Starts a command of ours there. */
+    /** Starts one of our commands in the namespace. */
     ResidentJvm.Command start(String... words) throws IOException, InterruptedException {
         return jvm.start(words);
     }
 
-    /** Lets packets get lost and worse in both directions, as netem does it. */
+    /** Injects faults into the packets of both directions with netem. */
     void beginTrouble(String fault) throws IOException {
         run("tc qdisc add dev " + outer + " root netem " + fault);
         run("tc -n " + name + " qdisc add dev " + inner + " root netem " + fault);
     }
 
-    /** Lets all packets through again. */
+    /** Removes the faults. */
     void endTrouble() throws IOException {
         run("tc qdisc del dev " + outer + " root");
         run("tc -n " + name + " qdisc del dev " + inner + " root");

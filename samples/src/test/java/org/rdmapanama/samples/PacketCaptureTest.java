@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The option --pcap; a lesson uses soft0 whatever devices there are, and listing devices uses none. */
+/** The option --pcap. A lesson uses soft0 whatever devices there are, and listing devices does not use it. */
 class PacketCaptureTest {
     @TempDir
     private Path folder;
@@ -31,7 +31,7 @@ class PacketCaptureTest {
         }
     }
 
-    /** What is said of packets that are not at the port of RoCEv2. */
+    /** The hint printed for packets that do not use the RoCEv2 port. */
     private String decoding() throws Exception {
         try (CaptureFile capture = new CaptureFile(file())) {
             int port = capture.unknownPort();
@@ -43,10 +43,10 @@ class PacketCaptureTest {
     void shouldBeUnderstoodBeforeACommand() throws Exception {
         Run run = Run.start("--pcap", file().toString(), "learn", "4");
         assertEquals(0, run.join(), run::toString);
-        // Others on this network may have sent some more.
+        // Others on this network may have sent more packets.
         int packets = packets(file());
         assertTrue(packets >= 8, run::toString);
-        // At which port it is depends on what else is on this machine.
+        // The port depends on what else runs on this machine.
         assertEquals(
                 "rdma: " + packets + " packets of soft0 in " + file() + decoding() + System.lineSeparator(), run.err());
     }
@@ -66,7 +66,8 @@ class PacketCaptureTest {
         assertEquals(0, run.join(), run::toString);
         assertEquals(1, run.err().lines().count(), run::toString);
         assertTrue(
-                run.err().startsWith("rdma: no packets were written: --pcap is for the device soft0"), run::toString);
+                run.err().startsWith("rdma: no packets were written: --pcap works with the device soft0"),
+                run::toString);
         assertFalse(Files.exists(file()));
     }
 
@@ -81,11 +82,11 @@ class PacketCaptureTest {
 
     @Test
     void shouldRefuseABadPath() throws Exception {
-        refuse(folder.resolve("no/file"), "there is no folder " + folder.resolve("no"));
-        refuse(folder, "it is a folder");
+        refuse(folder.resolve("no/file"), "there is no directory " + folder.resolve("no"));
+        refuse(folder, "it is a directory");
         Path device = Path.of("/dev/null");
         if (Files.exists(device)) {
-            refuse(device, "it is no regular file");
+            refuse(device, "it is not a regular file");
         }
     }
 

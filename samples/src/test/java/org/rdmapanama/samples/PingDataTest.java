@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
 
-/** What ping sends, byte for byte as rping does. */
+/** The data of ping, which must equal that of rping byte for byte. */
 class PingDataTest {
     private static String text(int size, int ping) {
         MemorySegment buffer = MemorySegment.ofArray(new byte[size]);
@@ -22,7 +22,7 @@ class PingDataTest {
     void shouldSayWhatRpingSays() {
         assertEquals("rdma-ping-0: ABCDEFGHIJKL", text(26, 0));
         assertEquals("rdma-ping-2: CDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyzABCD", text(74, 2));
-        // The first letter goes round, too.
+        // The first letter wraps around as well.
         assertEquals("rdma-ping-57: zABCDEFGHIJ", text(26, 57));
         assertEquals("rdma-ping-58: ABCDEFGHIJK", text(26, 58));
         assertTrue(text(PingData.MIN_BYTES, Integer.MAX_VALUE).startsWith("rdma-ping-2147483647: "));

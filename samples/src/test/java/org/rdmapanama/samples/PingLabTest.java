@@ -21,7 +21,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
-/** Ping against itself and against rping, both ways. */
+/** Ping with itself and with rping, in both directions. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PingLabTest {
@@ -50,7 +50,7 @@ class PingLabTest {
     }
 
     private static Program rping(String... arguments) throws Exception {
-        // It says at once what it does, though not to a terminal.
+        // Line-buffered, although the output is not a terminal.
         List<String> command = new ArrayList<>(List.of("stdbuf", "-oL", "rping"));
         command.addAll(List.of(arguments));
         return Program.start(command.toArray(String[]::new));
@@ -175,7 +175,7 @@ class PingLabTest {
         String port = Side.port();
         try (Program server = rping("-s", "-P", "-a", SECOND, "-p", port, "-S", "100", "-v", "-d")) {
             server.await("rdma_listen");
-            // One comes after the other: rping loses a request that comes while it takes up another one.
+            // One after the other, because rping loses a request that arrives while it accepts another.
             Run first = Run.start("ping", "-c", "-a", SECOND, "-I", FIRST, "-p", port, "-S", "100", "-v", "-V");
             first.await("rdma-ping-6");
             assertPinged(ping(port, "100"), "100");
@@ -195,7 +195,7 @@ class PingLabTest {
         pingBothWays(source, address);
     }
 
-    /** An address of a link, which has to say which one; to itself, because the lab routes IPv4 only. */
+    /** A link-local address, which must name its link. From the link to itself, because the lab routes IPv4 only. */
     @Test
     @NeedsKernelDevice("rping")
     void shouldPingOverALinkOfIpv6() throws Exception {
@@ -220,7 +220,7 @@ class PingLabTest {
         }
     }
 
-    /** The wildcard address is one for both families. */
+    /** The wildcard address covers both address families. */
     private static void pingThroughWildcard(String address) throws Exception {
         String port = Side.port();
         Run server = serveAt("::", port);

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
-/** Ping-pong against itself and against the programs of rdma-core, over every transport, polling and sleeping. */
+/** Ping-pong with itself and with the programs of rdma-core, over every transport, polling and sleeping. */
 @Tag("lab")
 class PingPongLabTest {
     private static final String HOST = "127.0.0.1";
@@ -68,11 +68,11 @@ class PingPongLabTest {
 
     private static void assertPlayed(Run run, int size) throws InterruptedException {
         assertEquals(0, run.join(), run::toString);
-        assertEquals("", run.err().replaceAll(".*trying on\\R", ""), run::toString);
+        assertEquals("", run.err().replaceAll(".*retrying\\R", ""), run::toString);
         assertTrue(run.out().contains((long) size * ITERATIONS * 2 + " bytes in "), run::toString);
         assertTrue(run.out().contains(ITERATIONS + " iters in "), run::toString);
         assertTrue(run.out().contains("p50 "), run::toString);
-        assertTrue(run.out().contains("every byte of the last message is right"), run::toString);
+        assertTrue(run.out().contains("every byte of the last message is correct"), run::toString);
     }
 
     private static void assertPlayed(Program program, int size) throws InterruptedException {
@@ -117,7 +117,7 @@ class PingPongLabTest {
         }
     }
 
-    /** More messages than receives, sizes around a packet's, and messages that go inline. */
+    /** More messages than receives, sizes around that of a packet, and inline messages. */
     @ParameterizedTest
     @MethodSource("sizes")
     void shouldPlayWithOtherSizes(Transport transport, int size, int depth) throws Exception {
@@ -138,7 +138,7 @@ class PingPongLabTest {
         String port = Side.port();
         Run server = Run.start(ours(Side.FIRST, Transport.rc, true, port, "--warmup", "40"));
         server.await("waiting for a client");
-        // For a C program all are the same.
+        // To a C program all round trips are the same.
         try (Program client = Program.start(
                 "ibv_rc_pingpong",
                 "-d",
@@ -242,7 +242,9 @@ class PingPongLabTest {
     @Test
     void shouldExplainWrongDevicePortAndGid() throws Exception {
         assertFailed(Run.start("pingpong", "-d", "nosuch0"), "the devices present are");
-        assertFailed(Run.start("pingpong", "-d", Side.FIRST, "-i", "7"), "has no port 7");
+        assertFailed(
+                Run.start("pingpong", "-d", Side.FIRST, "-i", "7"),
+                "port of " + Side.FIRST + " must be between 1 and 1: 7");
         assertFailed(Run.start("pingpong", "-d", Side.FIRST, "-g", "200"), "GID index 200");
         Run tooLong = Run.start("pingpong", "-d", Side.FIRST, "-t", "ud", "-s", "64KiB");
         assertEquals(2, tooLong.join(), tooLong::toString);

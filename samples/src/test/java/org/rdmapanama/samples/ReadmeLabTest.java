@@ -11,85 +11,157 @@ import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.ffm.NeedsKernelDevice;
 
-/** The lines of code that a reader meets run as they stand. */
+/**
+ * The Java samples of README.md and of docs/ compile and run as they stand. Those of docs/LEARN.md are the sources of the
+ * lessons, which {@code LearnDocumentTest} runs.
+ */
 @Tag("lab")
+@Timeout(value = 240, unit = TimeUnit.SECONDS)
 class ReadmeLabTest {
     private static final Pattern JAVA_BLOCK =
             Pattern.compile("^```java\n(.*?)^```", Pattern.DOTALL | Pattern.MULTILINE);
 
-    @TempDir
-    private Path folder;
+    /** How many samples each document has: a new one needs a test that runs it. */
+    private static final Map<String, Integer> SAMPLES = Map.of("README.md", 4, "ADVANCED.md", 1, "MEMORY.md", 1);
 
-    @Test
-    @Timeout(value = 240, unit = TimeUnit.SECONDS)
-    void shouldRunTheCodeOfTheReadme() throws Exception {
-        assertEquals(List.of("SUCCESS: hello, verbs"), linesOf(0));
+    @TempDir
+    private static Path folder;
+
+    /** All at once: starting the compiler costs more than compiling. */
+    @BeforeAll
+    static void shouldCompileEverySample() throws Exception {
+        List<String> arguments = new ArrayList<>(List.of("-cp", System.getProperty("java.class.path")));
+        for (Path document : documents()) {
+            List<String> blocks = javaBlocks(document);
+            for (int i = 0; i < blocks.size(); i++) {
+                String name = className(document.getFileName().toString(), i);
+                Path source = folder.resolve(name + ".java");
+                Files.writeString(source, program(name, blocks.get(i)));
+                arguments.add(source.toString());
+            }
+        }
+        int errors = ToolProvider.getSystemJavaCompiler().run(null, null, null, arguments.toArray(String[]::new));
+        assertEquals(0, errors, "the samples compile");
     }
 
-    /** One receive completes; the two work requests of the batch do so invisibly. */
     @Test
-    @Timeout(value = 240, unit = TimeUnit.SECONDS)
-    void shouldRunTheCodeBeyondTheBasics() throws Exception {
-        List<String> lines = linesOf(1);
+    void shouldKnowEverySample() throws Exception {
+        Map<String, Integer> found = new TreeMap<>();
+        for (Path document : documents()) {
+            int count = javaBlocks(document).size();
+            if (count > 0) {
+                found.put(document.getFileName().toString(), count);
+            }
+        }
+        assertEquals(new TreeMap<>(SAMPLES), found, "samples in the documents");
+    }
+
+    @Test
+    void shouldRunTheFirstSample() throws Exception {
+        assertEquals(List.of("SUCCESS: hello, verbs"), linesOf("README.md", 0));
+    }
+
+    @Test
+    void shouldRunTheSampleOfVerbs() throws Exception {
+        assertEquals(List.of("1 completion, 5 bytes"), linesOf("README.md", 1));
+    }
+
+    @Test
+    void shouldRunTheSampleThatConnectsByAddress() throws Exception {
+        assertEquals(List.of("RC: hello"), linesOf("README.md", 2));
+    }
+
+    @Test
+    @NeedsKernelDevice("librdmacm")
+    void shouldRunTheSampleOfSockets() throws Exception {
+        assertEquals(List.of("hello, sockets"), linesOf("README.md", 3));
+    }
+
+    /** One receive completes; the two work requests of the batch are not signaled. */
+    @Test
+    void shouldRunTheSampleBeyondTheBasics() throws Exception {
+        List<String> lines = linesOf("ADVANCED.md", 0);
         assertEquals("RECV 13: one doorbell, two work requests", lines.get(0));
         assertTrue(lines.size() == 1 || lines.get(1).equals("ibv_open_xrcd"), lines::toString);
     }
 
     @Test
-    @Timeout(value = 240, unit = TimeUnit.SECONDS)
-    void shouldRunTheCodeThatConnectsByAddress() throws Exception {
-        assertEquals(List.of("RC: hello"), linesOf(2));
+    void shouldRunTheSampleOfMemory() throws Exception {
+        assertEquals(List.of("4096, 8192, 1024", "refused"), linesOf("MEMORY.md", 0));
     }
 
-    private List<String> linesOf(int block) throws Exception {
-        Path source = folder.resolve("Readme.java");
-        Files.writeString(source, """
-                import static org.rdmapanama.AccessFlag.*;
-                import java.net.InetSocketAddress;
-                import java.time.Duration;
-                import java.util.Optional;
-                import java.util.concurrent.*;
-                import org.rdmapanama.*;
-                import org.rdmapanama.cm.*;
-                public class Readme {
-                    public static void main(String[] args) throws Exception {
-                %s
-                    }
-                }
-                """.formatted(javaBlock(block).replace("10.77.0.2", Side.SECOND_ADDRESS)));
-        int errors = ToolProvider.getSystemJavaCompiler()
-                .run(null, null, null, "-cp", System.getProperty("java.class.path"), source.toString());
-        assertEquals(0, errors, "the code compiles");
-
+    private static List<String> linesOf(String document, int index) throws Exception {
         PrintStream console = System.out;
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         try (URLClassLoader loader =
                 new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
             System.setOut(new PrintStream(output, true, StandardCharsets.UTF_8));
-            loader.loadClass("Readme").getMethod("main", String[].class).invoke(null, (Object) new String[0]);
+            loader.loadClass(className(document, index))
+                    .getMethod("main", String[].class)
+                    .invoke(null, (Object) new String[0]);
         } finally {
             System.setOut(console);
         }
         return output.toString(StandardCharsets.UTF_8).lines().toList();
     }
 
+    private static String className(String document, int index) {
+        return document.replace(".md", "_") + index;
+    }
+
+    private static String program(String name, String code) {
+        return """
+                import static org.rdmapanama.AccessFlag.*;
+                import java.lang.foreign.*;
+                import java.net.InetSocketAddress;
+                import java.nio.*;
+                import java.nio.channels.*;
+                import java.nio.file.*;
+                import java.time.Duration;
+                import java.util.Optional;
+                import java.util.concurrent.*;
+                import org.rdmapanama.*;
+                import org.rdmapanama.cm.*;
+                import org.rdmapanama.rsocket.*;
+                public class %s {
+                    public static void main(String[] args) throws Exception {
+                %s
+                    }
+                }
+                """.formatted(name, code.replace("10.77.0.2", Side.SECOND_ADDRESS));
+    }
+
     /** The integration tests run in the project's folder. */
-    private static String javaBlock(int index) throws IOException {
-        List<MatchResult> blocks = JAVA_BLOCK
-                .matcher(Files.readString(Path.of("README.md")))
+    private static List<Path> documents() throws IOException {
+        try (Stream<Path> docs = Files.list(Path.of("docs"))) {
+            return Stream.concat(Stream.of(Path.of("README.md")), docs)
+                    .filter(path -> path.toString().endsWith(".md") && !path.endsWith("LEARN.md"))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    private static List<String> javaBlocks(Path document) throws IOException {
+        return JAVA_BLOCK
+                .matcher(Files.readString(document))
                 .results()
+                .map((MatchResult block) -> block.group(1))
                 .toList();
-        assertEquals(3, blocks.size(), "blocks of code in the README");
-        return blocks.get(index).group(1);
     }
 }

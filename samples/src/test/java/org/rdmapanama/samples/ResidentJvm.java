@@ -16,9 +16,9 @@ import java.util.concurrent.TimeUnit;
 import org.rdmapanama.ffm.Program;
 
 /**
- * A JVM that runs commands of ours for many tests, so that not each of them has to wait until one has started: which
- * takes longer than most commands on a machine that is emulated. One in which a command hangs is killed, and the next
- * command gets another.
+ * A JVM that runs our commands for many tests, so that they need not wait for a JVM each: on an emulated machine,
+ * starting one takes longer than most commands. A JVM in which a command hangs is killed, and the next command gets a
+ * new one.
  */
 final class ResidentJvm implements AutoCloseable {
     /** Less than the tests' own limits, so that a failure shows what the command wrote. */
@@ -30,13 +30,13 @@ final class ResidentJvm implements AutoCloseable {
     private final List<String> prefix;
     private Jvm jvm;
 
-    /** Starts one; the prefix is put before its command. */
+    /** Starts a JVM; the prefix precedes its command line. */
     ResidentJvm(String... prefix) throws IOException {
         this.prefix = List.of(prefix);
         jvm = new Jvm(this.prefix);
     }
 
-    /** Starts a command in it. */
+    /** Starts a command in this JVM. */
     Command start(String... words) throws IOException, InterruptedException {
         if (!jvm.process.isAlive()) {
             jvm = new Jvm(prefix);
@@ -72,12 +72,12 @@ final class ResidentJvm implements AutoCloseable {
                     if (words.length == 3) {
                         take(words[0], words[1], words[2]);
                     } else {
-                        // Such as a warning of the JVM's.
+                        // Such as a warning of the JVM.
                         System.err.println(line);
                     }
                 }
             } catch (IOException | UncheckedIOException e) {
-                // It was killed.
+                // The JVM was killed.
             }
             ready.countDown();
             commands.values().forEach(each -> each.end("its JVM is gone"));
@@ -121,7 +121,7 @@ final class ResidentJvm implements AutoCloseable {
         }
     }
 
-    /** A command under way, with what it prints; closing this interrupts it. */
+    /** A running command and its output; closing this interrupts the command. */
     static final class Command implements AutoCloseable {
         private final Jvm jvm;
         private final String number;
@@ -155,7 +155,7 @@ final class ResidentJvm implements AutoCloseable {
             }
         }
 
-        /** Waits until it ends; its status. */
+        /** Waits until the command ends, and returns its status. */
         int join() throws IOException, InterruptedException {
             if (!ended.await(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
                 giveUp("did not end");
@@ -167,12 +167,12 @@ final class ResidentJvm implements AutoCloseable {
             return output.toString();
         }
 
-        /** What Ctrl-C does. */
+        /** Interrupts the command, as Ctrl-C does. */
         void interrupt() throws IOException {
             jvm.tell("interrupt", number);
         }
 
-        /** Kills the JVM that it is in; what its threads do is told before. */
+        /** Prints what the threads of the JVM do, and kills it. */
         private void giveUp(String why) throws IOException, InterruptedException {
             jvm.tell("threads", number);
             Thread.sleep(MILLIS_TO_TELL);
@@ -191,7 +191,7 @@ final class ResidentJvm implements AutoCloseable {
                     giveUp("did not end when it was interrupted");
                 }
             } catch (InterruptedException e) {
-                // Out of time.
+                // The time is up.
                 jvm.kill();
                 Thread.currentThread().interrupt();
             }

@@ -20,7 +20,7 @@ import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.rsocket.RSocketChannel;
 
-/** Copies files from Java to Java and, both ways, between Java and rcopy of rdma-core. */
+/** Copies files from Java to Java and, in both directions, between Java and rcopy of rdma-core. */
 @Tag("lab")
 @NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -71,7 +71,7 @@ class RsocketCopyLabTest {
         assertTrue(client.err().contains("100%"), client::toString);
         assertEquals(-1, Files.mismatch(file, received().resolve("received file")));
 
-        // Again, over what is there; to a folder that the server does not have, which does not matter.
+        // Again, over the existing file; the server ignores that it does not have the directory.
         Run again = copy(file, port, "--name", "/../received file");
         assertEquals(0, again.join(), again::toString);
         end(server);
@@ -112,7 +112,7 @@ class RsocketCopyLabTest {
             Run refused =
                     copy(file, port, "--name", folder.resolve("no/such/folder").toString());
             assertEquals(1, refused.join(), refused::toString);
-            assertTrue(refused.err().contains("no such folder"), refused::toString);
+            assertTrue(refused.err().contains("no such directory"), refused::toString);
         }
     }
 
@@ -131,7 +131,7 @@ class RsocketCopyLabTest {
         assertEquals(1, second.join(), second::toString);
         assertTrue(second.err().contains("cannot listen"), second::toString);
 
-        // What is not complete does not stay.
+        // Incomplete files are not kept.
         Run client = copy(file(32 << 20), port);
         awaitFile();
         client.interrupt();

@@ -7,7 +7,7 @@ import java.io.StringWriter;
 import java.time.Duration;
 import picocli.CommandLine;
 
-/** A command that runs in a thread of this JVM, with what it prints. */
+/** A command that runs in a thread of this JVM, and its output. */
 public final class Run {
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
@@ -29,7 +29,7 @@ public final class Run {
         return run;
     }
 
-    /** The program's commands, and those that only tests have. */
+    /** The program's commands, and those that exist in tests only. */
     static CommandLine commandLine() {
         return Rdma.commandLine().addSubcommand(new EverySizeCommand());
     }
@@ -41,7 +41,7 @@ public final class Run {
         status = commandLine.execute(arguments);
     }
 
-    /** What Ctrl-C does to the thread of a command. */
+    /** Interrupts the thread of the command, as Ctrl-C does. */
     public void interrupt() {
         thread.interrupt();
     }
@@ -56,12 +56,12 @@ public final class Run {
         }
     }
 
-    /** Waits until it ends; its status. */
+    /** Waits until the command ends, and returns its status. */
     public int join() throws InterruptedException {
         return join(LIMIT);
     }
 
-    /** Waits until it ends, for longer than usual; its status. */
+    /** Waits longer than usual until the command ends, and returns its status. */
     public int join(Duration limit) throws InterruptedException {
         thread.join(limit);
         assertTrue(!thread.isAlive(), () -> "did not end: " + this);

@@ -10,7 +10,7 @@ public final class Side {
     public static final String FIRST = device("rxe0");
     public static final String SECOND = device("rxe1");
 
-    /** Their addresses, of which a software device has no two that lead to different places. */
+    /** Their addresses; outside the lab both are the loopback address. */
     public static final String FIRST_ADDRESS = isInLab() ? "10.77.0.1" : "127.0.0.1";
 
     public static final String SECOND_ADDRESS = isInLab() ? "10.77.0.2" : "127.0.0.1";
@@ -23,18 +23,18 @@ public final class Side {
         return isInLab() ? inTheLab : System.getenv("RDMA_DEVICE");
     }
 
-    /** Whether the devices are those of the lab, and not one that was chosen. */
+    /** Whether the devices are those of the lab, and not one named by RDMA_DEVICE. */
     public static boolean isInLab() {
         String named = System.getenv("RDMA_DEVICE");
         return named == null || named.isBlank();
     }
 
-    /** A TCP port for one test. */
+    /** Returns a TCP port that no other test uses. */
     public static String port() {
         return Integer.toString(NEXT_PORT.getAndIncrement());
     }
 
-    /** The GID index that C programs must be told and ours choose by themselves. */
+    /** Returns the GID index, which C programs must be told, while ours choose it themselves. */
     public static String gidIndex(String device) {
         String given = System.getenv("RDMA_GID_INDEX");
         if (given != null && !given.isBlank()) {

@@ -29,8 +29,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Program;
 
 /**
- * soft0 against a device that nobody here wrote: in a network namespace of its own it talks with the kernel's Soft-RoCE
- * on the other end of a pair of virtual Ethernet interfaces.
+ * soft0 with an independent implementation: in a separate network namespace it talks to the kernel's Soft-RoCE at the
+ * other end of a pair of virtual Ethernet interfaces.
  */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -41,12 +41,12 @@ class SoftInteropLabTest {
     private static final String LARGEST = "8388608";
     private static final List<Integer> MTUS = List.of(256, 512, 1024, 2048, 4096);
 
-    /** RC: sends, writes, reads, answers and atomics, with and without immediate data; UD: sends. */
+    /** RC: sends, writes, reads, responses and atomics, with and without immediate data; UD: sends. */
     private static final Set<Integer> OPCODES = IntStream.concat(IntStream.rangeClosed(0, 20), IntStream.of(100))
             .boxed()
             .collect(Collectors.toSet());
 
-    /** Request, reply, ready to use, and both messages of the end. */
+    /** Request, reply, ready to use, and the two messages of disconnecting. */
     private static final Set<String> CONNECTION_MESSAGES = Set.of("0x0010", "0x0013", "0x0014", "0x0015", "0x0016");
 
     private static OtherMachine machine;
@@ -70,12 +70,12 @@ class SoftInteropLabTest {
         return all.toArray(String[]::new);
     }
 
-    /** Place of an address in the table of a device of the kernel's. */
+    /** Index of an address in the GID table of a kernel device. */
     private static String gidIndex(boolean version6) throws IOException {
         return Integer.toString(machine.gidIndex(version6));
     }
 
-    /** Place of an address in the table of soft0: behind that of IPv4 comes the loopback address. */
+    /** Index of an address in the GID table of soft0: the loopback address follows that of IPv4. */
     private static String softGidIndex(boolean version6) {
         return version6 ? "2" : "0";
     }
@@ -111,7 +111,7 @@ class SoftInteropLabTest {
         return games.stream();
     }
 
-    /** The programs of rdma-core, which meet over IPv4 whatever their packets use. */
+    /** The programs of rdma-core, which meet over IPv4 whatever address family their packets use. */
     @ParameterizedTest
     @MethodSource("games")
     void shouldPlay(Transport transport, boolean version6, boolean weServe, int size, int mtu) throws Exception {
@@ -140,7 +140,7 @@ class SoftInteropLabTest {
                 }
             }
         } else {
-            // Ours tries to connect until somebody listens.
+            // Ours tries to connect until the server listens.
             try (Program server = Program.start(them);
                     ResidentJvm.Command client = machine.start(and(List.of(us), machine.kernel))) {
                 assertEquals(0, client.join(), () -> client + "\n" + server);
@@ -157,7 +157,7 @@ class SoftInteropLabTest {
         }
     }
 
-    /** What {@code rdma perf} does, one way over IPv4, the other over IPv6; it checks the data after tests of bandwidth. */
+    /** The tests of {@code rdma perf}, over IPv4 one way and over IPv6 the other; bandwidth tests check the data. */
     @ParameterizedTest
     @CsvSource({
         "send-lat, -s 100",
@@ -200,7 +200,7 @@ class SoftInteropLabTest {
         }
     }
 
-    /** Runs a server on one of the two devices, which says so when it is ready, and a client on the other. */
+    /** Runs a server on one of the two devices, which prints when it is ready, and a client on the other. */
     private static String meet(
             boolean weServe,
             List<String> server,
@@ -243,7 +243,7 @@ class SoftInteropLabTest {
         try (ResidentJvm.Command client =
                 machine.start("transfer", machine.kernel, "--tcp", "-d", "soft0", "-p", port, "--size", "8MiB")) {
             assertEquals(0, client.join(), () -> client + "\n" + server);
-            assertTrue(client.output().contains("right on both sides"), client::toString);
+            assertTrue(client.output().contains("correct on both sides"), client::toString);
         }
         assertEquals(0, server.join(), server::toString);
     }
@@ -259,7 +259,7 @@ class SoftInteropLabTest {
         return paths.stream();
     }
 
-    /** Sends, writes and, with RC, reads from 0 B to 8 MiB, and atomics, from both sides; every byte is looked at. */
+    /** Sends, writes and, with RC, reads from 0 B to 8 MiB, and atomics, from both sides; every byte is checked. */
     @ParameterizedTest
     @MethodSource("paths")
     void shouldMoveEverySize(String type, int mtu, boolean version6) throws Exception {
@@ -290,7 +290,7 @@ class SoftInteropLabTest {
         assertEquals(3, said.split("atomics done once", -1).length, said);
     }
 
-    /** A wire that loses, reorders, doubles and spoils packets of both sides. */
+    /** A network that loses, reorders, duplicates and corrupts packets of both sides. */
     @ParameterizedTest
     @ValueSource(strings = {"loss 1%", "loss 5%", "delay 1ms reorder 25% 50%", "duplicate 5%", "corrupt 2%"})
     @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -308,7 +308,7 @@ class SoftInteropLabTest {
         }
     }
 
-    /** What tshark makes of the packets of a game, of every operation, and of a connection by address. */
+    /** How tshark decodes the packets of a ping-pong, of every operation, and of a connection by address. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void shouldBeDecodedByTshark(boolean version6, @TempDir Path folder) throws Exception {

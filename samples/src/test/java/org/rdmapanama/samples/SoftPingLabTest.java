@@ -13,13 +13,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Program;
 
-/** The software device's connection manager against the kernel's: as if on another machine, in a network of its own. */
+/** soft0's connection manager with that of the kernel, as if on another machine: in a separate network namespace. */
 @Tag("lab")
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SoftPingLabTest {
     private static final String PINGS = "7";
 
-    /** Under emulation the first connection of a JVM takes a while. */
+    /** The first connection of a JVM is slow under emulation. */
     private static final String PATIENT = "--timeout=70";
 
     private static int nextPort = 7701;
@@ -29,7 +29,7 @@ class SoftPingLabTest {
 
     @BeforeAll
     static void makeMachine() throws Exception {
-        assumeTrue(System.getenv("RDMA_DEVICE") == null, "the kernel's side is the lab's");
+        assumeTrue(System.getenv("RDMA_DEVICE") == null, "needs the lab's kernel");
         machine = new OtherMachine("soft", 80);
     }
 
@@ -78,7 +78,7 @@ class SoftPingLabTest {
         String kernel = version6 ? machine.kernel6 : machine.kernel;
         try (ResidentJvm.Command client = machine.start("ping", "-c", "-a", kernel, "-p", port, "-C", "1", PATIENT)) {
             assertNotEquals(0, client.join(), client::output);
-            assertTrue(client.output().contains("REJECTED with status 8"), client::output);
+            assertTrue(client.output().contains("REJECTED, status 8"), client::output);
         }
         String soft = version6 ? machine.soft6 : machine.soft;
         try (ResidentJvm.Command server = machine.start("ping", "-s", "-a", soft, "-p", port)) {

@@ -3,11 +3,13 @@ package org.rdmapanama.samples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.net.InetAddress;
 import java.net.NetworkInterface;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.Program;
 
-/** Two processes of this machine, each with its software device, meet by address; no native library takes part. */
+/** Two processes of this machine, each with its own software device, connect by address without native libraries. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SoftProcessesTest {
     private static final String HOST = "127.0.0.1";
@@ -26,7 +28,7 @@ class SoftProcessesTest {
         return with("", arguments);
     }
 
-    /** With options of the virtual machine. */
+    /** Starts a command with JVM options. */
     private static Program with(String options, String... arguments) throws Exception {
         return Program.java(List.of("env", "RDMA_DEVICE=soft0", "JDK_JAVA_OPTIONS=" + options), Rdma.class, arguments);
     }
@@ -38,7 +40,7 @@ class SoftProcessesTest {
         }
     }
 
-    /** What both sides of a game print that have so many processors. */
+    /** Returns what both sides of a ping-pong print on a number of processors. */
     private static String pingpong(int processors, String... more) throws Exception {
         String those = "-XX:ActiveProcessorCount=" + processors;
         List<String> words = new ArrayList<>(List.of("pingpong", "-n", "10", "-p", PORT));
@@ -65,6 +67,86 @@ class SoftProcessesTest {
         assertFalse(sleeping.contains(PollingHint.TEXT), sleeping);
         String two = pingpong(2);
         assertFalse(two.contains(PollingHint.TEXT), two);
+    }
+
+    /** Starts a command on one processor, of which the JVM does not know that it is the only one. */
+    private static Program onOneProcessor(String... arguments) throws Exception {
+        String processor = Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("Cpus_allowed_list:"))
+                .map(line -> line.replaceAll("\\D+(\\d+).*", "$1"))
+                .findFirst()
+                .orElseThrow();
+        List<String> prefix = List.of(
+                "env", "RDMA_DEVICE=soft0", "JDK_JAVA_OPTIONS=-XX:ActiveProcessorCount=2", "taskset", "-c", processor);
+        return Program.java(prefix, Rdma.class, arguments);
+    }
+
+    private static String perf(String... words) throws Exception {
+        List<String> arguments =
+                new ArrayList<>(List.of("perf", words[0], HOST, "-p", PORT, "-n", "10", "--warmup", "0"));
+        arguments.addAll(List.of(words).subList(1, words.length));
+        try (Program client = onOneProcessor(arguments.toArray(String[]::new))) {
+            assertEquals(0, client.join(), client::output);
+            return client.output();
+        }
+    }
+
+    @Test
+    void shouldSayThatPollingLacksProcessors() throws Exception {
+        try (Program server = onOneProcessor("perf", "server", "-p", PORT)) {
+            server.await("waiting for a client");
+            String write = perf("write-lat");
+            assertTrue(
+                    write.contains(
+                            "rdma perf write-lat: both sides poll, and soft0 needs the same processors: this side"),
+                    write);
+            assertTrue(
+                    write.contains("write-lat can only poll, but send-lat with --events (-e) is likely faster"), write);
+            String send = perf("send-lat");
+            assertTrue(send.contains("% of the test; --events (-e) is likely faster"), send);
+            String sleeping = perf("send-lat", "-e");
+            assertFalse(sleeping.contains("both sides poll"), sleeping);
+            String reading = perf("read-lat");
+            assertFalse(reading.contains("both sides poll"), reading);
+            server.signal("INT");
+            assertEquals(Failures.INTERRUPTED, server.join(), server::output);
+        }
+    }
+
+    @Test
+    void shouldBeSilentAboutPollingWithAProcessor() {
+        assertNull(PollingHint.afterwards(0.97, "--events (-e)"));
+        assertEquals(
+                "both sides poll, and soft0 needs the same processors: this side had one for 52% of the test;"
+                        + " --events (-e) is likely faster",
+                PollingHint.afterwards(0.52, "--events (-e)"));
+    }
+
+    private static Program withDevice(String name, String... arguments) throws Exception {
+        return Program.java(List.of("env", "RDMA_DEVICE=" + name), Rdma.class, arguments);
+    }
+
+    @Test
+    void shouldSayThatTheVariableNamesADeviceThatIsNotThere() throws Exception {
+        String wrong = "the variable RDMA_DEVICE names 'mlx5_77', which is not a device of this machine: set it to one"
+                + " of those present (";
+        for (String command : List.of("hello", "device-info", "pingpong")) {
+            String output = failed(withDevice("mlx5_77", command));
+            assertTrue(output.contains("rdma " + command + ": " + wrong), output);
+            assertTrue(output.strip().endsWith("), or unset it"), output);
+        }
+        try (Program devices = withDevice("mlx5_77", "devices")) {
+            assertEquals(0, devices.join(), devices::output);
+            assertTrue(devices.output().contains("rdma devices: " + wrong), devices::output);
+        }
+        try (Program devices = soft("devices")) {
+            assertEquals(0, devices.join(), devices::output);
+            assertFalse(devices.output().contains("RDMA_DEVICE"), devices::output);
+        }
+        // What the user wrote, and not the variable, is wrong here.
+        String written = failed(withDevice("mlx5_77", "pingpong", "-d", "mlx5_88"));
+        assertTrue(written.contains("mlx5_88"), written);
+        assertFalse(written.contains("mlx5_77"), written);
     }
 
     @Test
@@ -111,7 +193,7 @@ class SoftProcessesTest {
     @Test
     void shouldNotCompareWithPerftestWhichDoesNotKnowIt() throws Exception {
         String output = failed(soft("perf", "--compare-perftest", "--devices", "soft0"));
-        assertTrue(output.contains("perftest does not know soft0"), output);
+        assertTrue(output.contains("perftest cannot use soft0"), output);
     }
 
     @Test
@@ -125,7 +207,7 @@ class SoftProcessesTest {
         }
     }
 
-    /** As after Ctrl-C that comes before the device is opened. */
+    /** A command that is interrupted before the device is opened. */
     static final class InterruptedEarly {
         private InterruptedEarly() {}
 
@@ -144,7 +226,7 @@ class SoftProcessesTest {
             try (Program client = soft("transfer", HOST, "-p", PORT, "--size", "4MiB")) {
                 assertEquals(0, client.join(), () -> client.output() + server.output());
                 assertTrue(client.output().contains("through soft0"), client::output);
-                assertTrue(client.output().contains("right on both sides"), client::output);
+                assertTrue(client.output().contains("correct on both sides"), client::output);
             }
             assertEquals(0, server.join(), server::output);
         }
@@ -162,7 +244,7 @@ class SoftProcessesTest {
         }
         try (Program client = soft("ping", "-c", "-a", HOST, "-p", PORT, "-C", "5")) {
             assertNotEquals(0, client.join(), client::output);
-            assertTrue(client.output().contains("REJECTED with status 8"), client::output);
+            assertTrue(client.output().contains("REJECTED, status 8"), client::output);
         }
     }
 }

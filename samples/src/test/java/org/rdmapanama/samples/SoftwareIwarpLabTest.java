@@ -15,13 +15,13 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
-import org.rdmapanama.NodeType;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.device.NodeType;
+import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
-/** The lab's two Software iWARP devices: they are there, behind the two of Soft-RoCE, and they carry data. */
+/** The lab's two Software iWARP devices: they are listed after the two of Soft-RoCE, and they move data. */
 @Tag("lab")
 @NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -63,7 +63,7 @@ class SoftwareIwarpLabTest {
         shouldPing("10.78.0.2", "veth3", "10.78.0.1", "veth2");
     }
 
-    /** The client writes into the server's memory and reads out of it, and checks (-V) what comes back. */
+    /** The client has its data read and written back by the server, and checks it (-V). */
     private static void shouldPing(String from, String fromInterface, String to, String toInterface) throws Exception {
         String port = Side.port();
         String count = Integer.toString(PINGS);
@@ -86,7 +86,7 @@ class SoftwareIwarpLabTest {
         assertTrue(sentBytes(toInterface) - answered > PINGS * 4096L, "the answers did not cross the wire");
     }
 
-    /** Waits until a connection manager of the kernel listens there: C clients do not try twice. */
+    /** Waits until the server listens in the kernel's connection manager, because C clients do not retry. */
     private static void awaitListener(String address, Program server) throws Exception {
         for (int tries = 0; tries < 300; tries++) {
             if (Program.run("rdma", "resource", "show", "cm_id").contains("src-addr " + address + " ")) {

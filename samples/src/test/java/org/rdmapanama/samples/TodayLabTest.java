@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The comparison with what users have today: its table, and that nothing stays whichever way it ends. */
+/** The comparison with what Java offers today: its table, and that it leaves nothing behind however it ends. */
 @Tag("lab")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TodayLabTest {
@@ -35,7 +35,7 @@ class TodayLabTest {
 
     private Run run;
 
-    /** Its two processes. */
+    /** The two processes of the comparison. */
     private static List<ProcessHandle> workers() {
         return ProcessHandle.current()
                 .children()
@@ -49,7 +49,7 @@ class TodayLabTest {
         if (run == null) {
             return;
         }
-        // Where it has not ended, that is what failed.
+        // If it has not ended, the test has already failed because of that.
         run.interrupt();
         run.join();
         assertEquals(List.of(), workers());
@@ -67,7 +67,7 @@ class TodayLabTest {
         run = Run.start(Stream.concat(Stream.of(arguments), Stream.of(more)).toArray(String[]::new));
     }
 
-    /** Two further JVMs take their time in an emulated machine with much to do. */
+    /** Waits long: two more JVMs start slowly in a busy emulated machine. */
     private void awaitTable() throws InterruptedException {
         long start = System.nanoTime();
         while (!run.out().contains("round 1 of 1") && run.err().isEmpty()) {
@@ -84,7 +84,7 @@ class TodayLabTest {
         assertTrue(run.err().contains(message), run::toString);
     }
 
-    /** Without the ends of its lines. */
+    /** Returns the output with its line breaks replaced by spaces. */
     private String text() {
         return run.out().replaceAll("\\s+", " ");
     }
@@ -103,7 +103,7 @@ class TodayLabTest {
 
     @Test
     void shouldCompareAllWays() throws Exception {
-        // Not a multiple of what is written at once.
+        // Not a multiple of the size that is written at once.
         start("--size", "3000001", "--rounds", "1");
         awaitTable();
         for (String row : ROWS) {
@@ -116,15 +116,15 @@ class TodayLabTest {
             assertEquals(5, figures.length, line);
             assertTrue(Double.parseDouble(figures[0]) > 0, line);
             assertTrue(Double.parseDouble(figures[1]) > 0, line);
-            // Both; each is rounded.
+            // The sum of sender and receiver, each of which is rounded.
             assertEquals(
                     Double.parseDouble(figures[1]) + Double.parseDouble(figures[2]),
                     Double.parseDouble(figures[3]),
                     0.002,
                     line);
         }
-        // A software device of one machine has no way out of it.
-        assertSays(Side.isInLab() ? "TCP really left through " : "TCP did not leave through ");
+        // Between software devices of one machine no packet leaves it.
+        assertSays(Side.isInLab() ? "TCP traffic left through " : "TCP traffic did not leave through ");
         assertSays(Side.isInLab() ? "rxe0 and rxe1 are software" : Side.FIRST + " is software");
     }
 
@@ -146,21 +146,21 @@ class TodayLabTest {
     @Test
     void shouldSayWhatCannotBe() throws Exception {
         start("-I", "10.77.0.99");
-        assertFails("10.77.0.99 is no address of this machine");
+        assertFails("10.77.0.99 is not an address of this machine");
         startWithFileIn(folder.resolve("nowhere"));
-        assertFails("there is no folder");
+        assertFails("there is no directory");
     }
 
     @Test
     void shouldSayThatTcpStaysInside() throws Exception {
         start("-I", Side.FIRST_ADDRESS, "--size", "1MiB", "--rounds", "1");
         awaitTable();
-        assertSays("TCP did not leave through ");
+        assertSays("TCP traffic did not leave through ");
     }
 
     @Test
     void shouldCompareOverIwarp() throws Exception {
-        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is no iWARP device");
+        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is not an iWARP device");
         start("-I", "10.78.0.1,10.78.0.2", "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("siw0 and siw1 are software");

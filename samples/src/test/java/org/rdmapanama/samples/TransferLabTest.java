@@ -30,16 +30,16 @@ import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 
-/** Transfers between two devices, in all ways to meet, and all the ways in which they end early. */
+/** Transfers between two devices: all ways to connect, and all ways to end early. */
 @Tag("lab")
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TransferLabTest {
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
-    /** Seconds: in an emulated machine with much to do a JVM that has just begun is that slow. */
+    /** A timeout in seconds for a JVM that has just started, which is slow in a busy emulated machine. */
     private static final String COLD = "100";
 
-    /** How the two sides meet: what the server and the client are told. */
+    /** How the two sides meet: the options of the server and of the client. */
     private enum Way {
         CM(List.of(Side.SECOND_ADDRESS), List.of(Side.SECOND_ADDRESS, "-I", Side.FIRST_ADDRESS)),
         BACK(List.of(Side.FIRST_ADDRESS, "--cm"), List.of(Side.FIRST_ADDRESS, "--source", Side.SECOND_ADDRESS, "--cm")),
@@ -55,10 +55,11 @@ class TransferLabTest {
             this.client = client;
         }
 
-        /** Skips the test on devices that are not iWARP's. */
+        /** Skips the test if it needs iWARP and the device is not iWARP. */
         private String[] arguments(String command, List<String> way, String port, String... more) {
             assumeTrue(
-                    Side.isInLab() || !(this == IWARP || this == IWARP_BACK), () -> Side.FIRST + " is no iWARP device");
+                    Side.isInLab() || !(this == IWARP || this == IWARP_BACK),
+                    () -> Side.FIRST + " is not an iWARP device");
             List<String> all = new ArrayList<>(List.of(command));
             all.addAll(way);
             all.addAll(List.of("-p", port));
@@ -92,7 +93,7 @@ class TransferLabTest {
         before = resources();
     }
 
-    /** What a test leaves goes within moments: the kernel keeps ids for a while. */
+    /** Waits until the resources of a test are gone: the kernel keeps connection identifiers for a moment. */
     @AfterEach
     void seeThatNothingIsLeft() throws Exception {
         List<String> now = resources();
@@ -103,11 +104,11 @@ class TransferLabTest {
         assertEquals(before, now);
     }
 
-    /** All that belongs to a process, but for the contexts, of which librdmacm keeps some of its own. */
+    /** Returns the kernel resources of a process, except for contexts, some of which librdmacm keeps. */
     private static List<String> resources() throws Exception {
         List<String> lines = new ArrayList<>();
         if (!NeedsKernelDevice.Condition.isMet()) {
-            // The kernel keeps nothing for it.
+            // soft0 has no resources in the kernel.
             return lines;
         }
         for (String kind : List.of("qp", "cq", "mr", "pd", "cm_id")) {
@@ -155,9 +156,9 @@ class TransferLabTest {
                 .filter(l -> l.contains("CRC32C"))
                 .findFirst()
                 .orElseThrow();
-        assertTrue(checksum.contains("right on both sides"), client::toString);
+        assertTrue(checksum.contains("correct on both sides"), client::toString);
         String digits = checksum.replaceAll(".*(0x[0-9a-f]{8}).*", "$1");
-        assertTrue(server.out().contains(digits + ", right"), () -> client + "\n" + server);
+        assertTrue(server.out().contains(digits + ", correct"), () -> client + "\n" + server);
     }
 
     @ParameterizedTest
@@ -192,7 +193,7 @@ class TransferLabTest {
         }
     }
 
-    /** Without addresses: the server listens at all, and the client chooses its own. */
+    /** Without addresses: the server listens on all addresses, and the client chooses its own. */
     @Test
     void shouldFindADeviceByTheAddressOfThePeer() throws Exception {
         String port = Side.port();
@@ -207,7 +208,7 @@ class TransferLabTest {
     void shouldWaitForAServerThatIsLate(Way way) throws Exception {
         String port = Side.port();
         Run client = way.move(port, "-s", "1MiB");
-        client.await("yet, trying on");
+        client.await("yet, retrying");
         assertMoved(way.serve(port), client);
     }
 
@@ -219,7 +220,7 @@ class TransferLabTest {
         for (int i = 0; i < 2; i++) {
             Run client = way.move(port, "-s", "1MiB");
             assertEquals(0, client.join(), client::toString);
-            assertFailed(way.move(port, "-s", "2MiB"), "the peer refuses: 2 MiB asked for, 1 MiB allowed (--limit)");
+            assertFailed(way.move(port, "-s", "2MiB"), "the peer refused: 2 MiB requested, 1 MiB allowed (--limit)");
         }
         server.interrupt();
         assertInterrupted(server);
@@ -239,8 +240,8 @@ class TransferLabTest {
         String port = Side.port();
         Run server = way.serve(port, "--limit", "1MiB");
         Run client = way.move(port, "-s", "2MiB");
-        assertFailed(client, "the peer refuses: 2 MiB asked for, 1 MiB allowed (--limit)");
-        assertFailed(server, "refused the client: 2 MiB asked for");
+        assertFailed(client, "the peer refused: 2 MiB requested, 1 MiB allowed (--limit)");
+        assertFailed(server, "refused the client: 2 MiB requested");
     }
 
     @ParameterizedTest
@@ -252,12 +253,12 @@ class TransferLabTest {
 
     @Test
     void shouldRefuseAChunkThatTheDeviceCannotMove() throws Exception {
-        assumeTrue(Side.isInLab(), () -> Side.FIRST + " moves the largest chunk that there is");
+        assumeTrue(Side.isInLab(), () -> Side.FIRST + " supports the largest chunk");
         String port = Side.port();
         assertFailed(Way.CM.move(port, "--chunk", "9MiB"), "--chunk must not exceed the port's largest message, 8 MiB");
     }
 
-    /** A software device has all addresses of its machine. */
+    /** Skipped on soft0, which has all addresses of its machine. */
     @Test
     void shouldNameTheCureOfAnAddressWithoutADevice() throws Exception {
         assumeTrue(Side.isInLab(), () -> Side.FIRST + " has the address");
@@ -274,20 +275,20 @@ class TransferLabTest {
         assertFailed(Run.start(Way.CM.serving(port)), "choose another");
         server.interrupt();
         assertInterrupted(server);
-        // Where nobody is at all.
+        // At an address without a host.
         String nobody = Side.isInLab() ? "10.77.0.99" : "203.0.113.99";
         assertFailed(Run.start("transfer", nobody, "--timeout", "2"), "cannot connect to " + nobody + ":18515");
     }
 
     @Test
     void shouldNotConnectIwarpOverTcp() throws Exception {
-        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is no iWARP device");
+        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is not an iWARP device");
         String cure = "is iWARP, which only the connection manager connects: leave out --tcp";
         assertFailed(Run.start("serve", "--tcp", "-d", "siw0"), cure);
         assertFailed(Run.start("transfer", "127.0.0.1", "--tcp", "-d", "siw1"), cure);
     }
 
-    // ---- peers of another kind
+    // ---- other programs as peers
 
     @Test
     @NeedsKernelDevice("ibv_rc_pingpong")
@@ -308,7 +309,7 @@ class TransferLabTest {
         Run server = way.serve(port);
         String address = way.server.getFirst();
         try (Program rping = Program.start("rping", "-c", "-a", address, "-I", way.client.getLast(), "-p", port)) {
-            server.await("turned away " + way.client.getLast());
+            server.await("rejected " + way.client.getLast());
             assertTrue(rping.join() != 0, rping::toString);
         }
         Run client = way.move(port, "-s", "1MiB");
@@ -324,16 +325,16 @@ class TransferLabTest {
         try (Program rping =
                 Program.start("stdbuf", "-oL", "rping", "-s", "-d", "-a", way.server.getFirst(), "-p", port)) {
             rping.await("rdma_listen");
-            assertFailed(way.move(port), "is no 'rdma serve' of this version: check address and port");
+            assertFailed(way.move(port), "is not an 'rdma serve' of this version: check address and port");
         }
     }
 
-    /** One that says the right words when it connects, and then sends what no transfer says, or nothing. */
+    /** A peer with the right private data that then sends messages no transfer sends, or none. */
     @ParameterizedTest
     @CsvSource({
         "16, the peer speaks another protocol",
         "128, the peer speaks another protocol",
-        "0, nothing came from the peer",
+        "0, nothing arrived from the peer",
         "129, ''",
     })
     void shouldSurviveGarbage(int bytes, String message) throws Exception {
@@ -387,14 +388,14 @@ class TransferLabTest {
     void shouldEndWhenInterruptedWhileItWaits(Way way) throws Exception {
         Run server = way.serve(Side.port(), "--timeout", "0");
         Run client = way.move(Side.port(), "--timeout", "0");
-        client.await("yet, trying on");
+        client.await("yet, retrying");
         server.interrupt();
         client.interrupt();
         assertInterrupted(server);
         assertInterrupted(client);
     }
 
-    /** In JVMs of their own: Ctrl-C closes everything, on either side. */
+    /** In separate JVMs: Ctrl-C closes everything, on either side. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldLeaveNothingBehindAfterCtrlC(Way way) throws Exception {
@@ -440,13 +441,13 @@ class TransferLabTest {
         }
     }
 
-    /** One that is stopped answers by its device, but its program does not. */
+    /** The device of a stopped process still answers, but its program does not. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldNotWaitForAPeerThatIsStopped(Way way) throws Exception {
-        assumeFalse(Side.FIRST.equals("soft0"), "the device of a process that is stopped stands still as well");
+        assumeFalse(Side.FIRST.equals("soft0"), "the software device of a stopped process stops as well");
         String port = Side.port();
-        // With -P it waits for ever until a client comes.
+        // With -P the server waits forever for a client.
         Run server = way.serve(port, "-P", "--timeout", "10");
         try (Program client = program(way.moving(port, "-s", "256MiB", "--timeout", COLD))) {
             awaitMemory(client, server);
@@ -468,7 +469,7 @@ class TransferLabTest {
         }
     }
 
-    /** A side that is busy for longer than the other one waits shows signs of life. */
+    /** A side that is busy for longer than the timeout of the other sends signs of life. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldWaitForAPeerThatIsBusy(Way way) throws Exception {

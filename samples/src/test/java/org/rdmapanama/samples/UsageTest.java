@@ -9,22 +9,26 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Wrong usage is one line that says what is wrong, and status 2. No device is needed to find out. */
+/** Wrong usage ends with status 2 and one line that says what is wrong. No device is needed to detect it. */
 class UsageTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
             ""                                        | which command?
-            nonsense                                  | Unmatched argument at index 0: 'nonsense'
-            devices extra                             | Unmatched argument at index 1: 'extra'
+            nonsense                                  | there is no command 'nonsense': choose devices, device-info, pingpong,
+            devices extra                             | devices takes no operand: 'extra'
+            hello x y                                 | hello takes no operand: 'x', 'y'
             device-info --colour                      | Unknown option: '--colour'
-            device-info -i 0                          | a port is 1 to 255, not 0
+            device-info -i 0                          | --device-port must be between 1 and 255, not 0
             device-info -i                            | Missing required parameter for option
-            pingpong -t tcp                           | expected one of [rc, uc, ud]
-            pingpong -s 12parsec                      | '12parsec' is no size
+            pingpong -t tcp                           | --transport must be rc, uc or ud, not 'tcp'
+            pingpong -s 12parsec                      | --size: '12parsec' is not a size; write 4096, 64KiB
             pingpong -n 0                             | --iters must be between 1 and
             pingpong --warmup -1                      | --warmup must be between 0 and
-            pingpong -n many                          | 'many' is not an int
-            pingpong -m 1500                          | a path MTU is 256, 512, 1024, 2048 or 4096 bytes, not 1500
+            pingpong -n many                          | --iters must be a whole number, not 'many'
+            pingpong -n 3000000000                    | --iters must be between -2147483648 and 2147483647, not '3000000000'
+            pingpong --timeout x                      | --timeout must be a whole number, not 'x'
+            pingpong --d x                            | rdma pingpong: '--d' is not unique
+            pingpong -m 1500                          | path MTU must be 256, 512, 1024, 2048 or 4096 bytes: 1500
             pingpong -p 0                             | --port must be between 1 and 65535, not 0
             pingpong -p 70000                         | --port must be between 1 and 65535, not 70000
             pingpong -i 256                           | --device-port must be between
@@ -32,31 +36,31 @@ class UsageTest {
             pingpong -l 16                            | --sl must be between 0 and 15, not 16
             pingpong -r 0                             | --rx-depth must be between
             pingpong --timeout -1                     | --timeout must be between
-            pingpong one two                          | Unmatched argument at index 2: 'two'
-            perf                                      | which test? server, today, send-lat,
-            perf nonsense                             | Unmatched argument at index 1: 'nonsense'
+            pingpong one two                          | pingpong takes one HOST, not also 'two'
+            perf                                      | which test? server, today, atomic-bw, atomic-lat, read-bw,
+            perf write-foo                            | there is no test 'write-foo': choose server, today, atomic-bw, atomic-lat, read-bw,
             perf --compare-perftest --rounds 0        | --rounds must be between 1 and
-            perf --compare-perftest --ops ping        | there is no test 'ping'
+            perf --compare-perftest --ops ping        | there is no test 'ping': choose send-lat, write-lat,
             perf --compare-perftest --ops send-lat --devices a,b,c | --devices takes one or two, not 3
-            perf --compare-perftest --sizes many      | 'many' is no size
+            perf --compare-perftest --sizes many      | --sizes: 'many' is not a size
             perf --compare-perftest --devices a,b,c   | --devices takes one or two, not 3
-            perf server host                          | Unmatched argument at index 2: 'host'
+            perf server host                          | server takes no operand: 'host'
             perf server -p 0                          | --port must be between 1 and 65535, not 0
             perf write-lat                            | give HOST, where 'rdma perf server' runs
-            perf write-lat one two                    | Unmatched argument at index 3: 'two'
-            perf read-lat -c UC h                     | UC has no READ
-            perf read-bw -c UD h                      | UD has no READ
-            perf atomic-lat -c UC h                   | UC has no ATOMIC
-            perf atomic-bw -c UD h                    | UD has no ATOMIC
-            perf write-lat -c UD h                    | UD has no WRITE
-            perf write-bw -c UD h                     | UD has no WRITE: it carries send-lat and send-bw
-            perf send-lat -c XRC h                    | expected one of [RC, UC, UD]
-            perf write-lat -e h                       | which no event tells: leave out --events
+            perf write-lat one two                    | write-lat takes one HOST, not also 'two'
+            perf read-lat -c UC h                     | UC does not support READ
+            perf read-bw -c UD h                      | UD does not support READ
+            perf atomic-lat -c UC h                   | UC does not support ATOMIC
+            perf atomic-bw -c UD h                    | UD does not support ATOMIC
+            perf write-lat -c UD h                    | UD does not support WRITE
+            perf write-bw -c UD h                     | UD does not support WRITE: it supports send-lat and send-bw
+            perf send-lat -c XRC h                    | --connection must be RC, UC or UD, not 'XRC'
+            perf write-lat -e h                       | for which there is no event: leave out --events
             perf read-lat -I 16 h                     | --inline is for send and write
             perf atomic-bw -I 16 h                    | --inline is for send and write
-            perf atomic-lat -s 16 h                   | atomics work on 8 bytes: leave out --size and --all
-            perf write-bw -a -s 1 h                   | --all begins with 2 bytes
-            perf atomic-bw -a h                       | atomics work on 8 bytes
+            perf atomic-lat -s 16 h                   | atomics always use 8 bytes: leave out --size and --all
+            perf write-bw -a -s 1 h                   | --all starts at 2 bytes
+            perf atomic-bw -a h                       | atomics always use 8 bytes
             perf write-lat -A FETCH_AND_ADD h         | --atomic is for atomic-lat and atomic-bw
             perf write-bw -o 4 h                      | --outs is for reads and atomics
             perf read-bw -o 0 h                       | --outs must be between 1 and 255, not 0
@@ -72,18 +76,18 @@ class UsageTest {
             perf write-bw --rate 9 --post-list 2 h    | --rate and --post-list exclude each other
             perf write-bw --rate 9 --cq-mod 2 h       | --rate and --cq-mod exclude each other
             perf write-bw --rate 9 --events h         | --rate and --events exclude each other
-            perf write-bw --post-list 4 -n 10 h       | --iters must be a multiple of --post-list, and 10 is none of 4
-            perf write-bw --post-list 4 -Q 3 -n 8 h   | --post-list must be a multiple of --cq-mod, and 4 is none of 3
-            perf write-bw --post-list 200 -n 200 h    | --post-list 200 does not fit into --tx-depth 128
-            perf write-bw -Q 200 h                    | --cq-mod 200 does not fit into --tx-depth 128
+            perf write-bw --post-list 4 -n 10 h       | --iters must be a multiple of --post-list: 10 is not a multiple of 4
+            perf write-bw --post-list 4 -Q 3 -n 8 h   | --post-list must be a multiple of --cq-mod: 4 is not a multiple of 3
+            perf write-bw --post-list 200 -n 200 h    | --post-list 200 must not exceed --tx-depth 128
+            perf write-bw -Q 200 h                    | --cq-mod 200 must not exceed --tx-depth 128
             perf write-bw -q 0 h                      | --qps must be between 1 and
             perf write-bw -q 4096 -s 1MiB h           | 4096 queue pairs and 1 MiB need
             perf write-bw -s 0 h                      | --size must be between 1 byte and 1 GiB, not 0 B
-            perf write-bw -m 1500 h                   | a path MTU is 256, 512, 1024, 2048 or 4096 bytes, not 1500
+            perf write-bw -m 1500 h                   | path MTU must be 256, 512, 1024, 2048 or 4096 bytes: 1500
             perf write-bw --plot x.svg h              | --plot draws bandwidth over the size
-            perf write-bw -F xml h                    | expected one of [text, json, csv]
-            ping                                      | Missing required argument
-            ping -s -c                                | mutually exclusive
+            perf write-bw -F xml h                    | --format must be text, json or csv, not 'xml'
+            ping                                      | rdma ping: give -s (server) or -c (client) (see
+            ping -s -c                                | exclude each other (see
             ping -c                                   | a client needs the server's address: -a ADDRESS
             ping -c -a 10.0.0.1 -P                    | --persistent is for servers
             ping -s -I 10.0.0.1                       | --source is for clients
@@ -99,34 +103,37 @@ class UsageTest {
             transfer host --chunk 0                   | --chunk must be between
             transfer host --depth 0                   | --depth must be between
             transfer --serve --limit 2GiB             | --limit must be between
-            transfer host --tcp --cm                  | mutually exclusive
+            transfer host --tcp --cm                  | exclude each other (see
             transfer host --device rxe0               | --device is for --tcp: the connection manager finds the device
             transfer host -g 1                        | --gid-index is for --tcp
             transfer host --tcp -I 10.0.0.1           | --source is for the connection manager
             transfer host --limit 5                   | --limit is for servers
             transfer host -P                          | --persistent is for servers
             transfer host -p 0                        | --port must be between 1 and 65535, not 0
-            serve one two                             | Unmatched argument at index 2: 'two'
+            serve one two                             | serve takes one ADDRESS, not also 'two'
             serve --cm -d rxe0                        | --device is for --tcp
             serve --tcp 10.0.0.1                      | with --tcp a server listens at all addresses
             serve --limit 0                           | --limit must be between 1 byte and 1 GiB, not 0 B
             serve --timeout -1                        | --timeout must be between
             serve --size 1MiB                         | Unknown option: '--size'
             rsocket-copy                              | give FILE and HOST:PORT
-            rsocket-copy --serve 7427                 | a server takes one folder
-            rsocket-copy --serve 0 .                  | a port is 1 to 65535, not 0
-            rsocket-copy file host:many               | 'many' is no port
-            rsocket-copy file host:70000              | a port is 1 to 65535, not 70000
+            rsocket-copy --serve 7427                 | a server takes one directory
+            rsocket-copy --serve 0 .                  | the port must be between 1 and 65535, not 0
+            rsocket-copy one two three                | give FILE and HOST:PORT, or --serve
+            rsocket-copy --serve many .               | --serve must be a whole number, not 'many'
+            rsocket-copy file host:many               | the port must be between 1 and 65535, not 'many'
+            rsocket-copy file host:70000              | the port must be between 1 and 65535, not 70000
             rsocket-copy file host --timeout 0        | --timeout must be between
             perf today --size 2GiB                    | --size must be between 1 MiB and 1 GiB, not 2 GiB
             perf today --size 1023KiB                 | --size must be between 1 MiB and 1 GiB
             perf today --rounds 0                     | --rounds must be between 1 and
             perf today --timeout 0                    | --timeout must be between 1 and
-            perf today -I a,b,c                       | --addresses are one or two, not 3
-            learn 9                                   | a lesson is 1 to 8, not 9
-            learn many                                | 'many' is not an int
+            perf today -I a,b,c                       | --addresses takes one or two, not 3
+            learn 9                                   | the lesson must be between 1 and 8, not 9
+            learn many                                | LESSON must be a whole number, not 'many'
+            learn 1 2                                 | learn takes one LESSON, not also '2'
             devices --pcap                            | Missing required parameter for option '--pcap'
-            perf today host                           | Unmatched argument at index 2: 'host'
+            perf today host                           | today takes no operand: 'host'
             """)
     void shouldSayWhatIsWrong(String arguments, String message) throws Exception {
         Run run = Run.start(words(arguments));

@@ -7,7 +7,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.VarHandle;
 
-/** Turns what C functions return, and the errno they leave, into one convention: a negated errno is failure. */
+/**
+ * Converts the results of C functions, and their errno, into one convention: a negated errno means failure. Stateless.
+ */
 public final class Errno {
     /** Operation not permitted. */
     public static final int EPERM = 1;
@@ -21,7 +23,7 @@ public final class Errno {
     /** Input/output error. */
     public static final int EIO = 5;
 
-    /** Nothing there yet. */
+    /** Resource temporarily unavailable. */
     public static final int EAGAIN = 11;
 
     /** Cannot allocate memory. */
@@ -29,6 +31,9 @@ public final class Errno {
 
     /** Permission denied. */
     public static final int EACCES = 13;
+
+    /** Device or resource busy. */
+    public static final int EBUSY = 16;
 
     /** No such device. */
     public static final int ENODEV = 19;
@@ -45,6 +50,12 @@ public final class Errno {
     /** Function not implemented. */
     public static final int ENOSYS = 38;
 
+    /** No data available. */
+    public static final int ENODATA = 61;
+
+    /** Protocol not supported. */
+    public static final int EPROTONOSUPPORT = 93;
+
     /** Operation not supported. */
     public static final int EOPNOTSUPP = 95;
 
@@ -60,6 +71,9 @@ public final class Errno {
     /** Connection reset by peer. */
     public static final int ECONNRESET = 104;
 
+    /** Already connected. */
+    public static final int EISCONN = 106;
+
     /** Connection timed out. */
     public static final int ETIMEDOUT = 110;
 
@@ -69,7 +83,7 @@ public final class Errno {
     /** No route to host. */
     public static final int EHOSTUNREACH = 113;
 
-    /** Makes a handle take a segment of {@link #allocate} first, in which the call leaves its errno. */
+    /** A linker option that makes a handle take a segment of {@link #allocate} first, to store errno in. */
     public static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
 
     private static final StructLayout STATE = Linker.Option.captureStateLayout();
@@ -78,9 +92,9 @@ public final class Errno {
     private Errno() {}
 
     /**
-     * Memory for the errno of a call.
+     * Allocates memory for the errno of a call.
      *
-     * @param arena whose memory it is
+     * @param arena the arena to allocate from
      * @return the memory
      */
     public static MemorySegment allocate(Arena arena) {
@@ -94,7 +108,7 @@ public final class Errno {
          * Calls the function.
          *
          * @param state the segment for its errno
-         * @return what it returned
+         * @return the result of the function
          * @throws Throwable as method handles declare it
          */
         long call(MemorySegment state) throws Throwable;
@@ -107,14 +121,14 @@ public final class Errno {
          * Calls the function.
          *
          * @param state the segment for its errno
-         * @return what it returned
+         * @return the result of the function
          * @throws Throwable as method handles declare it
          */
         int call(MemorySegment state) throws Throwable;
     }
 
     /**
-     * For functions that return a pointer, NULL for failure with errno set.
+     * Calls a function that returns a pointer, or NULL on failure with errno set.
      *
      * @param function the call
      * @return the pointer, or a negated errno
@@ -130,8 +144,8 @@ public final class Errno {
     }
 
     /**
-     * For functions that return zero for success. Failure is an errno in most of libibverbs, -1 with errno set in the
-     * older parts of it, and a negated errno in some drivers.
+     * Calls a function that returns zero on success. On failure it returns an errno in most of libibverbs, -1 with
+     * errno set in older parts of it, and a negated errno in some drivers.
      *
      * @param function the call
      * @return zero, or a negated errno
@@ -147,10 +161,10 @@ public final class Errno {
     }
 
     /**
-     * For functions that return zero or more for success, -1 for failure with errno set.
+     * Calls a function that returns zero or more on success, or -1 on failure with errno set.
      *
      * @param function the call
-     * @return what it returned, or a negated errno
+     * @return the result of the function, or a negated errno
      */
     public static int result(IntCall function) {
         try (Arena arena = Arena.ofConfined()) {
@@ -163,9 +177,10 @@ public final class Errno {
     }
 
     /**
-     * As {@link #status(IntCall)}, for functions whose errno is not captured: -1 then says nothing of the reason.
+     * Converts a result like {@link #status(IntCall)}, for functions whose errno is not captured, so that -1 has no
+     * known reason.
      *
-     * @param result what a function returned
+     * @param result the result of a function
      * @return zero, or a negated errno
      */
     public static int status(int result) {
@@ -176,7 +191,7 @@ public final class Errno {
     }
 
     /**
-     * What a failed call left; a call that left nothing failed for a reason nobody knows, which reads as EIO.
+     * Returns the errno of a failed call, or EIO if the call did not set it.
      *
      * @param state the segment for the call's errno
      * @return the errno, positive
@@ -187,10 +202,11 @@ public final class Errno {
     }
 
     /**
-     * Linked functions throw nothing checked: what arrives is unchecked, such as the word that a function is missing.
+     * Rethrows what a method handle threw. Linked functions throw only unchecked exceptions, for example when a
+     * function is missing.
      *
-     * @param e what a method handle threw
-     * @return it, to throw again, unless it is an error
+     * @param e the exception or error; errors are thrown at once
+     * @return the exception, for the caller to throw
      */
     public static RuntimeException rethrow(Throwable e) {
         if (e instanceof Error error) {

@@ -6,7 +6,8 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 
 /**
- * calloc(3) and free(3), which every C library has: unlike closing a shared arena, freeing waits for no other thread.
+ * calloc(3) and free(3) of the C library. Unlike closing a shared arena, freeing does not wait for other threads. Any
+ * thread may call it.
  */
 public final class Heap {
     private static final MethodHandle CALLOC =
@@ -16,11 +17,11 @@ public final class Heap {
     private Heap() {}
 
     /**
-     * Allocates memory of zeros.
+     * Allocates memory filled with zeros.
      *
-     * @param bytes how much
-     * @return its address
-     * @throws OutOfMemoryError when there is not that much
+     * @param bytes the size in bytes
+     * @return the address
+     * @throws OutOfMemoryError when there is not enough memory
      */
     public static long allocate(long bytes) {
         long address;
@@ -36,9 +37,9 @@ public final class Heap {
     }
 
     /**
-     * Gives memory back.
+     * Frees memory.
      *
-     * @param address what {@link #allocate} returned, and nobody gave back yet
+     * @param address the result of {@link #allocate}, not freed before
      */
     public static void free(long address) {
         try {

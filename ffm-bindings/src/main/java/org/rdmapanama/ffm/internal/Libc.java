@@ -10,7 +10,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** poll(2) and fcntl(2), so that waiting for an event has a bound, and what inline functions of verbs.h call. */
+/** poll(2) and fcntl(2), for waits with a timeout, and the functions that inline functions of verbs.h call. */
 public final class Libc {
     private static final int F_GETFL = 3;
     private static final int F_SETFL = 4;
@@ -36,8 +36,8 @@ public final class Libc {
      * Waits until a file descriptor is readable.
      *
      * @param fd the descriptor
-     * @param timeoutMillis how long at most, in milliseconds
-     * @return 1 when it is, 0 when the time is over or a signal came, or a negated errno
+     * @param timeoutMillis how long to wait at most, in milliseconds
+     * @return 1 if it is readable, 0 after the timeout or a signal, or a negated errno
      */
     public static int awaitReadable(int fd, int timeoutMillis) {
         try (Arena arena = Arena.ofConfined()) {

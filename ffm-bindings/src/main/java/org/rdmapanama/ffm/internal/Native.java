@@ -3,21 +3,21 @@ package org.rdmapanama.ffm.internal;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 
-/** Views of C structures that native code owns. */
+/** Creates views of C structures that native code owns. The caller is responsible for addresses and lifetimes. */
 public final class Native {
     /**
-     * All of memory, by addresses. Nothing is looked after: for memory of which the caller knows that it is there, where a
-     * view of its own would cost more than the access.
+     * All memory, indexed by address, without any checks: for memory that the caller knows to exist, where creating a
+     * view would cost more than the access.
      */
     public static final MemorySegment MEMORY = struct(0, Long.MAX_VALUE);
 
     private Native() {}
 
     /**
-     * A view of a structure.
+     * Returns a view of a structure.
      *
-     * @param address where it is
-     * @param layout its layout
+     * @param address the address of the structure
+     * @param layout the layout
      * @return the view
      */
     public static MemorySegment struct(long address, MemoryLayout layout) {
@@ -25,9 +25,9 @@ public final class Native {
     }
 
     /**
-     * A view of a structure.
+     * Returns a view of a structure.
      *
-     * @param address where it is
+     * @param address the address of the structure
      * @param byteSize its size in bytes
      * @return the view
      */

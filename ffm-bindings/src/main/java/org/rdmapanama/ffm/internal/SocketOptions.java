@@ -8,7 +8,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** setsockopt(2), for what the JDK has no name for. */
+/** setsockopt(2), for options that the JDK does not offer. */
 public final class SocketOptions {
     private static final MethodHandle SETSOCKOPT = SystemFunctions.downcall(
             "setsockopt",
@@ -18,11 +18,11 @@ public final class SocketOptions {
     private SocketOptions() {}
 
     /**
-     * Sets an option that is a number.
+     * Sets an integer option.
      *
      * @param fd the socket
-     * @param level such as IPPROTO_UDP
-     * @param name such as UDP_NO_CHECK6_RX
+     * @param level the level, such as IPPROTO_UDP
+     * @param name the option, such as UDP_NO_CHECK6_RX
      * @param value the value
      * @return 0 or a negated errno
      */

@@ -9,18 +9,18 @@ import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 
 /**
- * Functions of the C library. The linker's default lookup needs a library of the JDK; in a process that could not open a
- * file when it was first asked, it finds nothing, from then on. The C library itself is loaded in any case, and finding it
- * opens no file.
+ * Finds functions of the C library. The linker's default lookup needs a library of the JDK; if the process cannot open
+ * a file when it is first used, it never finds anything from then on. The C library itself is always loaded, and
+ * finding it here opens no file.
  */
 public final class SystemFunctions {
     private SystemFunctions() {}
 
     /**
-     * The address of a function.
+     * Returns the address of a function.
      *
-     * @param name its C name
-     * @return the address, or empty when this system has no such function
+     * @param name the C name
+     * @return the address, or empty if this system has no such function
      */
     @SuppressWarnings("restricted")
     public static Optional<MemorySegment> find(String name) {
@@ -36,10 +36,10 @@ public final class SystemFunctions {
     }
 
     /**
-     * A handle that calls a function.
+     * Returns a handle that calls a function.
      *
-     * @param name its C name
-     * @param descriptor its signature
+     * @param name the C name
+     * @param descriptor the signature
      * @param options linker options
      * @return the handle
      */

@@ -2,12 +2,12 @@ package org.rdmapanama.ffm.internal;
 
 import java.time.Duration;
 
-/** Waits in slices, so that every wait ends at its bound, or soon after its thread is interrupted. */
+/** Waits in slices, so that every wait ends at its timeout, or soon after its thread is interrupted. Stateless. */
 public final class Waiting {
-    /** A native wait cannot be interrupted: this is how long an interrupt, or a close, may go unnoticed. */
+    /** The longest time until an interrupt or a close is noticed, because a native wait cannot be interrupted. */
     private static final int SLICE_MILLIS = 50;
 
-    /** How long a virtual thread sleeps between two looks: a native wait would keep its carrier from others. */
+    /** How long a virtual thread sleeps between two polls: a native wait would pin its carrier. */
     private static final int VIRTUAL_SLICE_MILLIS = 2;
 
     private Waiting() {}
@@ -15,26 +15,26 @@ public final class Waiting {
     /**
      * One native wait.
      *
-     * @param <T> what is waited for
+     * @param <T> the type of the result
      */
     @FunctionalInterface
     public interface Slice<T> {
         /**
          * Waits.
          *
-         * @param millis how long at most, in milliseconds; 0 to look only
-         * @return what came, or null when nothing did
+         * @param millis how long to wait at most, in milliseconds; 0 checks without waiting
+         * @return the result, or null if there is none
          */
         T await(int millis);
     }
 
     /**
-     * Waits until something comes. A virtual thread looks again and again, and sleeps in between.
+     * Waits until there is a result. A virtual thread polls and sleeps in between.
      *
-     * @param <T> what is waited for
-     * @param timeout how long at most; zero to look only
+     * @param <T> the type of the result
+     * @param timeout how long to wait at most; zero checks once
      * @param slice one native wait
-     * @return what came, or null when nothing did in that time
+     * @return the result, or null if there was none in time
      * @throws IllegalArgumentException when the timeout is negative
      * @throws InterruptedException when the thread is interrupted
      */
@@ -61,7 +61,7 @@ public final class Waiting {
 
     private static long nanos(Duration timeout) {
         if (timeout.isNegative()) {
-            throw new IllegalArgumentException("a timeout is not negative: " + timeout);
+            throw new IllegalArgumentException("timeout must not be negative: " + timeout);
         }
         try {
             return timeout.toNanos();

@@ -1,2 +1,2 @@
-/** What the modules of this project share for calling C functions; exported to them only. */
+/** Helpers for calling C functions, shared by the modules of this project and exported to them only. */
 package org.rdmapanama.ffm.internal;

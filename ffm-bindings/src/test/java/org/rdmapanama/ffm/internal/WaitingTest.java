@@ -98,9 +98,9 @@ class WaitingTest {
         List<Integer> slices = new ArrayList<>();
         Thread virtual = Thread.startVirtualThread(() -> {
             try {
-                Waiting.await(Duration.ofMillis(50), millis -> {
+                Waiting.await(Duration.ofMinutes(1), millis -> {
                     slices.add(millis);
-                    return null;
+                    return slices.size() > 2 ? "seen enough" : null;
                 });
             } catch (InterruptedException e) {
                 slices.clear();

@@ -13,9 +13,9 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ConnectionManager;
 
 /**
- * The functions of rdma_cma.h that the object model needs, one method each. Addresses are passed as {@code long}. The C
- * functions report failure by -1 or NULL with errno set; here it is a negated errno. A function that the installed
- * library lacks throws when it is called, never before.
+ * The functions of rdma_cma.h that the object model needs, one method per function. Addresses are passed as {@code
+ * long}. The C functions report failure as -1 or NULL with errno set; these methods return a negated errno. A function
+ * that the installed library lacks throws when it is called, never earlier.
  */
 public final class Librdmacm {
     private static final MethodHandle CREATE_EVENT_CHANNEL = withErrno("rdma_create_event_channel", JAVA_LONG);

@@ -17,25 +17,28 @@ import org.rdmapanama.internal.provider.ConnectionManager;
 /**
  * The connection manager of librdmacm and the kernel, for the devices of libibverbs.
  *
- * <p>What librdmacm cannot open for want of a descriptor, it reports as "no such device" or as -1, and some of it it
- * remembers: which drivers libibverbs has, and what the kernel can do, when it starts; and that a device is dead, when it
- * lists them. So it is not let do that before there are enough, and its failures are looked into.
+ * <p>When librdmacm cannot open something because the process is out of file descriptors, it reports "no such device"
+ * or -1. Some of these failures it remembers: at startup, which drivers libibverbs has and what the kernel supports;
+ * while listing, that a device is dead. This class therefore makes sure that enough descriptors are free before such
+ * calls, and replaces misleading failures by EMFILE.
+ *
+ * <p>The public classes of the connection manager call it; all methods may be called from any thread.
  */
 public final class NativeConnectionManager extends ConnectionManager {
-    /** The only one. */
+    /** The only instance. */
     public static final ConnectionManager INSTANCE = new NativeConnectionManager();
 
-    /** Whether librdmacm has started, as it does with the first of those calls that need no event channel. */
+    /** Whether librdmacm has started, which it does in the first call that needs no event channel. */
     private volatile boolean started;
 
     private NativeConnectionManager() {}
 
-    /** 0, or a negated errno when there are not enough descriptors for what librdmacm remembers. */
+    /** Returns 0, or a negated errno if too few descriptors are free for what librdmacm remembers at startup. */
     private int readyToStart() {
         return started ? 0 : FreeDescriptors.check(FreeDescriptors.TO_START);
     }
 
-    /** Why a call failed that may have had to open a device, or a channel: of that librdmacm says no more than this. */
+    /** Returns the true reason of a failed call that may have opened a device or a channel. */
     private static int reason(int result) {
         return switch (-result) {
             case Errno.ENODEV, Errno.ENOMEM, Errno.EIO -> FreeDescriptors.reason(result, FreeDescriptors.FOR_A_DEVICE);
@@ -77,7 +80,10 @@ public final class NativeConnectionManager extends ConnectionManager {
         return result;
     }
 
-    /** An address that was resolved, where librdmacm could not open the device. The kernel itself never says -1. */
+    /**
+     * Corrects the status -1, with which librdmacm reports that it could not open the device; the kernel never sends
+     * it.
+     */
     private static void sayWhy(MemorySegment event) {
         boolean failed = rdma_cm_event.event(event) == rdma_h.RDMA_CM_EVENT_ADDR_ERROR()
                 || rdma_cm_event.event(event) == rdma_h.RDMA_CM_EVENT_ROUTE_ERROR();

@@ -1,2 +1,2 @@
-/** The native side of the connection manager: functions of librdmacm and of the C library. */
+/** The native implementation of the connection manager: bindings to librdmacm, and their use. */
 package org.rdmapanama.cm.internal;

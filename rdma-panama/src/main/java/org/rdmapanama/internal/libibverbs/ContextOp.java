@@ -11,11 +11,11 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.verbs_context;
 
 /**
- * The functions of {@code struct verbs_context} that take and return addresses only: those behind the inline functions
- * of {@code verbs.h} that came after the first release. Where a library or a driver lacks one, the inline function
+ * The functions of {@code struct verbs_context} that take and return addresses only: those used by the inline functions
+ * of {@code verbs.h} that were added after the first release. If a library or a driver lacks one, the inline function
  * reports EOPNOTSUPP, and so does this.
  *
- * <p>Not for the data path: the handle is no constant here.
+ * <p>Not for the data path, because the handle is not a constant here.
  */
 enum ContextOp {
     ALLOC_DM(verbs_context.alloc_dm$offset(), Shape.POINTER_OF_2),

@@ -10,9 +10,9 @@ import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
- * The builder of work requests of drivers that only touch memory there: the functions that fast programs call most, as
- * critical calls. They are ordinary ones all the same where a critical call might wait; see
- * {@link NativeContext#postsCritically}.
+ * The work request builder of drivers that only access memory in these functions: the functions that fast programs call
+ * most are critical calls. They are ordinary calls where a critical call might wait; see {@link
+ * NativeContext#postsCritically}.
  */
 final class CriticalSendVerbs extends NativeSendVerbs {
     private static final MethodHandle OF_QUEUE_PAIR = critical(FunctionDescriptor.ofVoid(JAVA_LONG));

@@ -5,23 +5,25 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A function pointer that lies in each structure of a kind, as {@code start_poll} does in {@code struct ibv_cq_ex}.
+ * A function pointer in each structure of a kind, such as {@code start_poll} does in {@code struct ibv_cq_ex}.
  *
- * <p>Calls take a function as a memory segment, which a compiler may or may not allocate each time. Structures of one
- * driver mostly hold the same function: the segment of the last one is kept.
+ * <p>Calls take a function as a memory segment, which may be allocated for each call. Structures of one driver usually
+ * contain the same function, so the last segment is cached.
  */
 final class FunctionPointer {
     private final long offset;
 
-    /** Read and written by any thread: each segment is good for its own address, whichever is seen. */
+    /**
+     * Read and written by any thread without synchronization; any segment that is seen is valid for its own address.
+     */
     private MemorySegment last = MemorySegment.NULL;
 
-    /** At an offset in bytes from the start of the structure. */
+    /** Creates a pointer at an offset in bytes from the start of the structure. */
     FunctionPointer(long offset) {
         this.offset = offset;
     }
 
-    /** The function of one structure. */
+    /** Returns the function of one structure. */
     MemorySegment in(long struct) {
         long function = InlineVerbs.MEMORY.get(JAVA_LONG, struct + offset);
         MemorySegment known = last;
@@ -36,7 +38,7 @@ final class FunctionPointer {
         return InlineVerbs.MEMORY.get(JAVA_LONG, struct + offset) == 0;
     }
 
-    /** Where it lies. */
+    /** Its offset. */
     @Override
     public String toString() {
         return "function pointer at offset " + offset;

@@ -30,9 +30,9 @@ import org.rdmapanama.ffm.verbs.verbs_context;
  * The {@code static inline} functions and the macros of {@code verbs.h} that the object model needs.
  *
  * <p>The header compiles these into every C program, so no library exports them. They go through tables of function
- * pointers that the driver fills in: {@code ibv_context.ops}, and, for what came later, {@code struct verbs_context},
- * which lies before the {@code ibv_context} in memory. Each method here is named after the C function that it stands
- * for and does what its text in the header does.
+ * pointers that the driver fills in: {@code ibv_context.ops}, and, for later functions, {@code struct verbs_context},
+ * which precedes the {@code ibv_context} in memory. Each method here is named after the C function that it replaces and
+ * does what that function does in the header.
  *
  * <p>Handles take the function pointer as their first argument and are static constants, so that the compiler folds
  * them; a handle bound to each context's pointer could not be.
@@ -73,7 +73,7 @@ final class InlineVerbs {
     private static final long ABI_COMPAT = ibv_context.abi_compat$offset() + Pthread.MUTEX_GROWTH;
     private static final long SIZE_OF_VERBS_CONTEXT = verbs_context.sizeof() + Pthread.MUTEX_GROWTH;
 
-    /** All of memory: the pointers followed here come from libibverbs, which says how far they reach. */
+    /** All of memory. The pointers followed here come from libibverbs, which defines the extent of its structures. */
     static final MemorySegment MEMORY = Native.MEMORY;
 
     private InlineVerbs() {}
@@ -117,7 +117,7 @@ final class InlineVerbs {
         return MEMORY.get(ADDRESS, context + ibv_context.ops$offset() + offset);
     }
 
-    /** ibv_post_send, ibv_post_recv and their like: an errno, or -1 in the iWARP drivers. */
+    /** ibv_post_send, ibv_post_recv and similar functions: an errno, or -1 in the iWARP drivers. */
     static int post(MemorySegment function, long qp, long wr, long bad) {
         try {
             return (int) POST.invokeExact(function, qp, wr, bad);
@@ -126,7 +126,7 @@ final class InlineVerbs {
         }
     }
 
-    /** As {@link #post}, for drivers that never block or enter the kernel there. */
+    /** Like {@link #post}, for drivers that never block or enter the kernel there. */
     static int postCritical(MemorySegment function, long qp, long wr, long bad) {
         try {
             return (int) POST_CRITICAL.invokeExact(function, qp, wr, bad);
@@ -144,7 +144,7 @@ final class InlineVerbs {
         }
     }
 
-    /** As {@link #pollCq}, for drivers that never block or enter the kernel there. */
+    /** Like {@link #pollCq}, for drivers that never block or enter the kernel there. */
     static int pollCqCritical(MemorySegment function, long cq, int capacity, long wc) {
         try {
             return (int) POLL_CQ_CRITICAL.invokeExact(function, cq, capacity, wc);
@@ -202,8 +202,8 @@ final class InlineVerbs {
     }
 
     /**
-     * ibv_reg_mr and ibv_reg_mr_iova as the header's macros make them of access flags that are no compile-time
-     * constants: the newer symbol, which leaves out optional flags that the device does not know.
+     * ibv_reg_mr and ibv_reg_mr_iova as the header's macros expand for access flags that are not compile-time
+     * constants: the newer symbol, which omits optional flags that the device does not support.
      */
     static long regMr(long pd, long address, long length, long iova, int access) {
         return Libibverbs.regMrIova2(pd, address, length, iova, access);

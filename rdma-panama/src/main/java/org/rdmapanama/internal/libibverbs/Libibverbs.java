@@ -249,8 +249,8 @@ final class Libibverbs {
     }
 
     /**
-     * ibv_rereg_mr. An enum ibv_rereg_mr_err_code, which is negative, and errno; *code, an int, is that code, which says
-     * what is left of the region.
+     * ibv_rereg_mr. An enum ibv_rereg_mr_err_code, which is negative, and errno; *code, an int, is that code, which
+     * says what is left of the region.
      */
     static int reregMr(long mr, int flags, long pd, long address, long length, int access, long code) {
         return status(errno -> {

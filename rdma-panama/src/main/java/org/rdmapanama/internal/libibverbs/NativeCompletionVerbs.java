@@ -62,7 +62,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
     NativeCompletionVerbs() {}
 
     /**
-     * Those that suit a driver.
+     * Returns the functions that suit a driver.
      *
      * @param driver its short name
      * @param version the major version of rdma-core that it came with, where that is known
@@ -77,7 +77,7 @@ class NativeCompletionVerbs extends CompletionVerbs {
         return Linker.nativeLinker().downcallHandle(type);
     }
 
-    /** All of these lie behind the mutex of the structure. */
+    /** All of these follow the mutex of the structure. */
     private static FunctionPointer at(long offset) {
         return new FunctionPointer(offset + Pthread.MUTEX_GROWTH);
     }

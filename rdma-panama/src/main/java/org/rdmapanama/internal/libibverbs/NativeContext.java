@@ -27,25 +27,25 @@ import org.rdmapanama.internal.provider.SendVerbs;
 
 /** The verbs of one device that libibverbs opened. */
 final class NativeContext extends ProviderContext {
-    /** A driver of which not even the name can be told. */
+    /** The name of a driver that cannot be determined. */
     private static final String UNKNOWN = "unknown";
 
     /**
-     * Drivers whose post and poll functions only touch memory and doorbells, as their sources from version 44 to 64
-     * show: they may run as critical calls, which skip the thread's state transition and hold off safepoints. All
-     * others are called the ordinary way. Some of those enter the kernel on each post (Soft-RoCE, software iWARP) and
-     * some after an error (hns, irdma, cxgb4); bnxt_re may wait for its doorbell. The system property {@code
-     * org.rdmapanama.driversWithoutKernel} names more, with commas between.
+     * Drivers whose post and poll functions only access memory and doorbells, according to their sources from version
+     * 44 to 64. They may run as critical calls, which skip the thread's state transition and hold off safepoints. All
+     * others are called in the ordinary way. Some of those enter the kernel on each post (Soft-RoCE, software iWARP)
+     * and some after an error (hns, irdma, cxgb4); bnxt_re may wait for its doorbell. The system property {@code
+     * org.rdmapanama.driversWithoutKernel} names more, separated by commas.
      */
     private static final Set<String> POSTS_WITHOUT_KERNEL =
             knownAnd("org.rdmapanama.driversWithoutKernel", "efa", "erdma", "mlx4", "mlx5");
 
-    /** The software drivers poll a queue that they share with the kernel: memory only. */
+    /** The software drivers poll a queue that they share with the kernel, which only accesses memory. */
     private static final Set<String> ALSO_POLLS_WITHOUT_KERNEL = Set.of("rxe", "siw");
 
     /**
-     * Polling takes no lock that a batch of sends may hold. The system property {@code
-     * org.rdmapanama.driversPollingBesideBatches} names more, with commas between.
+     * Drivers in which polling takes no lock that a batch of sends may hold. The system property {@code
+     * org.rdmapanama.driversPollingBesideBatches} names more, separated by commas.
      */
     private static final Set<String> POLLS_BESIDE_BATCHES =
             knownAnd("org.rdmapanama.driversPollingBesideBatches", "erdma", "mlx4", "mlx5", "rxe", "siw");
@@ -74,10 +74,10 @@ final class NativeContext extends ProviderContext {
     private final MemorySegment pollCq;
     private final MemorySegment reqNotifyCq;
 
-    /** Seen by all threads before one can open a batch. */
+    /** Visible to all threads before one can open a batch. */
     private volatile boolean criticalPost;
 
-    /** Seen by all threads before one can start a batch. */
+    /** Visible to all threads before one can start a batch. */
     private volatile boolean criticalPoll;
 
     private final int asyncFd;
@@ -105,11 +105,11 @@ final class NativeContext extends ProviderContext {
             sendVerbs = criticalPost ? new CriticalSendVerbs(this) : SEND_VERBS;
         }
         asyncFd = ibv_context.async_fd(Structs.at(context, ibv_context.layout()));
-        // Reading an event after poll(2) must never wait: another reader may have been faster.
+        // Reading an event after poll(2) must never block, because another reader may have been faster.
         Libc.setNonBlocking(asyncFd);
     }
 
-    /** The drivers known, and those that a system property names. */
+    /** Returns the known drivers and those that a system property names. */
     private static Set<String> knownAnd(String property, String... known) {
         return Stream.concat(
                         Stream.of(known),
@@ -119,7 +119,7 @@ final class NativeContext extends ProviderContext {
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** The provider library that a function lies in tells the driver: {@code libmlx5-rdmav34.so} is mlx5. */
+    /** Returns the driver, derived from the provider library of a function: {@code libmlx5-rdmav34.so} is mlx5. */
     private static String driverOf(MemorySegment function) {
         Path file = NativeLibrary.fileOf(function);
         if (file == null) {
@@ -135,7 +135,7 @@ final class NativeContext extends ProviderContext {
         return library.find() ? library.group(1) : UNKNOWN;
     }
 
-    /** The version of rdma-core; the oldest supported one when it cannot be told. */
+    /** Returns the version of rdma-core, or the oldest supported one if it cannot be determined. */
     private static int libraryVersion() {
         return NativeLibrary.IBVERBS.version().map(Integer::parseInt).orElse(44);
     }
@@ -152,8 +152,8 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public SendVerbs sendVerbs() {
-        // From the start of a batch to its end efa holds a lock that polling takes as well; of drivers that only a user
-        // knows, nobody knows it. See completionVerbs().
+        // From the start of a batch to its end efa holds a lock that polling takes as well. Unknown for drivers that
+        // were named by the system property only. See completionVerbs().
         if (!POLLS_BESIDE_BATCHES.contains(driver)) {
             criticalPoll = false;
         }
@@ -251,7 +251,7 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public int adoptCompletionChannel(long channel) {
-        // Reading an event after poll(2) must never wait: another reader may have been faster.
+        // Reading an event after poll(2) must never block, because another reader may have been faster.
         return Libc.setNonBlocking(fdOf(channel));
     }
 
@@ -276,10 +276,13 @@ final class NativeContext extends ProviderContext {
             if (result < 0) {
                 return result;
             }
-            long queue = queueAndContext.getAtIndex(JAVA_LONG, 0);
-            Libibverbs.ackCqEvents(queue, 1);
-            return queue;
+            return queueAndContext.getAtIndex(JAVA_LONG, 0);
         }
+    }
+
+    @Override
+    public void ackCompletionEvent(long channel, long completionQueue) {
+        Libibverbs.ackCqEvents(completionQueue, 1);
     }
 
     private static int fdOf(long channel) {
@@ -306,7 +309,7 @@ final class NativeContext extends ProviderContext {
         int count = criticalPoll
                 ? InlineVerbs.pollCqCritical(pollCq, completionQueue, capacity, completions)
                 : InlineVerbs.pollCq(pollCq, completionQueue, capacity, completions);
-        // Drivers return -1 or -2 here, which are no errno values.
+        // Drivers return -1 or -2 here, which are not errno values.
         return count >= 0 ? count : -Errno.EIO;
     }
 
@@ -582,7 +585,7 @@ final class NativeContext extends ProviderContext {
         if (flags == 0 || libraryVersion() >= DATA_IN_ORDER_FLAGS_SINCE) {
             return Libibverbs.queryQpDataInOrder(queuePair, opcode, flags);
         }
-        // Before there were flags, a driver was to refuse them. What is in order as a whole is so in parts.
+        // Older drivers must refuse flags. Data that is in order as a whole is also in order in blocks.
         int wholeMessage = Libibverbs.queryQpDataInOrder(queuePair, opcode, 0);
         return wholeMessage <= 0
                 ? wholeMessage

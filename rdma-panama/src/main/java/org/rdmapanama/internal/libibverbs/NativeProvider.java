@@ -25,12 +25,12 @@ import org.rdmapanama.internal.provider.ProviderException;
 public final class NativeProvider extends Provider {
     private static final String LIST = "ibv_get_device_list";
 
-    /** Where the kernel has its devices, once it has the module for them. */
+    /** The kernel's directory of devices, once the module is loaded. */
     private static final Path CLASS = Path.of("/sys/class/infiniband_verbs");
 
     private static final Path DEVICE_FILES = Path.of("/dev/infiniband");
 
-    /** Whether libibverbs is installed; without it {@link #devices()} fails. */
+    /** Returns whether libibverbs can be used; without it {@link #devices()} fails. */
     public static boolean isAvailable() {
         return NativeLibrary.IBVERBS.isAvailable();
     }
@@ -50,18 +50,24 @@ public final class NativeProvider extends Provider {
     }
 
     /**
-     * Devices that libibverbs does not list: none of its drivers is for them, or they were not to be loaded when it tried,
-     * which it does once.
+     * Throws if there are devices that libibverbs does not list: it has no driver for them, or could not load the
+     * drivers in its only attempt.
      */
     private static void requireNoDeviceFiles() {
-        String[] kernel = CLASS.toFile().list((folder, name) -> Files.exists(DEVICE_FILES.resolve(name)));
-        if (kernel != null && kernel.length > 0) {
+        String[] kernel = devicesOfKernel();
+        if (kernel.length > 0) {
             throw new ProviderException(
                     LIST,
                     Errno.ENODEV,
                     "libibverbs has loaded no driver for " + String.join(", ", kernel)
-                            + ": install 'ibverbs-providers', and start this program again");
+                            + "; install 'ibverbs-providers' and start this program again");
         }
+    }
+
+    /** Returns the devices that have device files here. */
+    private static String[] devicesOfKernel() {
+        String[] names = CLASS.toFile().list((folder, name) -> Files.exists(DEVICE_FILES.resolve(name)));
+        return names == null ? new String[0] : names;
     }
 
     @Override
@@ -88,7 +94,7 @@ public final class NativeProvider extends Provider {
     /**
      * ibv_import_device.
      *
-     * @param commandFd a descriptor of this process for the command channel of a context that another one opened
+     * @param commandFd a descriptor of this process for the command channel of a context that another process opened
      * @return the open device
      * @throws ProviderException when it cannot be imported
      */
@@ -100,7 +106,9 @@ public final class NativeProvider extends Provider {
         return opened(context);
     }
 
-    /** What is open and has no object would never be closed. */
+    /**
+     * Returns an object for an open context, or closes it, because a context without an object would never be closed.
+     */
     private static ProviderContext opened(long context) {
         try {
             return new NativeContext(context);
@@ -111,7 +119,7 @@ public final class NativeProvider extends Provider {
     }
 
     /**
-     * The name of the device that a context belongs to.
+     * Returns the name of the device that a context belongs to.
      *
      * @param context address of the struct ibv_context
      * @return its kernel name
@@ -135,16 +143,16 @@ public final class NativeProvider extends Provider {
 
     private static ProviderException cannotOpen(ProviderDevice device, int reported) {
         Path file = Path.of("/dev/infiniband", device.deviceFile());
-        // When libibverbs may not open the file it looks below /dev/char, and reports what it did not find there.
+        // If libibverbs may not open the file, it searches /dev/char, and reports the failure of that.
         boolean denied = Files.exists(file) && !(Files.isReadable(file) && Files.isWritable(file));
         int errno = reported == Errno.ENOENT && denied ? Errno.EACCES : reported;
         String cure = switch (errno) {
             case Errno.EACCES, Errno.EPERM ->
                 "this user may not open " + file
-                        + ": give read and write permission to it (the rdma-core package brings udev rules)";
+                        + "; grant read and write permission to it (the rdma-core package has udev rules)";
             case Errno.EMFILE -> FreeDescriptors.CURE;
             case Errno.ENOENT ->
-                file + " does not exist: load the kernel module ib_uverbs, or, in a container,"
+                file + " does not exist; load the kernel module ib_uverbs, or, in a container,"
                         + " pass the device file in";
             default -> null;
         };
@@ -177,7 +185,7 @@ public final class NativeProvider extends Provider {
         final long[] addresses;
 
         DeviceArray() {
-            // Its drivers libibverbs loads once, with the first list.
+            // Libibverbs loads its drivers only once, with the first list.
             if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
                 throw tooManyFiles();
             }
@@ -193,27 +201,42 @@ public final class NativeProvider extends Provider {
                 if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
                     throw tooManyFiles();
                 }
-                throw new NoRdmaException(LIST, Errno.ENOSYS, e.getMessage());
+                throw cannotLoad(e.getMessage());
             }
+        }
+
+        /**
+         * If libibverbs is not installed there is no RDMA, unless the kernel has a device for this process: then its
+         * use is expected, and silently choosing another device would be a surprise.
+         */
+        private static ProviderException cannotLoad(String why) {
+            String[] kernel = devicesOfKernel();
+            if (kernel.length > 0) {
+                return new ProviderException(
+                        LIST, Errno.ENOSYS, "the kernel has " + String.join(", ", kernel) + ", but " + why);
+            }
+            return NativeLibrary.IBVERBS.isAbsent()
+                    ? new NoRdmaException(LIST, Errno.ENOSYS, why)
+                    : new ProviderException(LIST, Errno.ENOSYS, why);
         }
 
         private static ProviderException tooManyFiles() {
             return new ProviderException(LIST, Errno.EMFILE, FreeDescriptors.CURE);
         }
 
-        /** libibverbs says ENOSYS whenever it cannot read what the kernel has. */
+        /** libibverbs reports ENOSYS whenever it cannot read the kernel's devices. */
         private static ProviderException noList(int errno) {
-            if (FreeDescriptors.reason(-errno, FreeDescriptors.TO_START) == -Errno.EMFILE) {
+            if (FreeDescriptors.reason(-errno, FreeDescriptors.FEW) == -Errno.EMFILE) {
                 return tooManyFiles();
             }
             if (errno != Errno.ENOSYS) {
                 return new ProviderException(LIST, errno, null);
             }
             if (Files.notExists(CLASS)) {
-                return new NoRdmaException(LIST, errno, "the kernel has no RDMA subsystem: load the module ib_uverbs");
+                return new NoRdmaException(LIST, errno, "the kernel has no RDMA subsystem; load the module ib_uverbs");
             }
             return new ProviderException(
-                    LIST, errno, CLASS + " cannot be read, or the kernel's interface is not that of libibverbs");
+                    LIST, errno, CLASS + " cannot be read, or the kernel's interface does not match libibverbs");
         }
 
         @Override

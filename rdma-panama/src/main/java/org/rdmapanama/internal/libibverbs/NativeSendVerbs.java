@@ -14,7 +14,7 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.internal.provider.SendVerbs;
 
-/** The builder of work requests, through the function pointers of {@code struct ibv_qp_ex}. */
+/** The work request builder, through the function pointers of {@code struct ibv_qp_ex}. */
 class NativeSendVerbs extends SendVerbs {
     private static final MethodHandle WR_START = pointer(FunctionDescriptor.ofVoid(JAVA_LONG));
     private static final MethodHandle WR_COMPLETE = pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
@@ -82,12 +82,12 @@ class NativeSendVerbs extends SendVerbs {
         return Linker.nativeLinker().downcallHandle(type);
     }
 
-    /** All of these lie behind the mutex of the structure. */
+    /** All of these follow the mutex of the structure. */
     private static FunctionPointer at(long offset) {
         return new FunctionPointer(offset + Pthread.MUTEX_GROWTH);
     }
 
-    /** A driver leaves out what it does not have. */
+    /** A driver omits functions that it does not support. */
     static MemorySegment function(FunctionPointer pointer, long queuePair) {
         MemorySegment function = pointer.in(queuePair);
         if (function.address() == 0) {

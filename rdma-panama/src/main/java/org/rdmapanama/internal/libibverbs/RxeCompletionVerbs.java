@@ -6,13 +6,13 @@ import java.lang.foreign.Arena;
 import java.util.Optional;
 
 /**
- * A way around two faults in what Soft-RoCE's driver does at the end of a batch.
+ * A workaround for two faults of Soft-RoCE's driver at the end of a batch.
  *
  * <p>When it finds no further completion, next_poll unlocks the queue, though end_poll will do so too. Up to version 54
- * it also steps over the last completion, and end_poll then steps over another that never came: the next batch begins
- * with what an old completion left in the ring. Version 59 has neither fault.
+ * it also advances past the last completion, and end_poll then advances past another one that never came, so the next
+ * batch begins with the remains of an old completion in the ring. Version 59 has neither fault.
  *
- * <p>Ending the batch and starting another one, which both do right, comes to the same as a right next_poll.
+ * <p>Ending the batch and starting another one, which both work, is equivalent to a correct next_poll.
  */
 final class RxeCompletionVerbs extends NativeCompletionVerbs {
     static final RxeCompletionVerbs INSTANCE = new RxeCompletionVerbs();
@@ -24,7 +24,7 @@ final class RxeCompletionVerbs extends NativeCompletionVerbs {
 
     private RxeCompletionVerbs() {}
 
-    /** Whether a driver of this version has the faults, or may have them, because the version is not known. */
+    /** Returns whether a driver of this version has the faults, or may have them because the version is not known. */
     static boolean mayBeNeeded(Optional<String> version) {
         return version.map(text -> Integer.parseInt(text) < FIRST_RIGHT_VERSION).orElse(true);
     }

@@ -10,8 +10,8 @@ import org.rdmapanama.ffm.verbs.ibv_data_buf;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 
 /**
- * The builder of work requests of Soft-RoCE, around the faults that its driver had before rdma-core 64, and what it does
- * otherwise than all others.
+ * The work request builder of Soft-RoCE, with workarounds for the faults that its driver had before rdma-core 64, and
+ * for its differences from all others.
  */
 final class RxeSendVerbs extends NativeSendVerbs {
     private static final int LISTS_WORK_SINCE = 64;
@@ -21,10 +21,10 @@ final class RxeSendVerbs extends NativeSendVerbs {
     private static final long BUFFER_ADDR = ibv_data_buf.addr$offset();
     private static final long BUFFER_LENGTH = ibv_data_buf.length$offset();
 
-    /** More than the 512 bytes that the driver ever takes inline. */
+    /** More than the 512 bytes that the driver accepts inline at most. */
     private static final long SCRATCH_BYTES = 4096;
 
-    /** Where inline data is put together. One for each thread, which keeps it until it ends. */
+    /** The buffer in which inline data is assembled. Each thread has its own, which lives as long as the thread. */
     private static final ThreadLocal<MemorySegment> SCRATCH =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(SCRATCH_BYTES));
 
@@ -34,14 +34,14 @@ final class RxeSendVerbs extends NativeSendVerbs {
         listsWork = version >= LISTS_WORK_SINCE;
     }
 
-    /** This driver has another errno for a full queue than all others. */
+    /** This driver reports a full queue with another errno than all others. */
     @Override
     public int wrComplete(long queuePair) {
         int result = super.wrComplete(queuePair);
         return result == -Errno.ENOSPC ? -Errno.ENOMEM : result;
     }
 
-    /** It takes the first segment's length for that of all. */
+    /** It uses the first segment's length for all segments. */
     @Override
     public String faultOfSgeList(long count, long list) {
         if (listsWork) {
@@ -51,7 +51,7 @@ final class RxeSendVerbs extends NativeSendVerbs {
             if (lengthOf(list, i) != lengthOf(list, 0)) {
                 return "the driver of rdma-core " + LISTS_WORK_SINCE
                         + ", which adds up the lengths of the segments; older"
-                        + " ones take segments of one length, and QueuePair.postSend takes all";
+                        + " ones need segments of equal length, and QueuePair.postSend takes any";
             }
         }
         return null;
@@ -61,7 +61,7 @@ final class RxeSendVerbs extends NativeSendVerbs {
         return InlineVerbs.MEMORY.get(JAVA_INT, list + index * SGE_SIZE + SGE_LENGTH);
     }
 
-    /** It forgets to add up the lengths of the buffers, and checks only each for itself. */
+    /** It does not add up the lengths of the buffers, and checks each one separately. */
     @Override
     public void wrSetInlineDataList(long queuePair, long count, long list) {
         if (listsWork) {

@@ -1,2 +1,5 @@
-/** The native implementation of the provider line: libibverbs, called through java.lang.foreign. */
+/**
+ * The implementation of the provider line for libibverbs, called through java.lang.foreign, with the workarounds for faults
+ * of drivers.
+ */
 package org.rdmapanama.internal.libibverbs;

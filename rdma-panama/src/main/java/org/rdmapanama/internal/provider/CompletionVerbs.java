@@ -5,26 +5,29 @@ package org.rdmapanama.internal.provider;
  * takes the address of that structure. Status and identifier of the current completion are fields of the structure; see
  * ibv_create_cq_ex(3).
  *
- * <p>From a start that succeeded to the end the driver may hold a lock: no other call may poll or resize the queue
- * then, nor destroy or reset a queue pair that reports to it.
+ * <p>Between a successful start and the end the driver may hold a lock. During that time no other call may poll or
+ * resize the queue, or destroy or reset a queue pair that reports to it.
  */
 public abstract class CompletionVerbs {
     /** For subclasses. */
     protected CompletionVerbs() {}
 
-    /** ibv_start_poll: zero, or a negated errno, ENOENT for an empty queue. Locks the queue until {@link #endPoll}, if zero. */
+    /**
+     * ibv_start_poll: zero, or a negated errno, ENOENT for an empty queue. If zero, locks the queue until {@link
+     * #endPoll}.
+     */
     public abstract int startPoll(long completionQueue, long attributes);
 
     /**
-     * ibv_next_poll: zero, or a negated errno, ENOENT when there is no more. If not zero, ibv_end_poll has been called
-     * as well, and {@link #startPoll} may be next.
+     * ibv_next_poll: zero, or a negated errno, ENOENT if there is no further completion. If not zero, ibv_end_poll has
+     * also been called, and {@link #startPoll} may follow.
      */
     public abstract int nextPoll(long completionQueue);
 
-    /** ibv_end_poll: the current completion counts as read. For use after a start or a next that gave zero. */
+    /** ibv_end_poll: the current completion counts as read. Called after a start or a next that returned zero. */
     public abstract void endPoll(long completionQueue);
 
-    /** Which fields can be read: bits of enum ibv_create_cq_wc_flags. */
+    /** The fields that can be read, as bits of enum ibv_create_cq_wc_flags. */
     public abstract int readable(long completionQueue);
 
     /** ibv_wc_read_opcode. */

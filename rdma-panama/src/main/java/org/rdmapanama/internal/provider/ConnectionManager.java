@@ -1,12 +1,12 @@
 package org.rdmapanama.internal.provider;
 
 /**
- * The functions of {@code rdma_cma.h} for the devices of one provider, over its C structures: librdmacm, or what a
- * software device has instead.
+ * The functions of {@code rdma_cma.h} for the devices of one provider, over its C structures: librdmacm, or the
+ * implementation of a software device.
  *
- * <p>Each method stands for the function that it is named after and takes what that function takes: structures and
- * objects by address. Zero or positive is success, negative is a negated errno. Nothing here throws for a failed
- * function. What not every manager has answers EOPNOTSUPP by default.
+ * <p>Each method corresponds to the function that it is named after and takes the same arguments: structures and
+ * objects by address. A zero or positive result is success, a negative one is a negated errno. No method throws for a
+ * failed function. Functions that not every manager supports return EOPNOTSUPP by default.
  *
  * <p>Threads: any, but one at a time for each id.
  */
@@ -20,10 +20,10 @@ public abstract class ConnectionManager {
     protected ConnectionManager() {}
 
     /**
-     * What a user should know about an errno, where that depends on this manager.
+     * Returns what to do about an errno, if that depends on this manager.
      *
      * @param errno what a function reported, positive
-     * @return a text, or null where there is nothing more to say
+     * @return the cure, or null if there is none
      */
     public String cure(int errno) {
         return null;
@@ -33,8 +33,8 @@ public abstract class ConnectionManager {
      * Waits until {@link #getEvent} finds something.
      *
      * @param channel a struct rdma_event_channel
-     * @param timeoutMillis how long at most, in milliseconds
-     * @return 1 when there is an event, 0 when the time is over or the wait ended early, or a negated errno
+     * @param timeoutMillis the maximum time in milliseconds
+     * @return 1 if there is an event, 0 after a timeout or if the wait ended early, or a negated errno
      */
     public abstract int awaitEvent(long channel, int timeoutMillis);
 
@@ -121,7 +121,7 @@ public abstract class ConnectionManager {
      * @param id a struct rdma_cm_id, or where to write its address
      * @param source a struct sockaddr or NULL
      * @param destination a struct sockaddr
-     * @param timeoutMillis how long at most, in milliseconds
+     * @param timeoutMillis the maximum time in milliseconds
      * @return zero, or a negated errno
      */
     public abstract int resolveAddress(long id, long source, long destination, int timeoutMillis);
@@ -130,7 +130,7 @@ public abstract class ConnectionManager {
      * rdma_resolve_route.
      *
      * @param id a struct rdma_cm_id, or where to write its address
-     * @param timeoutMillis how long at most, in milliseconds
+     * @param timeoutMillis the maximum time in milliseconds
      * @return zero, or a negated errno
      */
     public abstract int resolveRoute(long id, int timeoutMillis);

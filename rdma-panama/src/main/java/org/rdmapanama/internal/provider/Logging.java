@@ -3,15 +3,18 @@ package org.rdmapanama.internal.provider;
 import org.apache.logging.log4j.LogManager;
 
 /**
- * Loads Log4j. In a thread that is interrupted it cannot be loaded, and then never again in the process; so a thread of
- * its own does it.
+ * Loads Log4j. Loading it in an interrupted thread fails, and then it can never be loaded in the process; so a separate
+ * thread does it.
  */
 public final class Logging {
     private static boolean tried;
 
     private Logging() {}
 
-    /** Before anybody asks for a logger, in a thread that may be interrupted: that is kept for later. */
+    /**
+     * Loads it before the first use of a logger, in a thread that may be interrupted. The interrupt is restored
+     * afterwards.
+     */
     public static synchronized void load() {
         if (tried) {
             return;
@@ -36,7 +39,7 @@ public final class Logging {
         try {
             LogManager.getRootLogger().trace("loaded");
         } catch (LinkageError e) {
-            // Who wants a logger meets it again, and can tell somebody.
+            // The first use of a logger meets the failure again and can report it.
         }
     }
 }

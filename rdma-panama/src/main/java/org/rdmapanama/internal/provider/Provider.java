@@ -12,11 +12,11 @@ public abstract class Provider {
     protected Provider() {}
 
     /**
-     * The devices present now; see ibv_get_device_list(3).
+     * Returns the devices present now; see ibv_get_device_list(3).
      *
-     * @return what is there, possibly nothing
-     * @throws NoRdmaException when there can be none, because what they need is not installed, or not in the kernel
-     * @throws ProviderException when the list cannot be had for another reason, which may have passed the next time
+     * @return the devices, possibly none
+     * @throws NoRdmaException when there can be none, because required software is not installed, or not in the kernel
+     * @throws ProviderException when the devices cannot be listed for another reason, which may be temporary
      */
     public abstract List<ProviderDevice> devices();
 
@@ -30,7 +30,7 @@ public abstract class Provider {
     public abstract ProviderContext open(ProviderDevice device);
 
     /**
-     * A device of this provider that other code of this process has opened.
+     * Returns a device of this provider that other code in this process has opened.
      *
      * @param context address of the struct ibv_context
      * @return the open device
@@ -38,9 +38,8 @@ public abstract class Provider {
     public abstract ProviderContext at(long context);
 
     /**
-     * What connects queue pairs of these devices by address, where that is not librdmacm.
-     *
-     * @return the connection manager, the same each time, or null
+     * {@return the connection manager that connects queue pairs of these devices by address, always the same one; null
+     * if that is librdmacm}
      */
     public ConnectionManager connectionManager() {
         return null;

@@ -3,13 +3,13 @@ package org.rdmapanama.internal.provider;
 /**
  * The verbs of one open device, over the C structures of {@code verbs.h}.
  *
- * <p>Each method stands for the function of libibverbs that it is named after and takes what that function takes:
+ * <p>Each method corresponds to the function of libibverbs that it is named after and takes the same arguments:
  * structures and objects by address. Results follow one rule: zero or positive is success (an address, a count, or
- * zero), negative is a negated errno. Nothing here throws for a failed verb, and the three methods of the data path,
+ * zero), negative is a negated errno. No method throws for a failed verb, and the three methods of the data path,
  * {@link #postSend}, {@link #postReceive} and {@link #pollCompletionQueue}, allocate nothing.
  *
  * <p>Threads: as in libibverbs, any thread may call any method, but destroying an object while another thread uses it
- * is the caller's fault.
+ * is an error of the caller.
  */
 public abstract class ProviderContext {
     private static final int EOPNOTSUPP = 95;
@@ -17,24 +17,16 @@ public abstract class ProviderContext {
     /** For subclasses. */
     protected ProviderContext() {}
 
-    /**
-     * The address of the {@code struct ibv_context}.
-     *
-     * @return the address
-     */
+    /** {@return the address of the {@code struct ibv_context}} */
     public abstract long address();
 
-    /**
-     * Short name of the driver behind the device, such as {@code mlx5} or {@code rxe}.
-     *
-     * @return the name
-     */
+    /** {@return the short name of the driver behind the device, such as {@code mlx5} or {@code rxe}} */
     public abstract String driver();
 
-    /** The builder of work requests of extended queue pairs. */
+    /** The work request builder of extended queue pairs. */
     public abstract SendVerbs sendVerbs();
 
-    /** Reading completions one by one off extended completion queues. */
+    /** The functions that read completions of extended completion queues one by one. */
     public abstract CompletionVerbs completionVerbs();
 
     /** ibv_close_device. */
@@ -52,10 +44,12 @@ public abstract class ProviderContext {
     /** ibv_query_pkey: the P_Key in host byte order. */
     public abstract int queryPkey(int port, int index);
 
-    /** ibv_get_async_event into a struct ibv_async_event after waiting at most so long: 1, or 0 when nothing came. */
+    /**
+     * ibv_get_async_event into a struct ibv_async_event after waiting for at most the timeout: 1, or 0 if nothing came.
+     */
     public abstract int getAsyncEvent(long event, int timeoutMillis);
 
-    /** ibv_ack_async_event. */
+    /** ibv_ack_async_event: until then, destroying the object of the event waits. */
     public abstract void ackAsyncEvent(long event);
 
     /** ibv_alloc_pd: a struct ibv_pd. */
@@ -73,7 +67,7 @@ public abstract class ProviderContext {
     /** ibv_create_comp_channel: a struct ibv_comp_channel. */
     public abstract long createCompletionChannel();
 
-    /** Makes a struct ibv_comp_channel that other code made fit for {@link #getCompletionEvent}: zero. */
+    /** Creates a struct ibv_comp_channel that other code created, for {@link #getCompletionEvent}: zero. */
     public int adoptCompletionChannel(long channel) {
         return 0;
     }
@@ -82,10 +76,13 @@ public abstract class ProviderContext {
     public abstract int destroyCompletionChannel(long channel);
 
     /**
-     * ibv_get_cq_event after waiting at most so long: the address of the completion queue that has an event, or 0
-     * when nothing came. The event is acknowledged already, so the queue may be gone by now.
+     * ibv_get_cq_event after waiting for at most the timeout: the address of the completion queue that has an event, or
+     * 0 if nothing came. {@link #ackCompletionEvent} must follow.
      */
     public abstract long getCompletionEvent(long channel, int timeoutMillis);
+
+    /** ibv_ack_cq_events of one event: until then, destroying the queue waits. */
+    public abstract void ackCompletionEvent(long channel, long completionQueue);
 
     /** ibv_create_cq: a struct ibv_cq. */
     public abstract long createCompletionQueue(int entries, long cqContext, long channel, int completionVector);
@@ -123,7 +120,7 @@ public abstract class ProviderContext {
     /** ibv_destroy_ah. */
     public abstract int destroyAddressHandle(long addressHandle);
 
-    // What follows not every device has: by default, none of it.
+    // Not every device supports the following; by default, none of it is supported.
 
     // Device: tables and clock.
 
@@ -196,7 +193,9 @@ public abstract class ProviderContext {
         return -EOPNOTSUPP;
     }
 
-    /** ibv_alloc_parent_domain from a struct ibv_parent_domain_init_attr: a struct ibv_pd, which ibv_dealloc_pd ends. */
+    /**
+     * ibv_alloc_parent_domain from a struct ibv_parent_domain_init_attr: a struct ibv_pd, which ibv_dealloc_pd ends.
+     */
     public long allocateParentDomain(long attributes) {
         return -EOPNOTSUPP;
     }
@@ -213,7 +212,10 @@ public abstract class ProviderContext {
 
     // Memory.
 
-    /** ibv_rereg_mr; the int at {@code code} gets the enum ibv_rereg_mr_err_code, which tells what is left of the region. */
+    /**
+     * ibv_rereg_mr; the int at {@code code} gets the enum ibv_rereg_mr_err_code, which tells what is left of the
+     * region.
+     */
     public int reregisterMemory(
             long memoryRegion, int flags, long protectionDomain, long address, long length, int access, long code) {
         return -EOPNOTSUPP;
@@ -380,7 +382,7 @@ public abstract class ProviderContext {
         return -EOPNOTSUPP;
     }
 
-    // Address handles of who sent a message.
+    // Address handles of the senders of messages.
 
     /** ibv_init_ah_from_wc from a struct ibv_wc and a struct ibv_grh into a struct ibv_ah_attr. */
     public int initAddressFromCompletion(int port, long completion, long grh, long attributes) {

@@ -3,7 +3,7 @@ package org.rdmapanama.internal.provider;
 /**
  * What is known of a device before it is opened.
  *
- * @param provider where it comes from
+ * @param provider the provider of the device
  * @param name kernel name, such as {@code mlx5_0}
  * @param nodeType a value of {@code enum ibv_node_type}
  * @param transportType a value of {@code enum ibv_transport_type}

@@ -1,6 +1,6 @@
 package org.rdmapanama.internal.provider;
 
-/** A device list or a device that could not be had. The object model turns it into its own exception. */
+/** Thrown when devices could not be listed or opened. The object model translates it into its own exception. */
 public class ProviderException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -8,10 +8,10 @@ public class ProviderException extends RuntimeException {
     private final int errno;
 
     /**
-     * A failed call.
+     * Creates an exception for a failed call.
      *
      * @param verb the C function that failed
-     * @param errno why, a positive errno value
+     * @param errno the reason, a positive errno value
      * @param cure what to do about it, or null
      */
     public ProviderException(String verb, int errno, String cure) {
@@ -20,20 +20,12 @@ public class ProviderException extends RuntimeException {
         this.errno = errno;
     }
 
-    /**
-     * The C function that failed.
-     *
-     * @return its name
-     */
+    /** {@return the name of the C function that failed} */
     public String verb() {
         return verb;
     }
 
-    /**
-     * Why it failed.
-     *
-     * @return a positive errno value
-     */
+    /** {@return the positive errno value that says why the function failed} */
     public int errno() {
         return errno;
     }

@@ -1,9 +1,9 @@
 package org.rdmapanama.internal.provider;
 
 /**
- * The builder of work requests of an extended queue pair: the functions of {@code struct ibv_qp_ex}. Each takes the
- * address of that structure. The identifier and the flags of a work request are fields of the structure, which the
- * caller writes before the call that begins it; see ibv_wr_post(3).
+ * The work request builder of an extended queue pair: the functions of {@code struct ibv_qp_ex}. Each takes the address
+ * of that structure. The identifier and the flags of a work request are fields of the structure, which the caller
+ * writes before the call that begins it; see ibv_wr_post(3).
  *
  * <p>Between start and complete or abort, the driver may hold a lock: no other call may post to the queue pair then.
  */
@@ -74,12 +74,12 @@ public abstract class SendVerbs {
     /** ibv_wr_set_sge. */
     public abstract void wrSetSge(long queuePair, int lkey, long address, int length);
 
-    /** ibv_wr_set_sge_list of an array of struct ibv_sge, which {@link #faultOfSgeList} has nothing against. */
+    /** ibv_wr_set_sge_list of an array of struct ibv_sge, which {@link #faultOfSgeList} accepts. */
     public abstract void wrSetSgeList(long queuePair, long count, long list);
 
     /**
-     * Why {@link #wrSetSgeList} must not be called with these segments: what a driver needs that takes them rightly, for
-     * people to read, or null when this one does.
+     * Returns why {@link #wrSetSgeList} must not be called with these segments, as a description of a driver that
+     * handles them correctly, for people to read; null if this one does.
      */
     public String faultOfSgeList(long count, long list) {
         return null;

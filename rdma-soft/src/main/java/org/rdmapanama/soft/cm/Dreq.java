@@ -1,8 +1,8 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** The word that a connection ends. (Section 12.6.10.) */
+/** The DREQ datagram, which ends a connection. (Section 12.6.10.) */
 public final class Dreq {
     private static final int QUEUE_PAIR = 32;
 

@@ -1,10 +1,10 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
 /**
- * What precedes the private data of a request to a service that is addressed by port number. (Annex A11, RDMA IP CM
- * service.) An IPv4 address stands in the last four of its sixteen bytes.
+ * The header before the private data of a request to a service with an IP address and port. (Annex A11, RDMA IP CM
+ * service.) An IPv4 address is in the last four of the sixteen bytes.
  */
 public final class IpHeader {
     public static final int BYTES = 36;
@@ -35,7 +35,7 @@ public final class IpHeader {
         }
     }
 
-    /** Whether it is of the version that there is, and of an IP version that there is. */
+    /** Returns whether the header has a known version and a known IP version. */
     public static boolean isValid(long header) {
         int ip = ipVersion(header);
         return Memory.getByte(header) == 0 && (ip == IPV4 || ip == IPV6);
@@ -45,17 +45,17 @@ public final class IpHeader {
         return Mad.unsignedByte(header + VERSION) >>> 4;
     }
 
-    /** The sender's port number. */
+    /** Returns the port number of the sender. */
     public static int sourcePort(long header) {
         return Short.toUnsignedInt(Memory.getNetShort(header + PORT));
     }
 
-    /** The sender's address: four or sixteen bytes. */
+    /** Returns the address of the sender: four or sixteen bytes. */
     public static byte[] source(long header) {
         return read(header + SOURCE, ipVersion(header));
     }
 
-    /** The receiver's address: four or sixteen bytes. */
+    /** Returns the address of the receiver: four or sixteen bytes. */
     public static byte[] destination(long header) {
         return read(header + DESTINATION, ipVersion(header));
     }

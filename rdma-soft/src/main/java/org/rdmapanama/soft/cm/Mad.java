@@ -1,11 +1,11 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
 /**
- * A management datagram of the communication management class: what all of them have. (Sections 13.4.3 and 12.6 of the
- * InfiniBand Architecture Specification, volume 1.) The methods of this package take the address of the datagram, which
- * has {@link #BYTES} bytes, so that each field can be read whatever they are.
+ * The common part of all management datagrams of the communication management class. (Sections 13.4.3 and 12.6 of the
+ * InfiniBand Architecture Specification, volume 1.) The methods of this package take the address of a datagram of
+ * {@link #BYTES} bytes, so that every field can be read whatever the bytes are. Stateless.
  */
 public final class Mad {
     public static final int BYTES = 256;
@@ -35,7 +35,7 @@ public final class Mad {
 
     private Mad() {}
 
-    /** Begins a datagram: all but the header is zero. */
+    /** Writes the header of a datagram and zeros the rest. */
     static void begin(long mad, int attribute, long transaction) {
         Memory.zero(mad, BYTES);
         Memory.putNetInt(mad, HEADER);
@@ -43,19 +43,19 @@ public final class Mad {
         Memory.putNetShort(mad + ATTRIBUTE, (short) attribute);
     }
 
-    /** Writes a datagram of a kind that has both identifiers first. */
+    /** Writes the header and both communication identifiers. */
     static void begin(long mad, int attribute, long transaction, int localId, int remoteId) {
         begin(mad, attribute, transaction);
         Memory.putNetInt(mad + LOCAL_ID, localId);
         Memory.putNetInt(mad + REMOTE_ID, remoteId);
     }
 
-    /** A datagram that says nothing but that the connection is ready to use. */
+    /** Writes an RTU: the connection is ready to use. */
     public static void writeRtu(long mad, long transaction, int localId, int remoteId) {
         begin(mad, RTU, transaction, localId, remoteId);
     }
 
-    /** A datagram that says nothing but that the other side's end of the connection is known. */
+    /** Writes a DREP: confirms the end of the connection. */
     public static void writeDrep(long mad, long transaction, int localId, int remoteId) {
         begin(mad, DREP, transaction, localId, remoteId);
     }
@@ -73,17 +73,17 @@ public final class Mad {
         return Memory.getNetLong(mad + TRANSACTION);
     }
 
-    /** The sender's communication identifier; of SIDR the request's. */
+    /** Returns the communication identifier of the sender; in SIDR datagrams, that of the request. */
     public static int localId(long mad) {
         return Memory.getNetInt(mad + LOCAL_ID);
     }
 
-    /** The receiver's communication identifier, but for REQ and SIDR. */
+    /** Returns the communication identifier of the receiver; REQ and SIDR datagrams have none. */
     public static int remoteId(long mad) {
         return Memory.getNetInt(mad + REMOTE_ID);
     }
 
-    /** A field of the upper 24 bits of a word. */
+    /** Returns the upper 24 bits of a word. */
     static int upper24(long at) {
         return Memory.getNetInt(at) >>> 8;
     }

@@ -1,10 +1,10 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** The word that a datagram came, and that the answer takes longer. (Section 12.6.6.) */
+/** The MRA datagram, which confirms a datagram whose answer will take longer. (Section 12.6.6.) */
 public final class Mra {
-    // What came.
+    // The kind of datagram that is confirmed.
     public static final int OF_REQ = 0;
     public static final int OF_REP = 1;
 
@@ -13,7 +13,7 @@ public final class Mra {
 
     private Mra() {}
 
-    /** With how long the answer takes at most: 4.096 microseconds times two to the power of this. */
+    /** Writes an MRA. The answer takes at most 4.096 microseconds times two to the power of {@code timeout}. */
     public static void write(long mad, long transaction, int localId, int remoteId, int came, int timeout) {
         Mad.begin(mad, Mad.MRA, transaction, localId, remoteId);
         Memory.putByte(mad + CAME, (byte) (came << 6));

@@ -1,15 +1,15 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** A refusal. (Section 12.6.7.) */
+/** The REJ datagram, which rejects or aborts a connection. (Section 12.6.7.) */
 public final class Rej {
     public static final int PRIVATE_BYTES = 148;
 
-    /** Where the bytes of who refuses are. */
+    /** The offset of the private data. */
     public static final int PRIVATE = 108;
 
-    // What is refused.
+    // The kind of datagram that is rejected.
     public static final int OF_REQ = 0;
     public static final int OF_REP = 1;
     public static final int OF_OTHER = 2;
@@ -37,7 +37,7 @@ public final class Rej {
         Memory.putNetShort(mad + REASON, (short) reason);
     }
 
-    /** Who refuses because of time over tells its GUID. */
+    /** Writes the GUID of the sender, which a rejection because of a timeout must contain. */
     public static void guid(long mad, long guid) {
         Memory.putByte(mad + INFORMATION_LENGTH, (byte) (Long.BYTES << 1));
         Memory.putNetLong(mad + INFORMATION, guid);

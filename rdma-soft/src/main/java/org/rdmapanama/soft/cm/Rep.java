@@ -1,12 +1,12 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** The answer to a request that is granted. (Section 12.6.8.) */
+/** The REP datagram, which accepts a request. (Section 12.6.8.) */
 public final class Rep {
     public static final int PRIVATE_BYTES = 196;
 
-    /** Where the bytes of who answers are. */
+    /** The offset of the private data. */
     public static final int PRIVATE = 60;
 
     private static final int QUEUE_PAIR = 36;
@@ -24,7 +24,7 @@ public final class Rep {
         Memory.putNetLong(mad + GUID, guid);
     }
 
-    /** The queue pair of who answers, and what it takes. */
+    /** Writes the queue pair of the responder and its limits. */
     public static void queuePair(
             long mad, int number, int psn, int responderResources, int initiatorDepth, boolean sharedReceives) {
         Memory.putNetInt(mad + QUEUE_PAIR, number << 8);

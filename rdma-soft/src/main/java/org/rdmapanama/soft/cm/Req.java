@@ -1,12 +1,12 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** A request for a connection. (Section 12.6.5.) It names no alternate path. */
+/** The REQ datagram, which requests a connection. (Section 12.6.5.) Requests have no alternate path. */
 public final class Req {
     public static final int PRIVATE_BYTES = 92;
 
-    /** Where the bytes of who asks are. */
+    /** The offset of the private data. */
     public static final int PRIVATE = 164;
 
     /** Transport services: reliable and unreliable connections. */
@@ -43,7 +43,7 @@ public final class Req {
         Memory.putNetInt(mad + LIDS, -1);
     }
 
-    /** The queue pair of who asks, and what it takes. */
+    /** Writes the queue pair of the requester and its limits. */
     public static void queuePair(
             long mad, int number, int psn, int responderResources, int initiatorDepth, boolean sharedReceives) {
         Memory.putNetInt(mad + QUEUE_PAIR, number << 8 | responderResources);
@@ -52,7 +52,7 @@ public final class Req {
         Memory.putByte(mad + RETRIES, (byte) ((Memory.getByte(mad + RETRIES) & 0xf0) | (sharedReceives ? 1 << 3 : 0)));
     }
 
-    /** How the transport is to behave; the timeout of the receiver's connection manager is the sender's, too. */
+    /** Writes the transport parameters; the response timeout applies to the connection managers of both sides. */
     public static void transport(
             long mad,
             int service,
@@ -66,12 +66,12 @@ public final class Req {
         Memory.putByte(mad + MTU, (byte) (mtu << 4 | rnrRetryCount));
     }
 
-    /** How often a datagram is sent again at most. */
+    /** Writes how often a datagram is retransmitted at most. */
     public static void retries(long mad, int count) {
         Memory.putByte(mad + RETRIES, (byte) ((Memory.getByte(mad + RETRIES) & 0x0f) | count << 4));
     }
 
-    /** The primary path; GIDs as two numbers. */
+    /** Writes the primary path, with each GID as two numbers. */
     public static void path(
             long mad,
             long localHigh,
@@ -94,7 +94,7 @@ public final class Req {
         return Memory.getNetLong(mad + SERVICE);
     }
 
-    /** Of the sender's device. */
+    /** Returns the GUID of the sender's device. */
     public static long guid(long mad) {
         return Memory.getNetLong(mad + GUID);
     }
@@ -124,7 +124,7 @@ public final class Req {
         return Mad.upper24(mad + PSN);
     }
 
-    /** How long the sender takes to answer: 4.096 microseconds times two to the power of this. */
+    /** Returns the response time of the sender: 4.096 microseconds times two to the power of this. */
     public static int localTimeout(long mad) {
         return Mad.unsignedByte(mad + LOCAL_TIMEOUT) >>> 3;
     }
@@ -133,7 +133,7 @@ public final class Req {
         return Memory.getByte(mad + LOCAL_TIMEOUT) & 7;
     }
 
-    /** Of enum ibv_mtu, if it is valid. */
+    /** Returns the path MTU, of enum ibv_mtu if the datagram is valid. */
     public static int mtu(long mad) {
         return Mad.unsignedByte(mad + MTU) >>> 4;
     }

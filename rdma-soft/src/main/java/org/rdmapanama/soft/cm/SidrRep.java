@@ -1,12 +1,12 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** The answer to {@link SidrReq}. (Section 12.11.2.) */
+/** The SIDR_REP datagram, which answers a {@link SidrReq}. (Section 12.11.2.) */
 public final class SidrRep {
     public static final int PRIVATE_BYTES = 136;
 
-    /** Where the bytes of who answers are. */
+    /** The offset of the private data. */
     public static final int PRIVATE = 120;
 
     // Statuses.

@@ -1,12 +1,12 @@
 package org.rdmapanama.soft.cm;
 
-import org.rdmapanama.soft.wire.Memory;
+import org.rdmapanama.soft.memory.Memory;
 
-/** A request for the queue pair that takes the datagrams of a service. (Section 12.11.1.) */
+/** The SIDR_REQ datagram, which asks for the queue pair of a datagram service. (Section 12.11.1.) */
 public final class SidrReq {
     public static final int PRIVATE_BYTES = 216;
 
-    /** Where the bytes of who asks are. */
+    /** The offset of the private data. */
     public static final int PRIVATE = 40;
 
     private static final int PKEY = 28;

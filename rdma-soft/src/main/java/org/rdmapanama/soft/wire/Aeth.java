@@ -1,5 +1,7 @@
 package org.rdmapanama.soft.wire;
 
+import org.rdmapanama.soft.memory.Memory;
+
 /**
  * The acknowledge extended transport header. (Sections 9.3.5 and 9.7.5.2 of the InfiniBand Architecture Specification,
  * volume 1.) Methods with a parameter {@code header} take the address of this header, the others a syndrome.
@@ -7,7 +9,7 @@ package org.rdmapanama.soft.wire;
 public final class Aeth {
     public static final int BYTES = 4;
 
-    /** Where it is in a packet that has it. */
+    /** The offset of this header in a packet. */
     public static final int OFFSET = Bth.BYTES;
 
     /** An ACK that says nothing about credits: the requester need not wait for receives to be posted. */

@@ -1,5 +1,7 @@
 package org.rdmapanama.soft.wire;
 
+import org.rdmapanama.soft.memory.Memory;
+
 /**
  * The atomic acknowledge extended transport header. (Section 9.3.6 of the InfiniBand Architecture Specification, volume
  * 1.) All methods take the address of this header.
@@ -7,7 +9,7 @@ package org.rdmapanama.soft.wire;
 public final class AtomicAckEth {
     public static final int BYTES = 8;
 
-    /** Where it is in a packet that has it. */
+    /** The offset of this header in a packet. */
     public static final int OFFSET = Aeth.OFFSET + Aeth.BYTES;
 
     private AtomicAckEth() {}
@@ -16,7 +18,7 @@ public final class AtomicAckEth {
         Memory.putNetLong(header, original);
     }
 
-    /** The number that was there before the operation. */
+    /** Returns the value before the operation. */
     public static long original(long header) {
         return Memory.getNetLong(header);
     }

@@ -1,5 +1,7 @@
 package org.rdmapanama.soft.wire;
 
+import org.rdmapanama.soft.memory.Memory;
+
 /**
  * The atomic extended transport header. (Section 9.3.4 of the InfiniBand Architecture Specification, volume 1.) All
  * methods take the address of this header.
@@ -7,7 +9,7 @@ package org.rdmapanama.soft.wire;
 public final class AtomicEth {
     public static final int BYTES = 28;
 
-    /** Where it is in a packet that has it. */
+    /** The offset of this header in a packet. */
     public static final int OFFSET = Bth.BYTES;
 
     private AtomicEth() {}
@@ -31,7 +33,7 @@ public final class AtomicEth {
         return Memory.getNetLong(header + 12);
     }
 
-    /** What a compare-and-swap compares with. */
+    /** Returns the value that a compare-and-swap compares with. */
     public static long compare(long header) {
         return Memory.getNetLong(header + 20);
     }

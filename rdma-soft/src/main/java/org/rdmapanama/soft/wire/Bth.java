@@ -1,5 +1,7 @@
 package org.rdmapanama.soft.wire;
 
+import org.rdmapanama.soft.memory.Memory;
+
 /**
  * The base transport header, with which each packet starts. (Section 9.2 of the InfiniBand Architecture Specification,
  * volume 1.) All methods take the address of the packet.
@@ -51,17 +53,17 @@ public final class Bth {
         return (Memory.getByte(packet + 1) & SOLICITED) != 0;
     }
 
-    /** The migration request bit; who does not migrate paths ignores it. */
+    /** Returns the migration request bit, which a device without path migration ignores. */
     public static boolean migrated(long packet) {
         return (Memory.getByte(packet + 1) & MIGRATED) != 0;
     }
 
-    /** How many bytes, 0 to 3, follow the payload. */
+    /** Returns how many pad bytes, 0 to 3, follow the payload. */
     public static int pad(long packet) {
         return (Memory.getByte(packet + 1) >> 4) & 3;
     }
 
-    /** The version of the transport header; a packet of another one than 0 is to be dropped. */
+    /** Returns the version of the transport header; packets of any version but 0 must be dropped. */
     public static int version(long packet) {
         return Memory.getByte(packet + 1) & VERSION;
     }
@@ -70,7 +72,7 @@ public final class Bth {
         return Memory.getNetShort(packet + 2) & 0xFFFF;
     }
 
-    /** Whether the packet met congestion on its way (FECN); the checksum leaves this byte out. */
+    /** Returns whether the packet met congestion on its way (FECN); the checksum does not cover this byte. */
     public static boolean congested(long packet) {
         return (Memory.getByte(packet + 4) & CONGESTED) != 0;
     }
@@ -83,12 +85,12 @@ public final class Bth {
         return (Memory.getByte(packet + 8) & ACK_REQUEST) != 0;
     }
 
-    /** Asks for an acknowledgement, or no longer, in a packet that is sent once more. */
+    /** Sets or clears the acknowledgement request, for example in a retransmitted packet. */
     public static void ackRequest(long packet, boolean wanted) {
         Memory.putByte(packet + 8, wanted ? (byte) ACK_REQUEST : 0);
     }
 
-    /** The packet sequence number; see {@link Psn}. */
+    /** Returns the packet sequence number; see {@link Psn}. */
     public static int psn(long packet) {
         return Memory.getNetInt(packet + 8) & MASK_24;
     }

@@ -15,13 +15,13 @@ import org.apache.logging.log4j.Logger;
 import org.rdmapanama.internal.provider.Logging;
 
 /**
- * A file of packets, as they were sent or received, that Wireshark and tcpdump read: of format pcap, with nanoseconds,
- * and with IP and UDP headers made up in front. UDP checksums are none for IPv4, as annex A17.3.2.4 of the InfiniBand
- * Architecture Specification wants it, and right for IPv6. An error while writing is logged once and ends the capture;
- * who sends and receives never notices. For any number of threads.
+ * A capture file of sent and received packets, for Wireshark and tcpdump: pcap format with nanosecond timestamps, and
+ * with synthesized IP and UDP headers. The UDP checksum is zero for IPv4, as annex A17.3.2.4 of the InfiniBand
+ * Architecture Specification requires, and correct for IPv6. A write error is logged once and ends the capture; sending
+ * and receiving continue. Thread-safe.
  */
 public final class Capture implements AutoCloseable {
-    /** Those that this process began: a device that is opened again goes on with its file. */
+    /** The files that this process has created: a device that is opened again appends to its file. */
     private static final Set<Path> BEGUN = ConcurrentHashMap.newKeySet();
 
     private static final int MAGIC = 0xA1B2_3C4D;
@@ -66,9 +66,10 @@ public final class Capture implements AutoCloseable {
     }
 
     /**
-     * Begins a file; one of the same name is overwritten, unless this process wrote it: then packets are added to it.
+     * Opens a capture file. An existing file is overwritten, unless this process has created it: then packets are
+     * appended.
      *
-     * @throws IllegalArgumentException when it cannot be created
+     * @throws IllegalArgumentException when the file cannot be created
      */
     @SuppressWarnings("resource") // The capture closes it.
     public static Capture open(Path path) {
@@ -80,21 +81,21 @@ public final class Capture implements AutoCloseable {
             BEGUN.add(absolute);
             return capture;
         } catch (IOException e) {
-            // Nothing is wrong but the path.
+            // Only the path can be wrong.
             throw new IllegalArgumentException(
-                    "packets cannot be written to the file that org.rdmapanama.soft.pcap names: " + e.getMessage(), e);
+                    "cannot write packets to the file that org.rdmapanama.soft.pcap names: " + e.getMessage(), e);
         }
     }
 
     /**
      * Adds a packet.
      *
-     * @param identification the IPv4 identification, for which see {@link InvariantCrc#identification}; only its lower 16
-     *     bits count
-     * @param packet the packet is what it has from index 0 on
-     * @param length the bytes of the packet, with its checksum; it is no longer than UDP allows
+     * @param identification the IPv4 identification, for which see {@link InvariantCrc#identification}; only its lower
+     *     16 bits count
+     * @param packet a buffer that holds the packet from index 0 on
+     * @param length the size of the packet with its checksum; at most what UDP allows
      */
-    public synchronized void write(Flow flow, int identification, ByteBuffer packet, int length) {
+    public synchronized void write(UdpFlow flow, int identification, ByteBuffer packet, int length) {
         if (ended) {
             return;
         }
@@ -109,9 +110,9 @@ public final class Capture implements AutoCloseable {
         putNative(headers + length);
 
         int ip = buffer.position();
-        int udp = ip + headers - Flow.UDP_BYTES;
-        int udpLength = Flow.UDP_BYTES + length;
-        buffer.put(flow.template, Flow.DUMMY_BYTES, headers);
+        int udp = ip + headers - UdpFlow.UDP_BYTES;
+        int udpLength = UdpFlow.UDP_BYTES + length;
+        buffer.put(flow.template, UdpFlow.DUMMY_BYTES, headers);
         packet.get(0, buffer.array(), buffer.position(), length);
         buffer.position(buffer.position() + length);
         buffer.putShort(udp + 4, (short) udpLength);
@@ -171,7 +172,7 @@ public final class Capture implements AutoCloseable {
         buffer.clear();
     }
 
-    /** Ends the file; packets that come later are left out. */
+    /** Closes the file; later packets are not captured. */
     @Override
     public synchronized void close() {
         flush();
@@ -181,7 +182,7 @@ public final class Capture implements AutoCloseable {
         }
     }
 
-    /** Found when something goes wrong, not before, as that of rdma-panama. */
+    /** Created only when something goes wrong, like the logger of rdma-panama. */
     private static Logger log() {
         Logging.load();
         return LogManager.getLogger(Capture.class);

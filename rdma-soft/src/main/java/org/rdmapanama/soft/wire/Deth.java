@@ -1,5 +1,7 @@
 package org.rdmapanama.soft.wire;
 
+import org.rdmapanama.soft.memory.Memory;
+
 /**
  * The datagram extended transport header. (Section 9.3.2 of the InfiniBand Architecture Specification, volume 1.) All
  * methods take the address of this header.
@@ -7,7 +9,7 @@ package org.rdmapanama.soft.wire;
 public final class Deth {
     public static final int BYTES = 8;
 
-    /** Where it is in a packet that has it. */
+    /** The offset of this header in a packet. */
     public static final int OFFSET = Bth.BYTES;
 
     private Deth() {}

@@ -4,16 +4,20 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * How bad the way between two devices is made, for tests: the probability of each fault, of which a packet suffers one
- * at most, and the seed of what happens by chance.
+ * The faults to inject into outgoing packets, for tests: the probability of each fault, of which a packet suffers at
+ * most one, and the seed of the random numbers.
  *
- * @param loss of packets that are not sent
- * @param duplicate of packets that are sent twice
- * @param reorder of packets that are held back until a few others have overtaken them
- * @param corrupt of packets that are sent with one bit changed
+ * @param loss probability that a packet is not sent
+ * @param duplicate probability that a packet is sent twice
+ * @param reorder probability that a packet is held back until a few others have overtaken it
+ * @param corrupt probability that a packet is sent with one bit changed
  */
 public record Faults(double loss, double duplicate, double reorder, double corrupt, long seed) {
-    /** @throws IllegalArgumentException when a probability, or the sum of all, is not between 0 and 1 */
+    /**
+     * Checks the probabilities.
+     *
+     * @throws IllegalArgumentException when a probability, or the sum of all, is not between 0 and 1
+     */
     public Faults {
         checkProbability("loss", loss);
         checkProbability("duplicate", duplicate);
@@ -23,9 +27,10 @@ public record Faults(double loss, double duplicate, double reorder, double corru
     }
 
     /**
-     * Faults as a text, such as {@code loss=0.01,duplicate=0.01,reorder=0.01,corrupt=0.01,seed=7}; what is left out is 0.
+     * Parses faults from a text such as {@code loss=0.01,duplicate=0.01,reorder=0.01,corrupt=0.01,seed=7}; omitted
+     * values are 0.
      *
-     * @throws IllegalArgumentException when it is not such a text
+     * @throws IllegalArgumentException when the text has another form
      */
     public static Faults parse(String text) {
         double loss = 0;
@@ -46,14 +51,16 @@ public record Faults(double loss, double duplicate, double reorder, double corru
                     case "corrupt" -> corrupt = Double.parseDouble(value);
                     case "seed" -> seed = Long.parseLong(value);
                     default ->
-                        throw new IllegalArgumentException("'" + setting.trim() + "' in '" + text
-                                + "' is none of loss=, duplicate=, reorder=, corrupt= and seed=");
+                        throw new IllegalArgumentException(
+                                "faults must be a list of loss=, duplicate=, reorder=, corrupt= and seed=: '"
+                                        + setting.trim() + "' in '" + text + "'");
                 }
             } catch (NumberFormatException e) {
-                throw new IllegalArgumentException("not a number: '" + setting.trim() + "' in '" + text + "'", e);
+                throw new IllegalArgumentException(
+                        "the value of a fault must be a number: '" + setting.trim() + "' in '" + text + "'", e);
             }
             if (!names.add(name)) {
-                throw new IllegalArgumentException(name + " is twice in '" + text + "'");
+                throw new IllegalArgumentException(name + " must not be given twice: '" + text + "'");
             }
         }
         return new Faults(loss, duplicate, reorder, corrupt, seed);
@@ -61,7 +68,7 @@ public record Faults(double loss, double duplicate, double reorder, double corru
 
     private static void checkProbability(String name, double probability) {
         if (!(probability >= 0 && probability <= 1)) {
-            throw new IllegalArgumentException(name + " is a probability, from 0 to 1, and not " + probability);
+            throw new IllegalArgumentException(name + " must be a probability between 0 and 1: " + probability);
         }
     }
 }

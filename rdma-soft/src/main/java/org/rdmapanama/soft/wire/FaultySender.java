@@ -6,12 +6,13 @@ import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
 
 /**
- * A sender that does to packets what {@link Faults} says, and hands them to the next one. The n-th packet that it takes
- * always meets the same fault, for the same seed. Packets that are held back go out after the next 1 to 8 packets, or
- * after 5 ms, if {@link #flush(long)} is called then. All buffers are made beforehand. For one thread.
+ * A {@link Sender} that injects {@link Faults} into packets before it passes them to another sender. For a given seed,
+ * the n-th packet always meets the same fault. Packets that are held back are sent after the next 1 to 8 packets, or
+ * after 5 ms if {@link #flush(long)} is called then. It allocates all buffers when it is created. Not thread-safe: the
+ * device calls it with its lock held.
  */
 public final class FaultySender implements Sender {
-    /** How long a packet is held back at most. */
+    /** The longest time that a packet is held back, in nanoseconds. */
     public static final long HOLD_NANOS = 5_000_000;
 
     private static final int MAX_OVERTAKERS = 8;
@@ -43,19 +44,19 @@ public final class FaultySender implements Sender {
     private final LongSupplier clock;
     private final SplittableRandom random;
     private final ByteBuffer copy;
-    // Those held come first, in the order in which they came.
+    // The packets that are held back come first, in order of arrival.
     private final Held[] held = new Held[MAX_HELD];
     private int heldCount;
-    // What the next packet that is taken meets.
+    // The fault that the next packet meets.
     private Fault fault;
     private int chance;
     private final long[] counts = new long[Fault.values().length];
 
     /**
-     * Prepares everything.
+     * Creates a sender and all its buffers.
      *
-     * @param maxPacketBytes longer packets meet no faults
-     * @param clock the time in nanoseconds, such as {@code System::nanoTime}
+     * @param maxPacketBytes the largest packet, in bytes; larger ones meet no faults
+     * @param clock returns the time in nanoseconds, such as {@code System::nanoTime}
      */
     public FaultySender(Faults faults, int maxPacketBytes, LongSupplier clock, Sender next) {
         this.faults = faults;
@@ -150,7 +151,7 @@ public final class FaultySender implements Sender {
         return false;
     }
 
-    /** Sends what was held back long enough, in the order in which it came, as long as there is room. */
+    /** Sends packets that were held back long enough, in order of arrival, as long as there is room. */
     private void release(long now, boolean hasTime) {
         int kept = 0;
         boolean room = true;
@@ -170,7 +171,7 @@ public final class FaultySender implements Sender {
         heldCount = kept;
     }
 
-    /** Whether a packet was held back long enough at this time. */
+    /** Returns whether a packet has been held back long enough at the given time. */
     public boolean due(long nanos) {
         for (int i = 0; i < heldCount; i++) {
             if (held[i].overtakers <= 0 || held[i].until - nanos <= 0) {
@@ -180,34 +181,34 @@ public final class FaultySender implements Sender {
         return false;
     }
 
-    /** Sends the packets that were held back long enough at this time. */
+    /** Sends the packets that have been held back long enough at the given time. */
     public void flush(long nanos) {
         if (heldCount > 0) {
             release(nanos, true);
         }
     }
 
-    /** How many packets are held back now. */
+    /** Returns how many packets are held back now. */
     public int held() {
         return heldCount;
     }
 
-    /** How many packets were lost. */
+    /** Returns how many packets were dropped. */
     public long lost() {
         return counts[Fault.LOSS.ordinal()];
     }
 
-    /** How many packets were sent twice. */
+    /** Returns how many packets were sent twice. */
     public long duplicated() {
         return counts[Fault.DUPLICATE.ordinal()];
     }
 
-    /** How many packets were held back. */
+    /** Returns how many packets were held back. */
     public long reordered() {
         return counts[Fault.REORDER.ordinal()];
     }
 
-    /** How many packets were sent with a wrong bit. */
+    /** Returns how many packets were sent with a wrong bit. */
     public long corrupted() {
         return counts[Fault.CORRUPT.ordinal()];
     }

@@ -1,5 +1,7 @@
 package org.rdmapanama.soft.wire;
 
+import org.rdmapanama.soft.memory.Memory;
+
 /**
  * The invalidate extended transport header. (Section 9.4.1 of the InfiniBand Architecture Specification, volume 1.)
  * All methods take the address of this header.
@@ -7,7 +9,7 @@ package org.rdmapanama.soft.wire;
 public final class Ieth {
     public static final int BYTES = 4;
 
-    /** Where it is in a packet that has it. */
+    /** The offset of this header in a packet. */
     public static final int OFFSET = Bth.BYTES;
 
     private Ieth() {}

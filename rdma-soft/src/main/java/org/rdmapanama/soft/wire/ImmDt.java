@@ -1,5 +1,7 @@
 package org.rdmapanama.soft.wire;
 
+import org.rdmapanama.soft.memory.Memory;
+
 /**
  * Immediate data. (Sections 9.4.1 and 9.4.3 of the InfiniBand Architecture Specification, volume 1.) It stays in the
  * order of the network, as in {@code struct ibv_send_wr} and {@code struct ibv_wc}: the same four bytes everywhere. All

@@ -159,7 +159,7 @@ public final class Opcode {
         return (PROPERTIES[opcode] & property) != 0;
     }
 
-    /** As the specification calls it, with underscores. */
+    /** Returns the name in the specification, with underscores. */
     public static String name(int opcode) {
         return NAMES[opcode];
     }
@@ -214,12 +214,12 @@ public final class Opcode {
         return has(opcode, ONLY);
     }
 
-    /** Whether a message starts with it: first or only. */
+    /** Returns whether a message starts with it: first or only. */
     public static boolean isStart(int opcode) {
         return has(opcode, FIRST | ONLY);
     }
 
-    /** Whether a message ends with it: last or only. */
+    /** Returns whether a message ends with it: last or only. */
     public static boolean isEnd(int opcode) {
         return has(opcode, LAST | ONLY);
     }
@@ -257,8 +257,8 @@ public final class Opcode {
     }
 
     /**
-     * Where the immediate data is in a packet that has it. Each other extension header is at the same place in all
-     * packets that have it: its class says where.
+     * Returns the offset of the immediate data in a packet. Every other extension header has the same offset in all
+     * packets, which its class defines.
      */
     public static int immediateOffset(int opcode) {
         return IMMEDIATE_OFFSETS[opcode];

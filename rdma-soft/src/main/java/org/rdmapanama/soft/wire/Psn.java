@@ -11,12 +11,14 @@ public final class Psn {
         return (psn + 1) & Bth.MASK_24;
     }
 
-    /** So many packets later, or earlier. */
+    /** Returns the PSN that follows after a number of packets, which may be negative. */
     public static int add(int psn, int packets) {
         return (psn + packets) & Bth.MASK_24;
     }
 
-    /** How many packets a is later than b: negative where it is earlier; halfway round, the least number. */
+    /**
+     * Returns how many packets a is after b: negative if it is before; exactly halfway around, the most negative value.
+     */
     public static int compare(int a, int b) {
         return ((a - b) << 8) >> 8;
     }

@@ -1,13 +1,15 @@
 package org.rdmapanama.soft.wire;
 
+import org.rdmapanama.soft.memory.Memory;
+
 /**
- * The RDMA extended transport header. (Section 9.3.3 of the InfiniBand Architecture Specification, volume 1.) All methods
- * take the address of this header.
+ * The RDMA extended transport header. (Section 9.3.3 of the InfiniBand Architecture Specification, volume 1.) All
+ * methods take the address of this header.
  */
 public final class Reth {
     public static final int BYTES = 16;
 
-    /** Where it is in a packet that has it. */
+    /** The offset of this header in a packet. */
     public static final int OFFSET = Bth.BYTES;
 
     private Reth() {}

@@ -3,18 +3,17 @@ package org.rdmapanama.soft.wire;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 
-/** What sends packets. */
+/** Sends packets: a socket, or a {@link FaultySender} before it. */
 @FunctionalInterface
 public interface Sender {
     /**
      * Sends a packet.
      *
-     * @param packet the packet is what lies between the position and the limit, with its checksum; it may be used anew
-     *     when this returns
-     * @param localIndex which of the local addresses it leaves from
-     * @param to where it goes
-     * @return false if there is no room for it now: then nothing was sent, and the position is as it was; otherwise the
-     *     position is at the limit
+     * @param packet the packet with its checksum, from position to limit; the caller may reuse the buffer afterwards
+     * @param localIndex the index of the local address to send from
+     * @param to the destination
+     * @return false if there is no room for the packet now: then nothing was sent and the position is unchanged;
+     *     otherwise the position is at the limit
      */
     boolean send(ByteBuffer packet, int localIndex, SocketAddress to);
 }

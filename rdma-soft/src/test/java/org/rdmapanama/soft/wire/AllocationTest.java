@@ -20,9 +20,9 @@ class AllocationTest {
     private static final int ROUND = 5_000;
     private static final int MAX_WARM_UP_ROUNDS = 100;
     private static final int LENGTH = 1000;
-    private static final SocketAddress TO = new InetSocketAddress("10.77.0.2", Flow.ROCE_PORT);
+    private static final SocketAddress TO = new InetSocketAddress("10.77.0.2", UdpFlow.ROCE_PORT);
 
-    private final Flow[] flows = {
+    private final UdpFlow[] flows = {
         GoldenPacketsTest.find(Opcode.RC_SEND_ONLY, false).flow(),
         GoldenPacketsTest.find(Opcode.RC_RDMA_WRITE_ONLY, true).flow()
     };
@@ -49,7 +49,7 @@ class AllocationTest {
     @Test
     void shouldMakeAndCheckPackets() {
         assertAllocatesNothing(() -> {
-            Flow flow = flows[count++ & 1];
+            UdpFlow flow = flows[count++ & 1];
             Bth.write(address, Opcode.RC_RDMA_WRITE_ONLY, true, 0, Bth.DEFAULT_PKEY, 17, true, count);
             Reth.write(address + Reth.OFFSET, address, 1, LENGTH - 32);
             int length = crc.append(flow, packet, LENGTH - InvariantCrc.BYTES);

@@ -74,7 +74,7 @@ class CaptureTest {
             for (GoldenPacketsTest.Golden golden : GoldenPacketsTest.ALL) {
                 ByteBuffer packet = Packets.direct(golden.roce());
                 int length = packet.limit();
-                Flow flow = golden.flow();
+                UdpFlow flow = golden.flow();
                 capture.write(flow, crc.identification(flow, packet, length), packet, length);
                 assertEquals(0, packet.position());
                 assertEquals(length, packet.limit());
@@ -104,7 +104,7 @@ class CaptureTest {
         Path path = folder.resolve("many.pcap");
         int each = 200;
         int length = 4000;
-        Flow flow = GoldenPacketsTest.ALL[0].flow();
+        UdpFlow flow = GoldenPacketsTest.ALL[0].flow();
         List<Thread> threads = new ArrayList<>();
         try (Capture capture = Capture.open(path)) {
             for (byte number = 1; number <= 3; number++) {

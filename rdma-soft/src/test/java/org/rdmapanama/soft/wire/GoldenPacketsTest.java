@@ -53,8 +53,8 @@ class GoldenPacketsTest {
             }
         }
 
-        Flow flow() {
-            return Flow.of(endpoint(true), endpoint(false));
+        UdpFlow flow() {
+            return UdpFlow.of(endpoint(true), endpoint(false));
         }
 
         @Override
@@ -350,7 +350,7 @@ class GoldenPacketsTest {
         }
         ByteBuffer packet = Packets.direct(golden.roce());
         int length = packet.limit() - InvariantCrc.BYTES;
-        Flow flow = golden.flow();
+        UdpFlow flow = golden.flow();
 
         assertEquals(Packets.slowChecksum(ip), crc.compute(flow, packet, length));
         assertEquals(length + InvariantCrc.BYTES, crc.append(flow, packet, length));
@@ -362,7 +362,7 @@ class GoldenPacketsTest {
     void shouldNoticeEachWrongBit(Golden golden) {
         ByteBuffer packet = Packets.direct(golden.roce());
         int length = packet.limit();
-        Flow flow = golden.flow();
+        UdpFlow flow = golden.flow();
         for (int bit = 0; bit < 8 * length; bit++) {
             if (bit / 8 == 4) {
                 continue; // Where congestion is marked on the way.
@@ -377,12 +377,12 @@ class GoldenPacketsTest {
         InetSocketAddress to = golden.endpoint(false);
         IntStream.range(0, 16).forEach(bit -> {
             InetSocketAddress otherFrom = new InetSocketAddress(from.getAddress(), from.getPort() ^ 1 << bit);
-            assertFalse(crc.isValid(Flow.of(otherFrom, to), packet, length));
+            assertFalse(crc.isValid(UdpFlow.of(otherFrom, to), packet, length));
             InetSocketAddress otherTo = new InetSocketAddress(to.getAddress(), to.getPort() ^ 1 << bit);
-            assertFalse(crc.isValid(Flow.of(from, otherTo), packet, length));
+            assertFalse(crc.isValid(UdpFlow.of(from, otherTo), packet, length));
         });
         assertNotEquals(from.getAddress(), to.getAddress());
-        assertFalse(crc.isValid(Flow.of(to, from), packet, length));
+        assertFalse(crc.isValid(UdpFlow.of(to, from), packet, length));
         for (int shorter = 0; shorter < length; shorter++) {
             assertFalse(crc.isValid(flow, packet, shorter));
         }

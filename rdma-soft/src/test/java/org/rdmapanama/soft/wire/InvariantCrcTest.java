@@ -21,17 +21,17 @@ class InvariantCrcTest {
     private final Random random = new Random(1);
 
     /** A packet of random bytes, whose sender gave it an IPv4 identification; it has its checksum. */
-    private ByteBuffer numbered(Flow flow, int identification, int length) {
+    private ByteBuffer numbered(UdpFlow flow, int identification, int length) {
         byte[] bytes = new byte[length];
         random.nextBytes(bytes);
         ByteBuffer packet = Packets.direct(bytes);
         byte[] ip = new byte[flow.headerBytes() + length];
-        System.arraycopy(flow.template, Flow.DUMMY_BYTES, ip, 0, flow.headerBytes());
+        System.arraycopy(flow.template, UdpFlow.DUMMY_BYTES, ip, 0, flow.headerBytes());
         System.arraycopy(bytes, 0, ip, flow.headerBytes(), length);
         ByteBuffer fields = ByteBuffer.wrap(ip);
-        fields.putShort(flow.headerBytes() - 4, (short) (Flow.UDP_BYTES + length));
+        fields.putShort(flow.headerBytes() - 4, (short) (UdpFlow.UDP_BYTES + length));
         if (flow.isIpv6()) {
-            fields.putShort(4, (short) (Flow.UDP_BYTES + length));
+            fields.putShort(4, (short) (UdpFlow.UDP_BYTES + length));
         } else {
             fields.putShort(2, (short) ip.length).putShort(4, (short) identification);
         }
@@ -48,7 +48,7 @@ class InvariantCrcTest {
         for (int i = 0; i < 5000; i++) {
             int length = i == 0 ? InvariantCrc.MAX_PACKET_BYTES : randomLength();
             int identification = random.nextInt(1 << 16);
-            Flow flow = Flow.of(A, B);
+            UdpFlow flow = UdpFlow.of(A, B);
             ByteBuffer packet = numbered(flow, identification, length);
 
             assertEquals(identification, crc.identification(flow, packet, length));
@@ -59,7 +59,7 @@ class InvariantCrcTest {
 
     @Test
     void shouldBeExactForIpv6() {
-        Flow flow = Flow.of(A6, B6);
+        UdpFlow flow = UdpFlow.of(A6, B6);
         for (int i = 0; i < 1000; i++) {
             int length = randomLength();
             ByteBuffer packet = numbered(flow, 0, length);
@@ -72,7 +72,7 @@ class InvariantCrcTest {
 
     @Test
     void shouldNoticeEachWrongBitOfTheLongestPacket() {
-        Flow flow = Flow.of(A, B);
+        UdpFlow flow = UdpFlow.of(A, B);
         int length = InvariantCrc.MAX_PACKET_BYTES;
         ByteBuffer packet = numbered(flow, 0x1234, length);
         for (int bit = 8 * 5; bit < 8 * length; bit++) {
@@ -87,7 +87,7 @@ class InvariantCrcTest {
         int wrong = 0;
         for (int i = 0; i < 100_000; i++) {
             int length = 64;
-            Flow flow = Flow.of(A, B);
+            UdpFlow flow = UdpFlow.of(A, B);
             ByteBuffer packet = numbered(flow, 1, length);
             packet.putInt(length - 4, random.nextInt());
             wrong += crc.isValid(flow, packet, length) ? 1 : 0;
@@ -98,7 +98,7 @@ class InvariantCrcTest {
 
     @Test
     void shouldBelieveNoIdentificationAfterEnoughZeros() {
-        Flow flow = Flow.of(A, B);
+        UdpFlow flow = UdpFlow.of(A, B);
         for (int i = 0; i < InvariantCrc.ENOUGH_ZEROS - 1; i++) {
             assertTrue(crc.isValid(flow, numbered(flow, 0, 100), 100));
         }
@@ -112,9 +112,9 @@ class InvariantCrcTest {
 
     @Test
     void shouldAppendForSeveralFlows() {
-        Flow[] flows = {Flow.of(A, B), Flow.of(B, A), Flow.of(A6, B6), Flow.of(B6, A6)};
+        UdpFlow[] flows = {UdpFlow.of(A, B), UdpFlow.of(B, A), UdpFlow.of(A6, B6), UdpFlow.of(B6, A6)};
         for (int i = 0; i < 1000; i++) {
-            Flow flow = flows[random.nextInt(flows.length)];
+            UdpFlow flow = flows[random.nextInt(flows.length)];
             int length = randomLength();
             ByteBuffer expected = numbered(flow, 0, length);
             ByteBuffer packet = ByteBuffer.allocateDirect(length).put(expected.duplicate());
@@ -128,7 +128,7 @@ class InvariantCrcTest {
     @Test
     void shouldRefusePacketsThatAreTooShortOrTooLong() {
         ByteBuffer packet = ByteBuffer.allocateDirect(2 * InvariantCrc.MAX_PACKET_BYTES);
-        Flow flow = Flow.of(A, B);
+        UdpFlow flow = UdpFlow.of(A, B);
         for (int length : new int[] {0, 1, 4, 15, InvariantCrc.MAX_PACKET_BYTES + 1, packet.capacity()}) {
             assertFalse(crc.isValid(flow, packet, length), "length " + length);
         }
@@ -136,7 +136,7 @@ class InvariantCrcTest {
 
     @Test
     void shouldRefuseFlowsBetweenTwoKindsOfAddresses() {
-        assertThrows(IllegalArgumentException.class, () -> Flow.of(A, B6));
-        assertThrows(IllegalArgumentException.class, () -> Flow.of(A6, B));
+        assertThrows(IllegalArgumentException.class, () -> UdpFlow.of(A, B6));
+        assertThrows(IllegalArgumentException.class, () -> UdpFlow.of(A6, B));
     }
 }

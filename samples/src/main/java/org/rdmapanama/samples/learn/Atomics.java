@@ -1,11 +1,12 @@
 package org.rdmapanama.samples.learn;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.SendWorkRequest;
 
-/** Lesson 5: a number in B's memory, which A changes in one step. */
+/** Lesson 5: A changes a number in B's memory in one step. */
 final class Atomics {
     private Atomics() {}
 
@@ -21,18 +22,21 @@ final class Atomics {
             SendWorkRequest request = SendWorkRequest.allocate(ends.arena, 1)
                     .add(ends.memoryOfA, 0, 8)
                     .signaled(true);
-            ends.a.postSend(request.fetchAndAdd(address, key, 2));
-            ends.await(ends.queueOfA);
-            board.say("A added 2: it was %d, and is %d", before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
-
-            ends.a.postSend(request.compareAndSwap(address, key, 42, 100));
-            ends.await(ends.queueOfA);
-            board.say("A put 100 for 42: it was %d, and is %d", before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
-
-            ends.a.postSend(request.compareAndSwap(address, key, 42, 7));
+            requirePosted(ends.a.postSend(request.fetchAndAdd(address, key, 2)));
             ends.await(ends.queueOfA);
             board.say(
-                    "A put 7 for 42, in vain: it was %d, and is %d",
+                    "A added 2: the number was %d and is now %d", before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
+
+            requirePosted(ends.a.postSend(request.compareAndSwap(address, key, 42, 100)));
+            ends.await(ends.queueOfA);
+            board.say(
+                    "A replaced 42 by 100: it was %d and is now %d",
+                    before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
+
+            requirePosted(ends.a.postSend(request.compareAndSwap(address, key, 42, 7)));
+            ends.await(ends.queueOfA);
+            board.say(
+                    "A tried to replace 42 by 7: it was %d and is still %d",
                     before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
         }
     }

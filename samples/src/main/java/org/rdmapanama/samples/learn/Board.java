@@ -6,9 +6,9 @@ import java.util.Locale;
 import java.util.Map;
 import org.rdmapanama.QueuePair;
 
-/** What a lesson writes on. */
+/** The output of a lesson. */
 final class Board {
-    /** A queue pair in the diagram of packets. */
+    /** A queue pair in the packet diagram. */
     record End(String name, int peer, boolean left) {}
 
     private final PrintWriter out;
@@ -18,19 +18,19 @@ final class Board {
         this.out = out;
     }
 
-    /** Writes a line, as {@link String#format}. */
+    /** Writes a line, formatted as by {@link String#format}. */
     void say(String format, Object... values) {
         out.println(String.format(Locale.ROOT, format, values));
         out.flush();
     }
 
-    /** The diagram is to show the packets between these two. */
+    /** Includes the packets between these two queue pairs in the diagram. */
     void draw(String leftName, QueuePair left, String rightName, QueuePair right) {
         ends.put(left.number(), new End(leftName, right.number(), true));
         ends.put(right.number(), new End(rightName, left.number(), false));
     }
 
-    /** What to draw, by queue pair numbers. */
+    /** Returns the ends to draw, by queue pair number. */
     Map<Integer, End> ends() {
         return ends;
     }

@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.learn;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -18,7 +19,7 @@ import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
 
-/** Lesson 8: the connection manager, which makes all of lesson 1 out of an address. */
+/** Lesson 8: the connection manager, which needs only an address to do everything that lesson 1 does. */
 final class ConnectionByAddress {
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
@@ -30,10 +31,10 @@ final class ConnectionByAddress {
                 ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
             RdmaConnectionOptions ofServer = new RdmaConnectionOptions()
                     .privateData("welcome".getBytes(UTF_8))
-                    .prepare(connection -> connection
+                    .prepare(connection -> requirePosted(connection
                             .queuePair()
                             .postReceive(ReceiveWorkRequest.allocate(arena, 1)
-                                    .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64)));
+                                    .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64))));
             Future<RdmaConnection> accepted =
                     executor.submit(() -> server.accept(ofServer, LIMIT).orElseThrow());
 
@@ -48,11 +49,11 @@ final class ConnectionByAddress {
                         a.queuePair().state(), b.queuePair().state());
 
                 MemoryRegion message = a.register(64, AccessFlag.LOCAL_WRITE);
-                a.queuePair()
+                requirePosted(a.queuePair()
                         .postSend(SendWorkRequest.allocate(arena, 1)
                                 .send()
                                 .add(message, 0, 64)
-                                .signaled(true));
+                                .signaled(true)));
                 WorkCompletions completions = new WorkCompletions(arena, 1);
                 while (a.sendQueue().poll(completions) == 0) {
                     Thread.onSpinWait();

@@ -8,31 +8,31 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.rdmapanama.samples.CaptureFile;
+import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicAckEth;
 import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
-import org.rdmapanama.soft.wire.Memory;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
 
 /**
- * Packets as arrows between two ends. Packet sequence numbers count from 0 for each end: the first one is random. Packets
- * of others than the ends of the board are left out, except those of this device's connection manager.
+ * Draws packets as arrows between two ends. Packet sequence numbers count from 0 for each end, because the first one is
+ * random. Packets of other queue pairs are left out, except those of this device's connection manager.
  */
 final class Diagram {
     private static final int WIDTH = 88;
     private static final String LINE = "─";
 
-    /** The queue pair of the connection manager. */
+    /** The number of the connection manager's queue pair. */
     private static final int MANAGER = 1;
 
-    /** The kinds of its messages, by their number less that of the first one. */
+    /** The types of its messages, indexed by attribute ID minus that of the first type. */
     private static final String[] MESSAGES = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP"};
 
-    /** The answer to what is repeated. */
+    /** The answer to a repeated message. */
     private static final String PLEASE_WAIT = "MRA";
 
     private static final int FIRST_MESSAGE = 0x10;
@@ -48,10 +48,10 @@ final class Diagram {
     private final Map<Integer, Integer> firstPsns = new HashMap<>();
     private final StringBuilder text = new StringBuilder();
 
-    /** The number by which the connection manager that began knows the connection. */
+    /** The communication ID of the initiator of the connection. */
     private Integer beginner;
 
-    /** Kinds and senders of messages that were drawn. */
+    /** Types and senders of the messages drawn so far. */
     private final Set<String> messages = new HashSet<>();
 
     private String lastPair;
@@ -60,7 +60,7 @@ final class Diagram {
         this.ends = ends;
     }
 
-    /** Lines of text, one for each packet. */
+    /** Returns the diagram, with one line of text for each packet. */
     static String of(CaptureFile capture, Map<Integer, Board.End> ends) {
         Diagram diagram = new Diagram(ends);
         capture.forEach(diagram::add);
@@ -69,7 +69,7 @@ final class Diagram {
 
     private void add(long packet, int bytes, boolean own) {
         if (!own) {
-            // Somebody else's, who looks for a peer here.
+            // Sent by another process that looks for a peer here.
             return;
         }
         int opcode = Bth.opcode(packet);
@@ -92,7 +92,7 @@ final class Diagram {
         arrow(to.left() ? to.name() : from.name(), to.left() ? from.name() : to.name(), !to.left(), label);
     }
 
-    /** One of the connection manager; what it repeats because an answer takes its time is left out. */
+    /** Adds a message of the connection manager, unless it repeats an earlier one because the answer is slow. */
     private void addMessage(long message, int opcode, int payload) {
         int kind = (Memory.getNetShort(message + MESSAGE_KIND_OFFSET) & 0xFFFF) - FIRST_MESSAGE;
         int sender = Memory.getNetInt(message + SENDER_OFFSET);
@@ -150,7 +150,7 @@ final class Diagram {
     private static String syndrome(int opcode, int syndrome) {
         int code = Aeth.code(syndrome);
         if (Aeth.isRnrNak(syndrome)) {
-            return ", RNR NAK: again after " + Aeth.rnrNanos(code) / 1_000_000.0 + " ms";
+            return ", RNR NAK: retry after " + Aeth.rnrNanos(code) / 1_000_000.0 + " ms";
         }
         if (Aeth.isNak(syndrome)) {
             return ", NAK: " + (code < NAKS.length ? NAKS[code] : "code " + code);

@@ -10,12 +10,12 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Runs a lesson about verbs. */
+/** Lists the lessons about verbs, or runs one. */
 @Command(
         name = "learn",
         description = {
-            "Learn what verbs are, by short lessons that run on the device soft0 in this process and show its packets.",
-            "docs/LEARN.md explains them, and shows their code.",
+            "Learn verbs in short lessons, which run on the device soft0 in this process and show its packets.",
+            "docs/LEARN.md explains the lessons and shows their code.",
         },
         sortOptions = false)
 public final class LearnCommand implements Callable<Integer> {
@@ -25,7 +25,10 @@ public final class LearnCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(arity = "0..1", paramLabel = "LESSON", description = "The number of a lesson; without it, lists them.")
+    @Parameters(
+            arity = "0..1",
+            paramLabel = "LESSON",
+            description = "Number of a lesson; lists the lessons if omitted.")
     private Integer number;
 
     /** For picocli. */
@@ -40,12 +43,13 @@ public final class LearnCommand implements Callable<Integer> {
                 out.println("bin/rdma learn " + lesson.number() + "    " + lesson.title());
             }
             out.println();
-            out.println("docs/LEARN.md explains them, and shows their code.");
+            out.println("docs/LEARN.md explains the lessons and shows their code.");
             out.flush();
             return 0;
         }
         if (number < 1 || number > lessons.length) {
-            throw new ParameterException(spec.commandLine(), "a lesson is 1 to " + lessons.length + ", not " + number);
+            throw new ParameterException(
+                    spec.commandLine(), "the lesson must be between 1 and " + lessons.length + ", not " + number);
         }
         lessons[number - 1].run(out);
         return 0;

@@ -9,7 +9,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.CaptureFile;
 import org.rdmapanama.samples.PacketCapture;
 
-/** The lessons, in their order. */
+/** The lessons, in order. */
 enum Lesson {
     STATES("queue pairs and their states", QueuePairsAndStates::run),
     MEMORY("memory and its keys", MemoryAndKeys::run),
@@ -23,7 +23,7 @@ enum Lesson {
     private final String title;
     private final Body body;
 
-    /** What a lesson does. */
+    /** The code of a lesson. */
     @FunctionalInterface
     private interface Body {
         void run(Board board) throws Exception;
@@ -34,7 +34,7 @@ enum Lesson {
         this.body = body;
     }
 
-    /** From 1 on. */
+    /** Returns the number of the lesson, from 1. */
     int number() {
         return ordinal() + 1;
     }
@@ -43,7 +43,7 @@ enum Lesson {
         return title;
     }
 
-    /** Runs it on soft0, and prints what happens, and then the packets. */
+    /** Runs the lesson on soft0, and prints what happens, followed by the packets. */
     void run(PrintWriter out) throws Exception {
         out.println("Lesson " + number() + ": " + title);
         out.println();
@@ -65,12 +65,12 @@ enum Lesson {
     private void run(PrintWriter out, Path packets) throws Exception {
         Board board = new Board(out);
         try (VerbsArena arena = VerbsArena.ofShared()) {
-            // It stays open, so that numbers of queue pairs are not given twice.
+            // Stays open, so that no queue pair number is used twice.
             Context.open(arena, "soft0");
             body.run(board);
         }
         out.println();
-        out.println("The packets of that:");
+        out.println("The packets:");
         out.println();
         out.print(diagram(packets, board));
         out.flush();

@@ -2,12 +2,13 @@ package org.rdmapanama.samples.learn;
 
 import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.SendWorkRequest;
 
-/** Lesson 2: memory is registered, and what is in two places goes to a third. */
+/** Lesson 2: memory is registered, and data from two places goes to a third. */
 final class MemoryAndKeys {
     private MemoryAndKeys() {}
 
@@ -24,19 +25,19 @@ final class MemoryAndKeys {
             MemoryRegion body = ends.domain.register(ends.arena.allocate(16, 8));
             head.memory().setString(0, "from two");
             body.memory().setString(0, " places");
-            board.say("A registered two times 16 bytes for %s, which is enough to send them", head.access());
+            board.say("A registered two regions of 16 bytes for %s, which is enough to send them", head.access());
 
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 2)
+            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 2)
                     .rdmaWrite(open.address(), open.rkey())
                     .add(head, 0, 8)
                     .add(body, 0, 8)
-                    .signaled(true));
+                    .signaled(true)));
             board.say("A's write: %s", ends.await(ends.queueOfA).status(0));
             board.say("B's memory, which is a MemorySegment like any other: '%s'", memory.getString(0));
 
             open.close();
             board.say(
-                    "the region is closed, and its keys lead nowhere; the memory is still there: '%s'",
+                    "the region is closed and its keys are invalid, but the memory is still there: '%s'",
                     memory.getString(0));
         }
     }

@@ -1,5 +1,7 @@
 package org.rdmapanama.samples.learn;
 
+import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
+
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
@@ -16,7 +18,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 
-/** Lesson 1: A is connected by one call, and B step by step. */
+/** Lesson 1: A is connected by a single call, and B step by step. */
 final class QueuePairsAndStates {
     private QueuePairsAndStates() {}
 
@@ -35,11 +37,11 @@ final class QueuePairsAndStates {
             Endpoint ofA = a.localEndpoint(options);
             Endpoint ofB = b.localEndpoint(options);
             a.connect(ofB);
-            board.say("A has been told about B, and is ready to send: %s", a.state());
+            board.say("A knows who B is, and is ready to send: %s", a.state());
 
             b.initialize();
-            board.say("B may have receives posted: %s", b.state());
-            b.postReceive(ReceiveWorkRequest.allocate(arena, 1));
+            board.say("B is initialized, and accepts receives: %s", b.state());
+            requirePosted(b.postReceive(ReceiveWorkRequest.allocate(arena, 1)));
 
             b.modify(new QueuePairAttributes()
                     .state(QueuePairState.RTR)
@@ -58,9 +60,9 @@ final class QueuePairsAndStates {
                     .retryCount(6)
                     .rnrRetry(7)
                     .maxReadAtomicAsInitiator(16));
-            board.say("B is ready to send, too: %s", b.state());
+            board.say("B is ready to send as well: %s", b.state());
 
-            a.postSend(SendWorkRequest.allocate(arena, 1).send().signaled(true));
+            requirePosted(a.postSend(SendWorkRequest.allocate(arena, 1).send().signaled(true)));
             WorkCompletions completions = new WorkCompletions(arena, 16);
             for (int seen = 0; seen < 2; seen += queue.poll(completions)) {
                 Thread.onSpinWait();

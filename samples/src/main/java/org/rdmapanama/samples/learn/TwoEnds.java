@@ -20,7 +20,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.samples.Failure;
 
-/** What most lessons begin with: two queue pairs that are connected, each with a completion queue and memory. */
+/** The starting point of most lessons: two connected queue pairs, each with a completion queue and memory. */
 final class TwoEnds implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
@@ -46,16 +46,23 @@ final class TwoEnds implements AutoCloseable {
         board.draw(nameOfA, a, nameOfB, b);
     }
 
+    /** Checks what postSend or postReceive returned: a work request that was not posted never completes. */
+    static void requirePosted(int result) {
+        if (result == QueuePair.QUEUE_FULL) {
+            throw new Failure("the queue is full: poll for completions, then post again");
+        }
+    }
+
     // end
 
     private final WorkCompletions completions = new WorkCompletions(arena, 1);
 
-    /** A and B; a packet that gets no answer is sent again after four seconds, which is long enough not to be seen. */
+    /** Creates A and B. Packets are retransmitted after four seconds, too late to show up in a lesson. */
     TwoEnds(Board board) {
         this(board, "A", "B", new ConnectOptions().timeout(20));
     }
 
-    /** The next completion of a queue, for which it waits; it is there until the next call. */
+    /** Waits for the next completion of a queue. The result is valid until the next call. */
     WorkCompletions await(CompletionQueue queue) throws InterruptedException {
         long start = System.nanoTime();
         while (queue.poll(completions) == 0) {
@@ -63,7 +70,7 @@ final class TwoEnds implements AutoCloseable {
                 throw new InterruptedException();
             }
             if (System.nanoTime() - start > LIMIT.toNanos()) {
-                throw new Failure("nothing completed within " + LIMIT.toSeconds() + " s");
+                throw new Failure("no work request completed within " + LIMIT.toSeconds() + " s");
             }
             Thread.onSpinWait();
         }

@@ -1,5 +1,7 @@
 package org.rdmapanama.samples.learn;
 
+import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
+
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
@@ -7,7 +9,7 @@ import org.rdmapanama.QueuePairAttribute;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 
-/** Lesson 7: a key that does not allow it, a receiver that is not ready, and a peer that is gone. */
+/** Lesson 7: a key without the access needed, a receiver that is not ready, and a peer that is gone. */
 final class WhatGoesWrong {
     private WhatGoesWrong() {}
 
@@ -22,19 +24,21 @@ final class WhatGoesWrong {
     private static void badKey(Board board) throws InterruptedException {
         try (TwoEnds ends = new TwoEnds(board)) {
             MemoryRegion readOnly = ends.domain.register(ends.arena.allocate(64), AccessFlag.REMOTE_READ);
-            ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1).add(ends.memoryOfB, 0, 64));
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+            requirePosted(ends.b.postReceive(
+                    ReceiveWorkRequest.allocate(ends.arena, 1).add(ends.memoryOfB, 0, 64)));
+            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
                     .rdmaWrite(readOnly.address(), readOnly.rkey())
-                    .add(ends.memoryOfA, 0, 8));
+                    .add(ends.memoryOfA, 0, 8)));
             board.say(
-                    "A writes with a key for reading: %s",
+                    "A writes with a key that permits reading only: %s",
                     ends.await(ends.queueOfA).status(0));
             board.say("A is in state %s", ends.a.query(QueuePairAttribute.STATE).state());
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1).send());
+            requirePosted(
+                    ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1).send()));
             board.say(
-                    "what A posts now is flushed: %s", ends.await(ends.queueOfA).status(0));
-            board.say(
-                    "and so is the receive of B: %s", ends.await(ends.queueOfB).status(0));
+                    "a send that A posts now is flushed: %s",
+                    ends.await(ends.queueOfA).status(0));
+            board.say("and so is B's receive: %s", ends.await(ends.queueOfB).status(0));
         }
     }
 
@@ -43,9 +47,10 @@ final class WhatGoesWrong {
     private static void lateReceive(Board board) throws InterruptedException {
         try (TwoEnds ends =
                 new TwoEnds(board, "C", "D", new ConnectOptions().timeout(20).minRnrTimer(0))) {
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1).send().signaled(true));
+            requirePosted(ends.a.postSend(
+                    SendWorkRequest.allocate(ends.arena, 1).send().signaled(true)));
             Thread.sleep(100);
-            ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1));
+            requirePosted(ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1)));
             board.say(
                     "D posts its receive a tenth of a second after C sent: %s",
                     ends.await(ends.queueOfA).status(0));
@@ -56,9 +61,10 @@ final class WhatGoesWrong {
     private static void noReceive(Board board) throws InterruptedException {
         try (TwoEnds ends =
                 new TwoEnds(board, "E", "F", new ConnectOptions().timeout(20).rnrRetry(2))) {
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1).send());
+            requirePosted(
+                    ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1).send()));
             board.say(
-                    "F posts none, and E tries again twice: %s",
+                    "F posts no receive, and E retries twice: %s",
                     ends.await(ends.queueOfA).status(0));
         }
     }
@@ -67,9 +73,10 @@ final class WhatGoesWrong {
         try (TwoEnds ends =
                 new TwoEnds(board, "G", "H", new ConnectOptions().timeout(14).retryCount(2))) {
             ends.b.close();
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1).send());
+            requirePosted(
+                    ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1).send()));
             board.say(
-                    "H is gone, and G tries again twice: %s",
+                    "H is gone, and G retries twice: %s",
                     ends.await(ends.queueOfA).status(0));
         }
     }

@@ -1,10 +1,12 @@
 package org.rdmapanama.samples.learn;
 
+import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
+
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 
-/** Lesson 4: A uses B's memory, and B does nothing. */
+/** Lesson 4: A writes and reads B's memory, and B does nothing. */
 final class WriteAndRead {
     private WriteAndRead() {}
 
@@ -12,31 +14,31 @@ final class WriteAndRead {
         try (TwoEnds ends = new TwoEnds(board)) {
             long address = ends.memoryOfB.address();
             int key = ends.memoryOfB.rkey();
-            board.say("A was told where B's memory is, 0x%016x, and its key, 0x%08x", address, key);
+            board.say("A knows the address of B's memory, 0x%016x, and its key, 0x%08x", address, key);
 
             ends.memoryOfA.memory().setString(0, "written by A");
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
                     .rdmaWrite(address + 100, key)
                     .add(ends.memoryOfA, 0, 64)
-                    .signaled(true));
+                    .signaled(true)));
             board.say("A's write: %s", ends.await(ends.queueOfA).status(0));
             board.say("B's memory: '%s'", ends.memoryOfB.memory().getString(100));
 
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
                     .rdmaRead(address, key)
                     .add(ends.memoryOfA, 1000, 2500)
-                    .signaled(true));
+                    .signaled(true)));
             board.say("A's read: %s", ends.await(ends.queueOfA).status(0));
             board.say("A's memory: '%s'", ends.memoryOfA.memory().getString(1100));
 
-            ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1));
-            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+            requirePosted(ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1)));
+            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
                     .rdmaWriteWithImmediate(address, key, 7)
                     .add(ends.memoryOfA, 0, 64)
-                    .signaled(true));
+                    .signaled(true)));
             WorkCompletions told = ends.await(ends.queueOfB);
             board.say(
-                    "B is told of this one: %s, %d bytes, immediate %d",
+                    "B gets a completion for this one: %s, %d bytes, immediate %d",
                     told.opcode(0), told.byteLength(0), told.immediate(0));
             board.say("A's write: %s", ends.await(ends.queueOfA).status(0));
         }

@@ -1,2 +1,2 @@
-/** Eight lessons about verbs, which docs/LEARN.md goes with: each is one short class that runs on soft0. */
+/** The lessons about verbs in docs/LEARN.md: each is one short class that runs on soft0. */
 package org.rdmapanama.samples.learn;

@@ -6,20 +6,20 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 
 /**
- * As many messages as go, as the bandwidth programs of perftest measure it: every queue pair is kept full, and one of so
- * many messages asks for a completion.
+ * Measures bandwidth like the bandwidth programs of perftest: every queue pair is kept full, and only one of every N
+ * messages requests a completion.
  */
 final class Bandwidth {
-    /** Up to so many messages the times of all are kept, to find the peak among all stretches, as perftest does. */
+    /** Up to this number of messages, all times are kept to find the peak bandwidth, as perftest does. */
     private static final int MAX_FOR_PEAK = 20_000;
 
-    /** At least one completion comes in so many bytes, or a slow wire would look like a dead one. */
+    /** At least one completion is requested in this number of bytes, or a slow network would look like a dead one. */
     static final long MAX_SILENT_BYTES = 64L << 20;
 
-    /** The clock is looked at once in so many messages when only the end of the test depends on it. */
+    /** Number of messages between two looks at the clock, if only the end of the test depends on it. */
     private static final int MESSAGES_PER_LOOK = 64;
 
-    /** When the peer has finished, what is still under way comes within this time. */
+    /** Once the peer has finished, messages still in flight arrive within this time. */
     private static final long QUIET_NANOS = 200_000_000L;
 
     private static final int COVERED_SHIFT = 32;
@@ -36,7 +36,8 @@ final class Bandwidth {
     private final int list;
     private final int moderation;
 
-    // For each queue pair. With lists, the silent one is the list's first, and those of it that are to be signaled are.
+    // One element per queue pair. With post lists, silent[i] is the first of a list that contains the signaled ones,
+    // too.
     private final SendWorkRequest[] silent;
     private final SendWorkRequest[] signaled;
     private final long[] sent;
@@ -98,7 +99,7 @@ final class Bandwidth {
         }
     }
 
-    /** A list of work requests, the last of which is signaled. */
+    /** Creates a post list, the last work request of which is signaled. */
     private SendWorkRequest list(int queuePair, long size) {
         SendWorkRequest following = null;
         for (int i = list; i > 0; i--) {
@@ -109,12 +110,12 @@ final class Bandwidth {
         return following;
     }
 
-    /** Of a completion that stands for so many messages. */
+    /** Returns the identifier of a work request whose completion covers the given number of messages. */
     private static long id(int queuePair, int covered) {
         return (long) covered << COVERED_SHIFT | queuePair;
     }
 
-    /** Sends, receives, or both; what was sent, or null. Tells the peer when all is sent. */
+    /** Sends, receives, or both. Tells the peer when everything is sent. Returns what was sent, or null. */
     Outcome run() throws IOException, InterruptedException {
         watch.begin();
         long before = (TestRun.UNMEASURED + list - 1L) / list * list;
@@ -149,7 +150,7 @@ final class Bandwidth {
         return watch.isPeerDone() && System.nanoTime() - lastReceived > QUIET_NANOS;
     }
 
-    /** Sends so many messages on each queue pair, or for so long, and waits until they have completed. */
+    /** Sends a number of messages on each queue pair, or for a time, and waits until they have completed. */
     private void drive(long each, long nanos, int perSecond) throws IOException, InterruptedException {
         Arrays.fill(sent, 0);
         Arrays.fill(completed, 0);
@@ -186,7 +187,7 @@ final class Bandwidth {
             told = false;
             watch.sleep(side.events);
         } else {
-            // What completes after the next look at the queues is told.
+            // A work request that completes after the next poll then causes an event.
             side.sendQueue.requestNotification(false);
             side.receiveQueue.requestNotification(false);
             told = true;
@@ -205,12 +206,12 @@ final class Bandwidth {
         return true;
     }
 
-    /** Posts as much as the queue takes and the rate allows. */
+    /** Posts as many messages as the queue holds and the rate allows. */
     private void fill(int index) {
         while (sent[index] < limit[index] && sent[index] + list - completed[index] <= settings.txDepth()) {
             long now = needsClock() ? System.nanoTime() : start;
             if (now - start >= duration) {
-                // The last one is signaled, so that it is known when all are through.
+                // The last message is signaled, so that its completion covers all of them.
                 limit[index] = sinceSignal[index] == 0 ? sent[index] : sent[index] + 1;
                 if (sent[index] == limit[index]) {
                     return;
@@ -227,7 +228,7 @@ final class Bandwidth {
         }
     }
 
-    /** Reading it costs as much as a part of posting. */
+    /** Whether to read the clock, which costs a fraction of a post. */
     private boolean needsClock() {
         if (postedAt != null || interval > 0) {
             return true;
@@ -247,7 +248,7 @@ final class Bandwidth {
         return signaled[index].id(id(index, covered));
     }
 
-    /** When the message of a queue pair was to be sent: the rate is that of all queue pairs together. */
+    /** Returns when a message of a queue pair is due: the rate is that of all queue pairs together. */
     private long due(int index, long message) {
         return start + (long) ((message * count + index) * interval);
     }
@@ -277,7 +278,7 @@ final class Bandwidth {
         return true;
     }
 
-    /** Takes all that has come: the peer waits for the receives. */
+    /** Drains the receive completions, because the peer waits for new receives. */
     private boolean receive() {
         WorkCompletions completions = side.completions;
         boolean moved = false;
@@ -301,7 +302,7 @@ final class Bandwidth {
         return postedAt == null ? 0 : peak(postedAt, completedAt, list);
     }
 
-    /** The shortest time for a message, over all stretches between a post and a completion; 0 of completions is none. */
+    /** Returns the shortest time per message between any post and any later completion; 0 means not completed. */
     static double peak(long[] postedAt, long[] completedAt, int list) {
         double best = Double.MAX_VALUE;
         for (int from = 0; from < postedAt.length; from += list) {

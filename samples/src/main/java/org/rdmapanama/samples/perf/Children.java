@@ -11,11 +11,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.rdmapanama.samples.Failure;
 
-/** Processes that run for a comparison. Closing this ends those that still do, also on Ctrl-C. */
+/** Processes that run for a comparison. Closing this ends those that still run, even after Ctrl-C. */
 final class Children implements AutoCloseable {
     private static final long RETRY_MILLIS = 20;
 
-    /** A socket that listens, in /proc/net/tcp. */
+    /** The state of a listening socket in /proc/net/tcp. */
     private static final String LISTENING = "0A";
 
     private static final int LOCAL_ADDRESS = 1;
@@ -35,12 +35,12 @@ final class Children implements AutoCloseable {
         }
     }
 
-    /** All together may take this long. */
+    /** Creates an empty set of processes, which may run for at most the limit in total. */
     Children(Duration limit) {
         this.limit = limit;
     }
 
-    /** Whether a program is on the path. */
+    /** Whether a program is on the PATH. */
     static boolean isInstalled(String program) {
         return Stream.of(System.getenv().getOrDefault("PATH", "").split(":", -1))
                 .anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
@@ -63,7 +63,7 @@ final class Children implements AutoCloseable {
         }
     }
 
-    /** Starts a program, and waits until it and all others have ended, which they must do well; what it printed. */
+    /** Starts a program, waits until it and all others have ended successfully, and returns what it printed. */
     String run(List<String> command) throws IOException, InterruptedException {
         start(command);
         for (Child child : children.reversed()) {
@@ -78,7 +78,7 @@ final class Children implements AutoCloseable {
         return children.getLast().text();
     }
 
-    /** Complains when one of the programs has ended. */
+    /** Throws an exception if one of the programs has ended. */
     void checkRunning() throws IOException {
         for (Child child : children) {
             if (!child.process().isAlive()) {
@@ -87,12 +87,12 @@ final class Children implements AutoCloseable {
         }
     }
 
-    /** Waits until a program that was started listens on a TCP port. */
+    /** Waits until a started program listens on a TCP port. */
     void awaitListening(int port) throws IOException, InterruptedException {
         while (!isListening(port)) {
             checkRunning();
             if (left() == 0) {
-                throw new Failure("nobody listens on TCP port " + port);
+                throw new Failure("no program is listening on TCP port " + port);
             }
             Thread.sleep(RETRY_MILLIS);
         }
@@ -107,7 +107,9 @@ final class Children implements AutoCloseable {
         return Math.max(0, limit.toNanos() - (System.nanoTime() - start));
     }
 
-    /** Whether somebody does. Looks it up, because connecting would take the place of the client. */
+    /**
+     * Whether a program listens on the port. Looks it up in /proc, because connecting would use up the server's client.
+     */
     static boolean isListening(int port) throws IOException {
         String ending = String.format(Locale.ROOT, ":%04X", port);
         for (String table : List.of("/proc/net/tcp", "/proc/net/tcp6")) {

@@ -15,8 +15,8 @@ import java.util.stream.DoubleStream;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.device.TransportType;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.LinkOptions;
@@ -26,9 +26,9 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** Runs each C program of perftest and our own test alternately, with the same parameters, and puts them side by side. */
+/** Runs each C program of perftest and the same test in Java alternately, and compares the results. */
 final class ComparePerftest {
-    /** What is to be reached: so much of C's latency at most, so much of its bandwidth at least. */
+    /** The goals, relative to C: the highest latency and the lowest bandwidth. */
     static final double LATENCY_GOAL = 1.05;
 
     static final double BANDWIDTH_GOAL = 0.97;
@@ -38,24 +38,24 @@ final class ComparePerftest {
 
     private static final double MEDIAN = 50;
 
-    /** For so long a test runs before it is measured, in nanoseconds: the first time most is yet to be compiled. */
+    /** How long a test runs before it is measured, in nanoseconds: the first time, most code is not compiled yet. */
     private static final long FIRST_WARM_UP = 10_000_000_000L;
 
     private static final long WARM_UP = 3_000_000_000L;
 
-    // Where the results are in a line of perftest.
+    // The columns of the results in a line of perftest.
     private static final int C_TYPICAL = 4;
     private static final int C_AVERAGE = 3;
     private static final int C_MESSAGE_RATE = 4;
 
-    /** Below, the two decimals of a bandwidth say less than the six of the message rate. */
+    /** Below this bandwidth, its two decimals are less precise than the six decimals of the message rate. */
     private static final double WELL_KNOWN = 10;
 
     private static final double MILLION = 1e6;
     private static final double MIB = 1 << 20;
     private static final int MAX_PORT = 65_535;
 
-    /** Of devices, the first serves. */
+    /** The devices; the first one is that of the server. */
     private final List<String> devices;
 
     private final List<String> gids;
@@ -67,13 +67,13 @@ final class ComparePerftest {
     /**
      * What to compare.
      *
-     * @param kinds which tests
-     * @param sizes of messages, in bytes; atomics have their own
-     * @param rounds how often each
-     * @param iterations of each run
-     * @param port the first TCP port to use; each program takes the next that is free
+     * @param kinds the tests to compare
+     * @param sizes message sizes, in bytes; ignored for atomics
+     * @param rounds how often to run each test
+     * @param iterations iterations of each run
+     * @param port the first TCP port to use; each program uses the next free one
      * @param limit how long a run may take
-     * @param devices one or two names; none for those that are there
+     * @param devices the names of one or two devices; empty for those present
      */
     record Plan(
             List<TestKind> kinds,
@@ -84,7 +84,7 @@ final class ComparePerftest {
             Duration limit,
             List<String> devices) {}
 
-    /** One line of the table: what came out in each round. */
+    /** One line of the table: the results of all rounds. */
     record Row(TestKind kind, long bytes, double[] allTheirs, double[] allOurs) {
         double theirs() {
             return median(allTheirs);
@@ -98,7 +98,7 @@ final class ComparePerftest {
             return ours() / theirs();
         }
 
-        /** The ratio of the best rounds, which others on the machine have disturbed the least. */
+        /** The ratio of the best rounds, which other programs on the machine disturbed least. */
         double bestRatio() {
             return best(allOurs) / best(allTheirs);
         }
@@ -120,13 +120,13 @@ final class ComparePerftest {
         nextPort = plan.port();
         devices = plan.devices().isEmpty() ? present() : plan.devices();
         devices.stream().filter(name -> !isOfKernel(name)).findFirst().ifPresent(name -> {
-            throw new Failure("perftest does not know " + name
-                    + ": name devices of the kernel with --devices ('rdma devices' lists all that there are)");
+            throw new Failure("perftest cannot use " + name
+                    + ": name kernel devices with --devices ('rdma devices' lists all devices)");
         });
         gids = devices.stream().map(ComparePerftest::gid).toList();
     }
 
-    /** Two different devices, if there are two; perftest does not connect iWARP without the connection manager. */
+    /** Returns two devices if there are two. Without the connection manager, perftest cannot connect iWARP. */
     private static List<String> present() {
         List<String> names = DeviceList.query().stream()
                 .filter(device -> device.transportType() != TransportType.IWARP)
@@ -135,12 +135,12 @@ final class ComparePerftest {
                 .limit(2)
                 .toList();
         if (names.isEmpty()) {
-            throw new Failure("no device is there that perftest could use");
+            throw new Failure("no device present can be used by perftest");
         }
         return names;
     }
 
-    /** The device soft0 is in this process only. */
+    /** Whether a device belongs to the kernel; soft0 exists in this process only. */
     private static boolean isOfKernel(String device) {
         return Files.exists(Path.of("/sys/class/infiniband", device));
     }
@@ -160,9 +160,11 @@ final class ComparePerftest {
             throw new Failure("perftest is not installed: apt-get install perftest");
         }
         out.printf(
-                "  %s to %s, medians of %d rounds of %d iterations, by turns; C is perftest, started anew for each, and%n"
-                        + "  ours are this JVM and one that serves it, warmed up before each row. The goal is for the%n"
-                        + "  ratio of the medians; next to it is that of the best rounds, which others disturbed least.%n",
+                "  %s to %s, medians of %d rounds of %d iterations, in turns. C is perftest, started anew for each%n"
+                        + "  round; ours are this JVM and one that serves it, warmed up before each row. The goal is"
+                        + " for the%n"
+                        + "  ratio of the medians; best is the ratio of the best rounds, which others disturbed"
+                        + " least.%n",
                 devices.getLast(), devices.getFirst(), plan.rounds(), plan.iterations());
         out.printf(Locale.ROOT, LINE, "test", "size", "C", "ours", "ratio", "best", "goal");
         out.flush();
@@ -179,7 +181,8 @@ final class ComparePerftest {
                 for (long bytes : sizes(kind)) {
                     long start = System.nanoTime();
                     do {
-                        // As it is measured: what is only compiled for other turns would be compiled again.
+                        // With the number of turns that is measured: code compiled for another number would be compiled
+                        // again.
                         ours(kind, bytes, server, port);
                     } while (System.nanoTime() - start < warmUp);
                     Row row = measure(kind, bytes, server, port);
@@ -203,7 +206,7 @@ final class ComparePerftest {
         double[] theirs = new double[plan.rounds()];
         double[] ours = new double[plan.rounds()];
         for (int round = 0; round < plan.rounds(); round++) {
-            // Neither is always the first.
+            // They take turns to go first.
             if (round % 2 == 0) {
                 theirs[round] = theirs(kind, bytes);
                 ours[round] = ours(kind, bytes, server, port);
@@ -250,7 +253,7 @@ final class ComparePerftest {
         }
     }
 
-    /** With four digits or more. */
+    /** Formats a value with four decimals if it is below one, and otherwise with two. */
     private static String number(double value, TestKind kind) {
         return String.format(Locale.ROOT, value < 1 ? "%.4f %s" : "%.2f %s", value, unit(kind));
     }
@@ -296,12 +299,12 @@ final class ComparePerftest {
         return command;
     }
 
-    /** How much goes inline unless it is told, perftest makes depend on the device, and has no such data on some. */
+    /** Disables inline data: perftest's default depends on the device, and fails on some. */
     private static List<String> notInline(TestKind kind) {
         return kind.operation == Operation.SEND || kind.operation == Operation.WRITE ? List.of("-I", "0") : List.of();
     }
 
-    /** This JVM is the client. */
+    /** Runs our test, with this JVM as the client. */
     private double ours(TestKind kind, long bytes, Children server, int port) throws IOException, InterruptedException {
         List<String> words = link(devices.size() - 1, port);
         words.addAll(List.of("-n", Integer.toString(plan.iterations()), HOST));
@@ -319,13 +322,13 @@ final class ComparePerftest {
             Result result = client.test.measure(kind, client.link, unseen).getLast();
             return kind.latency ? result.latencies().at(MEDIAN) : result.average();
         } catch (Failure e) {
-            // When the server has ended, what it said tells more.
+            // If the server has ended, its output says more.
             server.checkRunning();
             throw e;
         }
     }
 
-    /** The options of a test, as on the command line. */
+    /** Returns the options of a test, as on the command line. */
     @Command
     private static final class Client {
         @Mixin
@@ -335,7 +338,7 @@ final class ComparePerftest {
         private LinkOptions link;
     }
 
-    /** Options for one side, of which the first serves. */
+    /** Returns the options of one side; side 0 is the server. */
     private List<String> link(int side, int port) {
         return new ArrayList<>(List.of(
                 "-d",
@@ -351,12 +354,12 @@ final class ComparePerftest {
             nextPort++;
         }
         if (nextPort > MAX_PORT) {
-            throw new Failure("no TCP port is left: choose a smaller --first-port, or fewer --rounds");
+            throw new Failure("no free TCP port is left: choose a smaller --first-port, or fewer --rounds");
         }
         return nextPort++;
     }
 
-    /** What the last line of perftest that has numbers says of messages of a size. */
+    /** Parses the last line of perftest's output that has the numbers for a message size. */
     static double theirResult(TestKind kind, long bytes, String output) {
         if (kind.latency) {
             return number(output, C_TYPICAL);
@@ -372,10 +375,10 @@ final class ComparePerftest {
                 try {
                     return Double.parseDouble(words[index]);
                 } catch (NumberFormatException e) {
-                    // Another line.
+                    // Not a line of numbers.
                 }
             }
         }
-        throw new Failure("no result in what it printed: " + output);
+        throw new Failure("no result in the output of perftest: " + output);
     }
 }

@@ -2,7 +2,7 @@ package org.rdmapanama.samples.perf;
 
 import org.rdmapanama.QueuePairType;
 
-/** The transport services, in perftest's spelling. */
+/** The transport services, spelled as in perftest. */
 enum Connection {
     RC(QueuePairType.RC),
     UC(QueuePairType.UC),

@@ -1,6 +1,6 @@
 package org.rdmapanama.samples.perf;
 
-/** How results are printed, in the spelling of the command line. */
+/** The output formats, spelled as on the command line. */
 enum Format {
     text,
     json,

@@ -2,7 +2,7 @@ package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
 
-/** One message at a time, as the latency programs of perftest measure it: from one post to the next. */
+/** Measures one message at a time, from one post to the next, like the latency programs of perftest. */
 abstract class LatencyLoop {
     private static final double NANOS = 1e9;
 
@@ -27,13 +27,13 @@ abstract class LatencyLoop {
     /** Sends, and waits for the answer. */
     abstract void ping(long turn) throws IOException, InterruptedException;
 
-    /** Waits for a message, and answers; false when the peer has finished instead. */
+    /** Waits for a message, and answers it. Returns false if the peer has finished instead. */
     abstract boolean pong(long turn) throws IOException, InterruptedException;
 
-    /** Does what was put off. */
+    /** Completes any deferred work. */
     void end() {}
 
-    /** The client's side; how many there were, and how long they took. */
+    /** Runs the client's side, and returns the number of messages and the time they took. */
     Outcome measure(LatencyRecord latencies) throws IOException, InterruptedException {
         long turns = turns();
         long limit = settings.seconds() > 0 ? settings.seconds() * 1_000_000_000L : Long.MAX_VALUE;
@@ -55,7 +55,7 @@ abstract class LatencyLoop {
             long end = System.nanoTime();
             turn++;
             if (turn > TestRun.UNMEASURED) {
-                // Waiting for its turn counts in full, the way there and back by half.
+                // The delay before the post counts in full, the round trip by half.
                 latencies.record(end - begin + delay * ways);
                 if (end - start > limit) {
                     begin = end;
@@ -76,16 +76,16 @@ abstract class LatencyLoop {
             if (now >= due) {
                 return now;
             }
-            watch.moved(); // waiting for the own turn is no silence of the peer
+            watch.moved(); // waiting for the next due time is not silence of the peer
         }
     }
 
-    /** The server's side. */
+    /** Runs the server's side. */
     final void reflect() throws IOException, InterruptedException {
         long turns = turns();
         watch.begin();
         for (long turn = 0; turn < turns && pong(turn); turn++) {
-            // all is said
+            // pong does all the work
         }
         end();
     }
@@ -94,7 +94,7 @@ abstract class LatencyLoop {
         return isTimed() ? Long.MAX_VALUE : TestRun.UNMEASURED + settings.iterations();
     }
 
-    /** Whether the number of turns is not known before, so that the peer says when it is over. */
+    /** Whether the test runs for a time, so that the peer must say when it is over. */
     final boolean isTimed() {
         return settings.seconds() > 0;
     }

@@ -3,8 +3,8 @@ package org.rdmapanama.samples.perf;
 import org.HdrHistogram.Histogram;
 
 /**
- * The latencies of one measurement. Recording one allocates nothing; the first ones are only kept, and go into the
- * histogram when they are asked for, as that would take a part of the time of the next.
+ * The latencies of one measurement. Recording a value allocates nothing. The first values are only stored, and enter
+ * the histogram in {@link #complete}, because that takes time, which would count as part of the next message.
  */
 final class LatencyRecord {
     private static final long MAX_NANOS = 100_000_000_000L;
@@ -17,7 +17,7 @@ final class LatencyRecord {
     private final long[] first = new long[MAX_KEPT];
     private int kept;
 
-    /** One way is such a part of what is recorded: 2 for ping-pong, else 1. */
+    /** Creates a record. Results are per way; a recorded value covers 2 ways for ping-pong, and otherwise 1. */
     LatencyRecord(int ways) {
         nanosPerMicro = 1e3 * ways;
     }
@@ -34,7 +34,7 @@ final class LatencyRecord {
         histogram.recordValue(Math.clamp(nanos, 0, MAX_NANOS));
     }
 
-    /** Takes what was kept into account: to be called once, when all is recorded. */
+    /** Moves the stored values to the histogram. Call this once, after the last value is recorded. */
     void complete() {
         for (int i = 0; i < kept; i++) {
             count(first[i]);
@@ -67,7 +67,7 @@ final class LatencyRecord {
         return histogram.getStdDeviation() / nanosPerMicro;
     }
 
-    /** In microseconds, as all of them. */
+    /** Returns a percentile in microseconds, like all other results. */
     double at(double percentile) {
         return histogram.getValueAtPercentile(percentile) / nanosPerMicro;
     }

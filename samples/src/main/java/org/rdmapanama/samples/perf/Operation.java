@@ -1,18 +1,18 @@
 package org.rdmapanama.samples.perf;
 
-/** What is measured. */
+/** The operations that can be measured. */
 enum Operation {
     SEND,
     WRITE,
     READ,
     ATOMIC;
 
-    /** Whether the other side takes part only with its memory. */
+    /** Whether the target takes part only with its memory. */
     boolean isOneSided() {
         return this != SEND;
     }
 
-    /** Whether data comes back, so that a whole round trip is what it takes. */
+    /** Whether data comes back, so that the latency is a full round trip. */
     boolean answers() {
         return this == READ || this == ATOMIC;
     }

@@ -4,12 +4,12 @@ import java.nio.ByteBuffer;
 import org.rdmapanama.samples.Failure;
 
 /**
- * What a side did, as it tells the other.
+ * The result of one side, as sent to the other side.
  *
- * @param posted how many messages in all, with those before the measured ones
- * @param measured how many of them were measured
- * @param nanos how long these took
- * @param perMessageNanos how long a message took at the peak, or 0
+ * @param posted number of messages posted, including those before the measurement
+ * @param measured number of messages that were measured
+ * @param nanos duration of the measured messages, in nanoseconds
+ * @param perMessageNanos shortest time per message, in nanoseconds, or 0 if not known
  */
 record Outcome(long posted, long measured, long nanos, double perMessageNanos) {
     private static final int BYTES = 4 * Long.BYTES;
@@ -25,7 +25,7 @@ record Outcome(long posted, long measured, long nanos, double perMessageNanos) {
 
     static Outcome of(ByteBuffer bytes) {
         if (bytes.remaining() != BYTES) {
-            throw new Failure("the peer's result makes no sense: both sides must be 'rdma perf' of one version");
+            throw new Failure("the peer's result is malformed: both sides must run the same version of 'rdma perf'");
         }
         return new Outcome(bytes.getLong(), bytes.getLong(), bytes.getLong(), bytes.getDouble());
     }

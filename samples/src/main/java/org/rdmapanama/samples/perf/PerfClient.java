@@ -18,7 +18,7 @@ final class PerfClient {
         this.host = host;
     }
 
-    /** Runs a test; the beginning is when both sides are connected, and each result goes to the consumer at once. */
+    /** Runs a test. The first callback runs once both sides are connected; the consumer gets each result at once. */
     List<Result> run(VerbsArena arena, Context context, TestSettings settings, Runnable begin, Consumer<Result> each)
             throws IOException, InterruptedException {
         try (PerfLink link = new PerfLink(options.connect(host), options.timeout())) {
@@ -51,9 +51,9 @@ final class PerfClient {
         side.meet(link.receive(PerfLink.Type.PLACE));
         side.connect();
         begin.run();
-        if (!settings.events() && settings.kind().operation == Operation.SEND) {
-            options.notePolling(context, side.peerGid());
-        }
+        boolean told = !settings.events()
+                && settings.kind().operation == Operation.SEND
+                && options.notePolling(context, side.peerGid());
 
         TestRun run = new TestRun(side, link, options.timeout(), true);
         List<Result> results = new ArrayList<>();
@@ -65,6 +65,16 @@ final class PerfClient {
         }
         link.send(PerfLink.Type.DONE);
         link.receive(PerfLink.Type.DONE);
+        // The server of reads and atomics does not poll, so that events would not help.
+        if (settings.kind().isPingPong() && !settings.events() && !told) {
+            options.noteProcessorShare(context, side.peerGid(), run.processorShare(), faster(settings.kind()));
+        }
         return results;
+    }
+
+    private static String faster(TestKind kind) {
+        return kind == TestKind.WRITE_LAT
+                ? "write-lat can only poll, but send-lat with --events (-e)"
+                : "--events (-e)";
     }
 }

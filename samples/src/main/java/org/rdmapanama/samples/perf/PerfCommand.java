@@ -5,9 +5,11 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.LinkOptions;
+import org.rdmapanama.samples.WrongUsage;
 import org.rdmapanama.samples.today.TodayComparison;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -20,8 +22,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "perf",
         description = {
-            "Measure latency and bandwidth, as the programs of perftest do.",
-            "One side is 'rdma perf server', which serves every test; the other one says what to measure.",
+            "Measure latency and bandwidth, like the programs of perftest.",
+            "One side is 'rdma perf server', which serves every test; the other side says what to measure.",
         },
         subcommands = {PerfServerCommand.class, TodayComparison.class},
         sortOptions = false,
@@ -30,14 +32,14 @@ import picocli.CommandLine.Spec;
             "  rdma perf server                          on the host named left",
             "  rdma perf write-lat left                  on another",
             "  rdma perf read-bw left --all --plot read.svg",
-            "  rdma perf --compare-perftest              beside C, on one machine",
-            "  rdma perf today                           beside TCP, on one machine",
+            "  rdma perf --compare-perftest              compare with C, on one machine",
+            "  rdma perf today                           compare with TCP, on one machine",
         })
 public final class PerfCommand implements Callable<Integer> {
     private static final int MAX_ROUNDS = 1000;
     private static final int MAX_ITERATIONS = 1_000_000;
 
-    /** perftest refuses fewer. */
+    /** The fewest iterations that perftest accepts. */
     private static final int MIN_ITERATIONS = 5;
 
     private static final int MAX_PORT = 60_000;
@@ -46,14 +48,14 @@ public final class PerfCommand implements Callable<Integer> {
     @Option(
             names = "--compare-perftest",
             description =
-                    "Run the C programs of perftest and ours alternately, both sides on this machine, and compare.")
+                    "Compare with the C programs of perftest: run them and our tests alternately on this machine.")
     private boolean comparePerftest;
 
     @Option(
             names = "--ops",
             split = ",",
             paramLabel = "TEST",
-            description = "Compare: which tests, as write-lat,read-bw (all eight).")
+            description = "Compare: the tests, such as write-lat,read-bw (all eight).")
     private List<String> tests = List.of();
 
     @Option(
@@ -61,21 +63,21 @@ public final class PerfCommand implements Callable<Integer> {
             split = ",",
             paramLabel = "SIZE",
             defaultValue = "8,4KiB,64KiB",
-            description = "Compare: which sizes (${DEFAULT-VALUE}).")
+            description = "Compare: the message sizes (${DEFAULT-VALUE}).")
     private List<ByteSize> sizes;
 
     @Option(
             names = "--rounds",
             paramLabel = "N",
             defaultValue = "9",
-            description = "Compare: how often each program runs (${DEFAULT-VALUE}).")
+            description = "Compare: number of runs of each program (${DEFAULT-VALUE}).")
     private int rounds;
 
     @Option(
             names = "--iters",
             paramLabel = "N",
             defaultValue = "1000",
-            description = "Compare: iterations of each run (${DEFAULT-VALUE}).")
+            description = "Compare: number of iterations of each run (${DEFAULT-VALUE}).")
     private int iterations;
 
     @Option(
@@ -83,14 +85,15 @@ public final class PerfCommand implements Callable<Integer> {
             split = ",",
             paramLabel = "NAME",
             description =
-                    "Compare: the server's device and the client's (the first two that are no iWARP, or the one).")
+                    "Compare: device of the server and of the client (the first two that are not iWARP, or the only"
+                            + " one).")
     private List<String> devices = List.of();
 
     @Option(
             names = "--first-port",
             paramLabel = "PORT",
             defaultValue = "19000",
-            description = "Compare: the first of the TCP ports to meet at (${DEFAULT-VALUE}).")
+            description = "Compare: the first TCP port to use (${DEFAULT-VALUE}).")
     private int port;
 
     @Mixin
@@ -108,9 +111,7 @@ public final class PerfCommand implements Callable<Integer> {
             compareWithPerftest();
             return 0;
         }
-        throw new ParameterException(
-                spec.commandLine(),
-                "which test? server, today, send-lat, write-lat, read-lat, atomic-lat, send-bw, write-bw, read-bw or atomic-bw");
+        throw new ParameterException(spec.commandLine(), "which test? " + WrongUsage.choices(spec.commandLine()));
     }
 
     private void compareWithPerftest() throws IOException, InterruptedException {
@@ -138,7 +139,9 @@ public final class PerfCommand implements Callable<Integer> {
                 return kind;
             }
         }
-        throw wrong("--ops: there is no test '" + label + "'");
+        throw wrong("--ops: there is no test '" + label + "': choose "
+                + WrongUsage.either(
+                        Stream.of(TestKind.values()).map(TestKind::label).toList()));
     }
 
     private void range(String option, int value, int min, int max) {
@@ -160,7 +163,7 @@ public final class PerfCommand implements Callable<Integer> {
     @Command(
             name = "send-lat",
             sortOptions = false,
-            description = "Latency of SEND: half of the time that a message there and one back take.")
+            description = "Latency of SEND: half the round-trip time of a message and its answer.")
     int sendLatency(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
             throws IOException, InterruptedException {
         return test.run(TestKind.SEND_LAT, link);
@@ -170,21 +173,21 @@ public final class PerfCommand implements Callable<Integer> {
             name = "write-lat",
             sortOptions = false,
             description = {
-                "Latency of RDMA WRITE: half of the time that a message there and one back take.",
-                "Each side watches the last byte of its memory; no completion tells that a message came.",
+                "Latency of RDMA WRITE: half the round-trip time of a message and its answer.",
+                "Each side polls the last byte of its memory, because no completion announces a message.",
             })
     int writeLatency(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
             throws IOException, InterruptedException {
         return test.run(TestKind.WRITE_LAT, link);
     }
 
-    @Command(name = "read-lat", sortOptions = false, description = "Latency of RDMA READ: the whole round trip.")
+    @Command(name = "read-lat", sortOptions = false, description = "Latency of RDMA READ: the full round trip.")
     int readLatency(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
             throws IOException, InterruptedException {
         return test.run(TestKind.READ_LAT, link);
     }
 
-    @Command(name = "atomic-lat", sortOptions = false, description = "Latency of atomics: the whole round trip.")
+    @Command(name = "atomic-lat", sortOptions = false, description = "Latency of atomics: the full round trip.")
     int atomicLatency(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
             throws IOException, InterruptedException {
         return test.run(TestKind.ATOMIC_LAT, link);
@@ -208,7 +211,7 @@ public final class PerfCommand implements Callable<Integer> {
         return test.run(TestKind.READ_BW, link);
     }
 
-    @Command(name = "atomic-bw", sortOptions = false, description = "Bandwidth and rate of atomics.")
+    @Command(name = "atomic-bw", sortOptions = false, description = "Bandwidth and message rate of atomics.")
     int atomicBandwidth(@Mixin TestOptions test, @Mixin LinkOptions link, @Mixin CommonOptions help)
             throws IOException, InterruptedException {
         return test.run(TestKind.ATOMIC_BW, link);

@@ -12,11 +12,12 @@ import java.time.Duration;
 import org.rdmapanama.samples.Failure;
 
 /**
- * The TCP connection of the two sides of a test: what they agree on before, what each found out after, and whether the
- * other is still there meanwhile.
+ * The TCP connection between the two sides of a test: carries the parameters before it, the results after it, and signs
+ * of life during it.
  *
- * <p>Every message has a head of 12 bytes in network order: the four bytes "RPpf", the version of this protocol (16
- * bits), its type (16 bits), and how many bytes follow. Threads: one. Interrupting it ends every wait.
+ * <p>Every message has a header of 12 bytes in network byte order: the four bytes "RPpf", the version of this protocol
+ * (16 bits), the type (16 bits), and the number of bytes that follow (32 bits). Threads: one. Interrupting it ends
+ * every wait.
  */
 final class PerfLink implements AutoCloseable {
     static final short VERSION = 3;
@@ -26,26 +27,26 @@ final class PerfLink implements AutoCloseable {
     private static final int MAX_BODY = 1 << 20;
     private static final byte[] NOTHING = {};
 
-    /** How often to say that this side is still there. */
+    /** How often to send a sign of life. */
     private static final long HEARTBEAT_NANOS = 500_000_000L;
 
-    /** The words of the protocol. */
+    /** The message types. */
     enum Type {
-        /** The client says what to measure. */
+        /** The client's parameters of the test. */
         SETTINGS,
-        /** Where a side's memory and queue pairs are. */
+        /** The address of a side's memory and queue pairs. */
         PLACE,
-        /** This side is ready for the next size. */
+        /** The sender is ready for the next size. */
         READY,
-        /** How much it did, and how long that took. */
+        /** The number of messages of the sender, and the time they took. */
         RESULT,
-        /** What it found in its memory. */
+        /** What the sender found in its memory. */
         VERIFIED,
-        /** It is still busy. */
+        /** The sender is still busy. */
         HEARTBEAT,
-        /** It cannot go on, and the text says why. */
+        /** The sender cannot go on; the text says why. */
         FAILED,
-        /** All is measured. */
+        /** Everything has been measured. */
         DONE,
     }
 
@@ -69,7 +70,7 @@ final class PerfLink implements AutoCloseable {
         channel.register(selector, SelectionKey.OP_READ);
     }
 
-    /** Where the peer is: what chooses the address of a device. */
+    /** Returns the peer's address, which determines which address of the device to use. */
     InetAddress peer() {
         return channel.socket().getInetAddress();
     }
@@ -98,9 +99,9 @@ final class PerfLink implements AutoCloseable {
             while (bytes.hasRemaining()) {
                 if (channel.write(bytes) == 0) {
                     if (System.nanoTime() - start > timeout.toNanos()) {
-                        throw new Failure("the peer took nothing for " + timeout.toSeconds() + " s");
+                        throw new Failure("the peer received nothing for " + timeout.toSeconds() + " s");
                     }
-                    fill(); // it may have to get rid of something itself
+                    fill(); // the peer may be blocked until we read what it sends
                     pause();
                 }
             }
@@ -108,7 +109,7 @@ final class PerfLink implements AutoCloseable {
             throw e;
         } catch (IOException e) {
             gone = true;
-            // What it said before it went says why.
+            // A message that the peer sent before it left says why.
             fill();
             failedFirst();
             throw hungUp(e);
@@ -120,16 +121,16 @@ final class PerfLink implements AutoCloseable {
         Thread.sleep(1);
     }
 
-    /** Says why this side ends; the peer may be gone already. */
+    /** Tells the peer why this side ends; the peer may already be gone. */
     void sendFailure(String why) {
         try {
             send(Type.FAILED, why.getBytes(StandardCharsets.UTF_8));
         } catch (IOException | InterruptedException | Failure e) {
-            // Then it knows from the connection's end.
+            // The peer then notices the end of the connection.
         }
     }
 
-    /** Waits for the one message that is due; the peer must say something, if only that it is busy, within the timeout. */
+    /** Waits for a message of the given type. Within each timeout the peer must send one, if only that it is busy. */
     ByteBuffer receive(Type expected) throws IOException, InterruptedException {
         lastHeard = System.nanoTime();
         while (true) {
@@ -142,8 +143,8 @@ final class PerfLink implements AutoCloseable {
                     throw failed(body);
                 }
                 if (type != expected) {
-                    throw new Failure("the peer said " + type + " where " + expected
-                            + " was due: both sides must be 'rdma perf' of one version");
+                    throw new Failure("the peer sent " + type + " instead of " + expected
+                            + ": both sides must run the same version of 'rdma perf'");
                 }
                 return ByteBuffer.wrap(body);
             }
@@ -152,10 +153,10 @@ final class PerfLink implements AutoCloseable {
             }
             long left = timeout.toNanos() - (System.nanoTime() - lastHeard);
             if (left <= 0) {
-                throw new Failure("the peer said nothing for " + timeout.toSeconds()
-                        + " s: see what it printed, or wait longer with --timeout");
+                throw new Failure("the peer was silent for " + timeout.toSeconds()
+                        + " s: see its output, or give a longer --timeout");
             }
-            // Woken by an interrupt as well, whose flag stays.
+            // An interrupt ends this wait as well, and its flag stays set.
             selector.select(Math.clamp(left / 1_000_000, 1, 1000));
             selector.selectedKeys().clear();
             if (Thread.interrupted()) {
@@ -164,7 +165,7 @@ final class PerfLink implements AutoCloseable {
         }
     }
 
-    /** While something else is being done: notices a peer that is gone or failed, and says that this side is there. */
+    /** Call this during other work: notices a peer that is gone or failed, and sends signs of life. */
     void look(long now) throws IOException, InterruptedException {
         fill();
         skipHeartbeats();
@@ -183,7 +184,7 @@ final class PerfLink implements AutoCloseable {
         }
     }
 
-    /** Whether a whole message came that nobody has taken yet. Does not look for new ones. */
+    /** Whether a complete message waits to be received. Does not read new ones. */
     boolean hasMessage() {
         return heard.remaining() >= HEAD && head() != null && heard.remaining() >= HEAD + length();
     }
@@ -209,27 +210,28 @@ final class PerfLink implements AutoCloseable {
         } catch (ClosedByInterruptException e) {
             throw e;
         } catch (IOException e) {
-            // Reset: all that matters is that nobody is there.
+            // Reset: all that matters is that the peer is gone.
             gone = true;
         } finally {
             heard.flip();
         }
     }
 
-    /** The type of the first message, checked as soon as its head is there. */
+    /** Returns the type of the first message, which is checked as soon as its header has arrived. */
     private Type head() {
         int start = heard.position();
         short version = heard.getShort(start + 4);
         short type = heard.getShort(start + 6);
         if (heard.getInt(start) != MAGIC) {
-            throw new Failure("the peer is no 'rdma perf': it speaks another protocol");
+            throw new Failure("the peer is not 'rdma perf': it speaks another protocol");
         }
         if (version != VERSION) {
-            throw new Failure("the peer is an 'rdma perf' with version " + version
-                    + " of its protocol, and this one has " + VERSION + ": both sides must be of one release");
+            throw new Failure("the peer is an 'rdma perf' with protocol version " + version
+                    + ", but this one has version " + VERSION + ": both sides must run the same version of 'rdma"
+                    + " perf'");
         }
         if (type < 0 || type >= TYPES.length || length() < 0 || length() > MAX_BODY) {
-            throw new Failure("the peer is no 'rdma perf' of this release: it sent a message that makes no sense");
+            throw new Failure("the peer is not this version of 'rdma perf': it sent a malformed message");
         }
         return TYPES[type];
     }
@@ -250,7 +252,7 @@ final class PerfLink implements AutoCloseable {
     }
 
     private static Failure hungUp(IOException cause) {
-        return new Failure("the peer ended early: see what it printed", cause);
+        return new Failure("the peer ended early: see its output", cause);
     }
 
     @Override

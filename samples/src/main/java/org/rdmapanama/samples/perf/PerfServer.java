@@ -8,7 +8,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.LinkOptions;
 
-/** The side that serves any test: its client says which. */
+/** The side that serves tests; its client says which. */
 final class PerfServer {
     private final LinkOptions options;
     private final PrintWriter out;
@@ -18,7 +18,7 @@ final class PerfServer {
         this.out = out;
     }
 
-    /** Serves one client that has come. */
+    /** Serves one connected client. */
     void serve(SocketChannel channel) throws IOException, InterruptedException {
         try (PerfLink link = new PerfLink(channel, options.timeout())) {
             TestSettings settings = settings(link);
@@ -26,7 +26,7 @@ final class PerfServer {
             try (VerbsArena arena = VerbsArena.ofConfined()) {
                 run(link, side(arena, settings, link), settings);
             } catch (RuntimeException e) {
-                // Before the arena's objects go, or after: the client only learns why.
+                // The client only learns the reason, so it does not matter whether the arena is closed yet.
                 link.sendFailure(PerfText.reason(e));
                 throw e;
             } catch (OutOfMemoryError e) {
@@ -66,7 +66,7 @@ final class PerfServer {
         } catch (OutOfMemoryError e) {
             throw noMemory(e);
         }
-        // In this order, so that each queue pair goes by what the client's has told.
+        // In this order, so that each queue pair adapts to that of the client.
         side.meet(link.receive(PerfLink.Type.PLACE));
         link.send(PerfLink.Type.PLACE, side.place());
         side.connect();

@@ -14,16 +14,16 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The side of all tests that serves. */
+/** The serving side of all tests. */
 @Command(
         name = "server",
         description = {
-            "Serve tests, one client after the other, until Ctrl-C.",
-            "What to measure, the client says: here only the device and the port are chosen.",
+            "Serve tests, one client after another, until Ctrl-C.",
+            "The client says what to measure; the options here only choose the device and the port.",
         },
         sortOptions = false)
 final class PerfServerCommand implements Callable<Integer> {
-    @Option(names = "--once", description = "End after one client, who must come within --timeout.")
+    @Option(names = "--once", description = "End after one client, which must connect within --timeout.")
     private boolean once;
 
     @Mixin
@@ -39,7 +39,7 @@ final class PerfServerCommand implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         link.check();
         PrintWriter out = spec.commandLine().getOut();
-        // Before a client comes that would have to learn of it.
+        // Finds errors before a client is there that would fail with us.
         TestSide.check(link.device());
         try (Tcp.Listener listener = new Tcp.Listener(link.port())) {
             out.println("  waiting for a client on TCP port " + link.port());
@@ -53,7 +53,7 @@ final class PerfServerCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** One client's failure does not end the server. */
+    /** Serves one client. Its failure does not end the server. */
     private void serve(PerfServer server, SocketChannel channel) throws IOException, InterruptedException {
         try {
             server.serve(channel);

@@ -2,11 +2,11 @@ package org.rdmapanama.samples.perf;
 
 import org.rdmapanama.samples.ByteSize;
 
-/** Words for people. */
+/** Texts for people. */
 final class PerfText {
     private PerfText() {}
 
-    /** One line that says what is measured. */
+    /** Returns one line that says what is measured. */
     static String title(TestSettings settings) {
         StringBuilder text = new StringBuilder(settings.kind().label())
                 .append(' ')
@@ -48,7 +48,7 @@ final class PerfText {
         return text.toString();
     }
 
-    /** Why something failed, for people, in one line. */
+    /** Returns the reason of a failure, in one line. */
     static String reason(Throwable failure) {
         return failure.getMessage() == null ? failure.toString() : failure.getMessage();
     }

@@ -12,7 +12,7 @@ import javax.xml.stream.XMLStreamException;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.Failure;
 
-/** Draws results: the distribution of latencies of one size, or a curve over all sizes. */
+/** Plots results: the latency distribution of one size, or a curve over all sizes. */
 final class Plot {
     private static final int POINTS_PER_DECADE = 20;
     private static final double TEN = 10;
@@ -20,7 +20,7 @@ final class Plot {
 
     private Plot() {}
 
-    /** Complains before the measurement about what would fail after it. */
+    /** Checks before the measurement that the plot can be written after it. */
     static void check(Path file) {
         if (file == null) {
             return;
@@ -30,7 +30,7 @@ final class Plot {
         }
         Path folder = file.toAbsolutePath().getParent();
         if (!Files.isDirectory(folder)) {
-            throw new Failure("there is no folder " + folder + " to put " + file.getFileName() + " into");
+            throw new Failure("there is no directory " + folder + " for " + file.getFileName());
         }
     }
 
@@ -45,7 +45,7 @@ final class Plot {
         }
     }
 
-    /** The rarer a latency, the further to the right: each decade is one nine more. */
+    /** Plots rare latencies further to the right: each decade adds a nine to the percentile. */
     private static SvgChart distribution(TestSettings settings, LatencyRecord times) {
         double count = Math.max(TEN, (double) times.count());
         double[] rarity = DoubleStream.iterate(0, each -> each + 1)
@@ -70,7 +70,7 @@ final class Plot {
         double[] sizes = numbers(results, Result::bytes);
         SvgChart chart = new SvgChart(
                         PerfText.title(settings),
-                        "size of a message",
+                        "message size",
                         latency ? "latency in µs" : "bandwidth in MiB/s",
                         latency)
                 .marks(everyOther(sizes), bytes -> ByteSize.format((long) bytes));
@@ -90,7 +90,7 @@ final class Plot {
         return results.stream().mapToDouble(number).toArray();
     }
 
-    /** Labels of all would touch each other. */
+    /** Labels some of the sizes only, because the labels of all would overlap. */
     private static double[] everyOther(double[] sizes) {
         return IntStream.range(0, sizes.length)
                 .filter(i -> i % 2 == 0)

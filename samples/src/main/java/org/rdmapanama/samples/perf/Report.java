@@ -39,7 +39,7 @@ abstract class Report {
         out.flush();
     }
 
-    /** The columns of perftest. */
+    /** Prints the columns of perftest. */
     private static final class Text extends Report {
         private static final String RULE = "-".repeat(87);
 
@@ -83,11 +83,12 @@ abstract class Report {
                     result.bytes(), result.iterations(), result.peak(), result.average(), result.messageRate());
             if (times != null) {
                 super.line(
-                        "   from the time each was due, in usec: min %.1f  p50 %.1f  p99 %.1f  p99.9 %.1f  max %.1f",
+                        "   latency from the time each message was due, in usec:  min %.1f  p50 %.1f  p99 %.1f  p99.9"
+                                + " %.1f  max %.1f",
                         times.min(), times.at(50), times.at(99), times.at(99.9), times.max());
             }
             if (result.lost() > 0) {
-                super.line("   %d messages were lost, which %s does not repair", result.lost(), settings.connection());
+                super.line("   %d messages were lost, which %s does not recover", result.lost(), settings.connection());
             }
         }
 
@@ -152,7 +153,7 @@ abstract class Report {
         }
     }
 
-    /** One object, printed at the end. */
+    /** Prints one JSON object at the end. */
     private static final class Json extends Report {
         private static final double[] PERCENTILES = {50, 75, 90, 95, 99, 99.9, 99.99};
 

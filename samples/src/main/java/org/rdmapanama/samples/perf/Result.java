@@ -1,15 +1,15 @@
 package org.rdmapanama.samples.perf;
 
 /**
- * What came out for one size.
+ * The result for one message size.
  *
- * @param bytes of a message
- * @param iterations how many were measured
- * @param latencies in microseconds, or null where there are none
- * @param peak bandwidth, in MiB per second; 0 where it is not known
- * @param average bandwidth, in MiB per second
- * @param messageRate in million messages per second
- * @param lost messages that did not arrive, which UC and UD do not repair
+ * @param bytes message size, in bytes
+ * @param iterations number of iterations measured
+ * @param latencies latencies in microseconds, or null if there are none
+ * @param peak peak bandwidth, in MiB per second; 0 if not known
+ * @param average average bandwidth, in MiB per second
+ * @param messageRate message rate, in million messages per second
+ * @param lost number of messages that did not arrive, which UC and UD do not recover
  */
 record Result(
         long bytes,
@@ -23,12 +23,12 @@ record Result(
     private static final double NANOS = 1e9;
     private static final double MILLION = 1e6;
 
-    /** Of a latency test. */
+    /** Returns the result of a latency test. */
     static Result latency(long bytes, LatencyRecord latencies) {
         return new Result(bytes, latencies.count(), latencies, 0, 0, 0, 0);
     }
 
-    /** Of a bandwidth test, with what the other side sent meanwhile, or null. */
+    /** Returns the result of a bandwidth test; the other outcome is null unless the peer sent as well. */
     static Result bandwidth(long bytes, Outcome own, Outcome other, LatencyRecord latencies, long lost) {
         Result result = new Result(
                 bytes,

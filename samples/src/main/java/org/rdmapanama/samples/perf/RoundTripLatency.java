@@ -3,7 +3,7 @@ package org.rdmapanama.samples.perf;
 import java.io.IOException;
 import org.rdmapanama.SendWorkRequest;
 
-/** A READ or an atomic, which the other side's device answers. */
+/** Measures a READ or an atomic, which the responder's device answers. */
 final class RoundTripLatency extends LatencyLoop {
     private final SendWorkRequest request;
 
@@ -18,7 +18,7 @@ final class RoundTripLatency extends LatencyLoop {
         side.await(side.sendQueue, watch, false);
     }
 
-    /** Nothing is to do on the other side. */
+    /** Does nothing but wait, because the device answers. */
     @Override
     boolean pong(long turn) {
         return false;

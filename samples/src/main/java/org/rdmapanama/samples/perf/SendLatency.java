@@ -3,7 +3,7 @@ package org.rdmapanama.samples.perf;
 import java.io.IOException;
 import org.rdmapanama.SendWorkRequest;
 
-/** A message by SEND there, and one back. */
+/** Measures a message by SEND, and one back. */
 final class SendLatency extends LatencyLoop {
     private final SendWorkRequest request;
     private boolean owed;
@@ -33,7 +33,7 @@ final class SendLatency extends LatencyLoop {
         repay();
     }
 
-    /** While the message is on its way there is time for the receive. */
+    /** Posts the next receive while the message is on its way. */
     private void send() throws IOException, InterruptedException {
         side.post(0, request);
         repay();
@@ -46,13 +46,13 @@ final class SendLatency extends LatencyLoop {
         }
         owed = true;
         if (side.settings.rxDepth() == 1) {
-            // The peer sends again once it has the answer.
+            // The peer sends the next message only once it has the answer.
             repay();
         }
         return true;
     }
 
-    /** Posts a receive in place of the one that a message has taken. */
+    /** Posts a receive to replace the one that a message has consumed. */
     private void repay() {
         if (owed) {
             owed = false;

@@ -10,7 +10,7 @@ import javax.xml.stream.XMLOutputFactory;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamWriter;
 
-/** Curves over a logarithmic axis, as a drawing in SVG that says in words what it shows. Needs no fonts and no display. */
+/** A line chart with a logarithmic x axis, in SVG with real text. Needs neither fonts nor a display. */
 final class SvgChart {
     private static final String NAMESPACE = "http://www.w3.org/2000/svg";
     private static final String[] COLOURS = {"#1f5fa8", "#c4501b", "#3a7d34"};
@@ -38,7 +38,7 @@ final class SvgChart {
 
     private record Curve(String name, double[] x, double[] y) {}
 
-    /** The width is always logarithmic. */
+    /** Creates a chart. The x axis is always logarithmic. */
     SvgChart(String title, String xTitle, String yTitle, boolean logarithmicHeight) {
         this.title = title;
         this.xTitle = xTitle;
@@ -46,14 +46,14 @@ final class SvgChart {
         this.logarithmicHeight = logarithmicHeight;
     }
 
-    /** Where the width is marked, and how. */
+    /** Sets the positions of the x axis marks, and their labels. */
     SvgChart marks(double[] at, DoubleFunction<String> label) {
         xTicks = at;
         xLabel = label;
         return this;
     }
 
-    /** Adds a curve; all numbers are above zero. */
+    /** Adds a curve; all values must be positive. */
     SvgChart add(String name, double[] x, double[] y) {
         curves.add(new Curve(name, x, y));
         for (int i = 0; i < x.length; i++) {
@@ -148,7 +148,7 @@ final class SvgChart {
         return ticks.stream().mapToDouble(Double::doubleValue).toArray();
     }
 
-    /** Round numbers from zero to just above the highest. */
+    /** Returns round numbers from zero to just above the highest value. */
     private double[] steps() {
         double rough = Math.max(maxY, 1e-9) / TICKS;
         double unit = Math.pow(10, Math.floor(Math.log10(rough)));

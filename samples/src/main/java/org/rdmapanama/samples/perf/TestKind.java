@@ -15,7 +15,7 @@ enum TestKind {
 
     final Operation operation;
 
-    /** Or bandwidth. */
+    /** Whether this measures latency, and not bandwidth. */
     final boolean latency;
 
     TestKind(Operation operation, boolean latency) {
@@ -23,17 +23,17 @@ enum TestKind {
         this.latency = latency;
     }
 
-    /** As the command is called: {@code write-lat}. */
+    /** Returns the name of the command, such as {@code write-lat}. */
     String label() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** What C programs call it: {@code ib_write_lat}. */
+    /** Returns the name of the C program, such as {@code ib_write_lat}. */
     String program() {
         return "ib_" + name().toLowerCase(Locale.ROOT);
     }
 
-    /** Whether a message goes there and one comes back, so that half of the round trip is one way. */
+    /** Whether each message is answered by another, so that half of the round trip is one way. */
     boolean isPingPong() {
         return latency && !operation.answers();
     }

@@ -14,7 +14,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.Spec.Target;
 
-/** What is measured and how: the options of all tests, with perftest's letters. */
+/** The options of all tests, with the letters of perftest. */
 final class TestOptions {
     private static final long BANDWIDTH_SIZE = 64 << 10;
     private static final long LATENCY_SIZE = 2;
@@ -23,7 +23,7 @@ final class TestOptions {
     private static final int BANDWIDTH_DEPTH = 128;
     private static final int MODERATION = 100;
 
-    /** Above this size perftest has every message completed. */
+    /** Above this size, perftest requests a completion for every message. */
     private static final long MAX_MODERATED = 8192;
 
     private static final int LARGEST_MTU = 4096;
@@ -31,7 +31,7 @@ final class TestOptions {
     private static final int INLINE_SEND = 236;
     private static final int INLINE_DATAGRAM = 188;
 
-    @Parameters(arity = "0..1", paramLabel = "HOST", description = "Where 'rdma perf server' runs.")
+    @Parameters(arity = "0..1", paramLabel = "HOST", description = "Host on which 'rdma perf server' runs.")
     private String host;
 
     @Option(
@@ -45,68 +45,69 @@ final class TestOptions {
             names = {"-s", "--size"},
             paramLabel = "SIZE",
             description =
-                    "Size of a message, as 4096 or 64KiB (latency: 2; bandwidth: 64KiB, UD: the MTU; atomics: 8).")
+                    "Size of a message, such as 4096 or 64KiB (latency: 2; bandwidth: 64KiB, UD: the MTU; atomics: 8).")
     private ByteSize size;
 
     @Option(
             names = {"-a", "--all"},
             description =
-                    "All sizes from 2 bytes to 8 MiB, doubling; UD up to the MTU; up to --size where that is given.")
+                    "Measure all powers of two from 2 bytes to 8 MiB, for UD up to the MTU; or up to --size if given.")
     private boolean all;
 
     @Option(
             names = {"-n", "--iters"},
             paramLabel = "N",
-            description = "How many to measure, of each size and queue pair (1000; write-bw: 5000).")
+            description = "Number of messages to measure, per size and queue pair (1000; write-bw: 5000).")
     private Long iterations;
 
     @Option(
             names = {"-D", "--duration"},
             paramLabel = "SECONDS",
-            description = "Measure for a time instead of a number.")
+            description = "Measure for a time instead of a number of messages.")
     private Integer seconds;
 
     @Option(
             names = "--warmup",
             paramLabel = "SECONDS",
             defaultValue = "2",
-            description = "Run the first size for so long before measuring, so that the JVM has compiled what counts; 0"
+            description = "How long to run the first size before measuring, so that the JVM has compiled the code; 0"
                     + " measures from the start (${DEFAULT-VALUE}).")
     private int warmUp;
 
     @Option(
             names = {"-t", "--tx-depth"},
             paramLabel = "N",
-            description = "How many may be under way on a queue pair (bandwidth: 128).")
+            description = "Number of messages in flight on a queue pair (bandwidth: 128).")
     private Integer txDepth;
 
     @Option(
             names = {"-r", "--rx-depth"},
             paramLabel = "N",
             defaultValue = "512",
-            description = "Receives posted on a queue pair (${DEFAULT-VALUE}).")
+            description = "Number of receives posted on a queue pair (${DEFAULT-VALUE}).")
     private int rxDepth;
 
     @Option(
             names = {"-q", "--qps"},
             paramLabel = "N",
             defaultValue = "1",
-            description = "Queue pairs, all on one completion queue; for bandwidth (${DEFAULT-VALUE}).")
+            description = "Number of queue pairs, all on one completion queue; for bandwidth (${DEFAULT-VALUE}).")
     private int queuePairs;
 
     @Option(
             names = "--post-list",
             paramLabel = "N",
             defaultValue = "1",
-            description = "How many to post at once; for bandwidth (${DEFAULT-VALUE}).")
+            description = "Number of messages to post at once; for bandwidth (${DEFAULT-VALUE}).")
     private int postList;
 
     @Option(
             names = {"-Q", "--cq-mod", "--signaled-every"},
             paramLabel = "N",
             description =
-                    "One of N asks for a completion; for bandwidth (100, but one for 64 MiB at least; the length of a"
-                            + " post list; 1 with --rate, and above 8 KiB unless with --all, --events or UD).")
+                    "Request a completion for one of every N messages; for bandwidth (100, but at least one per 64 MiB;"
+                            + " with a post list, its length; 1 with --rate, and above 8 KiB unless with --all,"
+                            + " --events or UD).")
     private Integer moderation;
 
     @Option(
@@ -114,72 +115,73 @@ final class TestOptions {
             paramLabel = "BYTES",
             description =
                     "Copy messages up to this size when they are posted (write-lat: 220, send-lat: 236, UD: 188, or"
-                            + " what the device can; bandwidth: 0).")
+                            + " less if the device supports less; bandwidth: 0).")
     private Integer inline;
 
     @Option(
             names = {"-e", "--events"},
-            description = "Sleep until something completes, instead of polling; not for write-lat.")
+            description = "Sleep until a completion event, instead of polling; not for write-lat.")
     private boolean events;
 
     @Option(
             names = {"-b", "--bidirectional", "--duplex"},
-            description = "Both sides send, and the sum counts; for bandwidth.")
+            description = "Send from both sides, and report the sum; for bandwidth.")
     private boolean bidirectional;
 
     @Option(
             names = {"-o", "--outs"},
             paramLabel = "N",
-            description = "Reads and atomics in flight on a queue pair (as many as the device can).")
+            description = "Number of reads and atomics in flight on a queue pair (the device's limit).")
     private Integer outstanding;
 
     @Option(
             names = {"-m", "--mtu"},
             paramLabel = "BYTES",
-            description = "Path MTU: 256, 512, 1024, 2048 or 4096 (the port's own).")
+            description = "Path MTU: 256, 512, 1024, 2048 or 4096 (that of the port).")
     private Integer mtu;
 
     @Option(
             names = {"-A", "--atomic"},
             paramLabel = "KIND",
-            description = "Atomics: FETCH_AND_ADD or CMP_AND_SWAP (FETCH_AND_ADD).")
+            description = "Atomic operation: FETCH_AND_ADD or CMP_AND_SWAP (FETCH_AND_ADD).")
     private AtomicKind atomic;
 
     @Option(
             names = "--rate",
             paramLabel = "N",
             description =
-                    "So many operations per second, of all queue pairs together. Latencies then count from the time"
-                            + " at which each was due, so that none hides behind a late one before.")
+                    "Limit the number of operations per second, of all queue pairs together. Latencies then count from"
+                            + " the time at which each operation was due, so that a slow one does not hide the delay of"
+                            + " those behind it.")
     private Integer rate;
 
     @Option(
             names = {"-F", "--format"},
             paramLabel = "text|json|csv",
             defaultValue = "text",
-            description = "How to print the results (${DEFAULT-VALUE}).")
+            description = "Output format (${DEFAULT-VALUE}).")
     private Format format;
 
     @Option(
             names = "--plot",
             paramLabel = "FILE.svg",
-            description = "Draw them, too: the distribution of latencies, or with --all the curve over the size.")
+            description = "Also plot the results: the latency distribution, or with --all a curve over the size.")
     private Path plot;
 
     @Spec(Target.MIXEE)
     private CommandSpec spec;
 
-    /** Runs a test against a server and prints what came out. */
+    /** Runs a test against a server and prints the results. */
     int run(TestKind kind, LinkOptions link) throws IOException, InterruptedException {
         measure(kind, link, Report.of(format, spec.commandLine().getOut()));
         return 0;
     }
 
-    /** Runs a test against a server and reports what came out. */
+    /** Runs a test against a server and reports the results. */
     List<Result> measure(TestKind kind, LinkOptions link, Report report) throws IOException, InterruptedException {
         link.check();
         checkGiven(kind, link);
-        // What can be known without the device; sizes may still be missing.
+        // Checks what can be checked without the device; sizes may still be missing.
         complain(settings(kind, connection == Connection.UD ? LARGEST_MTU : TestSettings.MAX_OF_ALL, 1), link);
         if (host == null) {
             throw link.wrong("give HOST, where 'rdma perf server' runs");
@@ -220,7 +222,7 @@ final class TestOptions {
         }
     }
 
-    /** Options that say something which the test does not ask, or that exclude each other. */
+    /** Rejects options that the test does not use, or that exclude each other. */
     private void checkGiven(TestKind kind, LinkOptions link) {
         Operation operation = kind.operation;
         if (iterations != null && seconds != null) {
@@ -249,12 +251,12 @@ final class TestOptions {
             }
         }
         if (plot != null && !kind.latency && !all && rate == null) {
-            throw link.wrong("--plot draws bandwidth over the size, for which --all is needed,"
-                    + " or the latencies of a bandwidth test with --rate");
+            throw link.wrong("--plot draws bandwidth over the size, which needs --all, or the latencies of a bandwidth"
+                    + " test, which needs --rate");
         }
     }
 
-    /** With the defaults that depend on others. */
+    /** Returns the settings, with the defaults that depend on other options. */
     private TestSettings settings(TestKind kind, long maxOfAll, int portMtu) {
         boolean latency = kind.latency;
         long bytes = size != null
@@ -301,7 +303,7 @@ final class TestOptions {
         if (postList > 1) {
             return postList;
         }
-        // With --all, each size has a limit of its own.
+        // With --all, each size has a separate limit.
         long silent = all ? MODERATION : Math.max(1, Bandwidth.MAX_SILENT_BYTES / Math.max(1, bytes));
         return Math.clamp(Math.min(depth, silent), 1, MODERATION);
     }

@@ -8,10 +8,10 @@ import org.rdmapanama.samples.Failure;
 
 /** One side of a test, once both are connected. */
 final class TestRun {
-    /** What is still under way over UC when all is sent arrives within this time. */
+    /** Messages still in flight over UC when the last one has been sent arrive within this time. */
     private static final long UNDER_WAY_MILLIS = 200;
 
-    /** Before each size so many go unmeasured, which are slower than those that follow. */
+    /** Number of messages before each size that are not measured, because they are slower than the rest. */
     static final int UNMEASURED = 2;
 
     private final TestSide side;
@@ -19,6 +19,7 @@ final class TestRun {
     private final PerfLink link;
     private final Watch watch;
     private final boolean client;
+    private final ProcessorShare processorShare = new ProcessorShare();
 
     TestRun(TestSide side, PerfLink link, Duration timeout, boolean client) {
         this.side = side;
@@ -28,14 +29,14 @@ final class TestRun {
         watch = new Watch(link, timeout);
     }
 
-    /** Runs the first size for a time that nobody measures. Both sides do at the same time. */
+    /** Runs the first size without measuring it. Both sides do this at the same time. */
     void warmUp() throws IOException, InterruptedException {
         if (settings.warmUp() > 0) {
             measure(settings.sizes()[0], settings.warmingUp());
         }
     }
 
-    /** Measures one size, as the other side does at the same time; what came out, or null on a side that only serves. */
+    /** Measures one size, while the peer does the same. Returns the result, or null on a side that only serves. */
     Result measure(long size) throws IOException, InterruptedException {
         return measure(size, settings);
     }
@@ -46,7 +47,12 @@ final class TestRun {
         return settings.kind().latency ? latency(size, how, latencies) : bandwidth(size, how, latencies);
     }
 
-    /** Tells the peer, which waits for what this side does. */
+    /** Returns how much of the time the thread of a latency test had a processor, from 0 to 1. */
+    double processorShare() {
+        return processorShare.value();
+    }
+
+    /** Sends a sign of life to the peer, which waits for this side. */
     private void stillHere() throws IOException, InterruptedException {
         link.look(System.nanoTime());
     }
@@ -65,7 +71,9 @@ final class TestRun {
         bothReady();
         Outcome done;
         if (client) {
+            processorShare.begin();
             done = loop.measure(latencies);
+            processorShare.end();
             latencies.complete();
             link.send(PerfLink.Type.RESULT, done.toBytes());
         } else {
@@ -111,12 +119,12 @@ final class TestRun {
         return settings.kind().operation == Operation.READ;
     }
 
-    /** After so many additions of one. */
+    /** Checks the counters after a number of additions of one; returns -1 if they are correct, and otherwise 0. */
     private long wrongWord(long size, long additions) {
         if (settings.kind().operation != Operation.ATOMIC || settings.atomic() != AtomicKind.FETCH_AND_ADD) {
             return -1;
         }
-        // How many of them went through which queue pair, only the one who posted them knows.
+        // Only the sum is known here: the peer alone knows how the additions are distributed over the queue pairs.
         long sum = 0;
         for (int i = 0; i < settings.queuePairs(); i++) {
             sum += side.incoming(i, size).get(ValueLayout.JAVA_LONG, 0);
@@ -133,18 +141,18 @@ final class TestRun {
                 .flip();
     }
 
-    /** Tells the other side what was found here, and hears what it found; how many messages it received. */
+    /** Exchanges the findings of both sides, and returns the number of messages that the peer received. */
     private long verify(ByteBuffer own) throws IOException, InterruptedException {
         link.send(PerfLink.Type.VERIFIED, own.array());
         ByteBuffer other = link.receive(PerfLink.Type.VERIFIED);
         complain("here", own.getLong(Long.BYTES));
-        complain("on the other side", other.getLong(Long.BYTES));
+        complain("at the peer", other.getLong(Long.BYTES));
         return other.getLong(0);
     }
 
     private static void complain(String where, long wrong) {
         if (wrong >= 0) {
-            throw new Failure("what arrived " + where + " is wrong from byte " + wrong + " on");
+            throw new Failure("the data that arrived " + where + " is corrupted from byte " + wrong + " on");
         }
     }
 }

@@ -11,28 +11,29 @@ import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.Failure;
 
 /**
- * All that both sides must know of a test. The client's user chooses it, and the server is told.
+ * Everything that both sides must know about a test. The client's user chooses it, and the client sends it to the
+ * server.
  *
- * @param kind which test
+ * @param kind the test
  * @param connection the transport service
- * @param size of a message in bytes; with {@code all} the largest
+ * @param size message size in bytes; with {@code all} the largest
  * @param all whether to measure all powers of two from 2 to the size
- * @param iterations how many are measured for each size and queue pair; meaningless when there is a duration
+ * @param iterations number of messages measured per size and queue pair; ignored if there is a duration
  * @param seconds the duration of the measurement for each size, or 0
- * @param warmUp for so many seconds the first size runs before it is measured
- * @param txDepth how many may be posted and not completed, on each queue pair
- * @param rxDepth receives posted at a time, on each queue pair
- * @param queuePairs how many of them
- * @param postList how many are posted at once
- * @param moderation one of so many asks for a completion
- * @param inline messages up to this size are copied when they are posted
- * @param lessInline whether a device that cannot copy so much may copy less
- * @param events whether to sleep until something completes, instead of polling
+ * @param warmUp how long the first size runs before it is measured, in seconds
+ * @param txDepth maximum number of messages in flight on each queue pair
+ * @param rxDepth number of receives posted at a time on each queue pair
+ * @param queuePairs number of queue pairs
+ * @param postList number of messages posted at once
+ * @param moderation one of this number of messages requests a completion
+ * @param inline messages up to this size are copied when they are posted, in bytes
+ * @param lessInline whether a device that cannot copy that much may copy less
+ * @param events whether to sleep until a completion event, instead of polling
  * @param bidirectional whether both sides send
- * @param outstanding reads and atomics in flight at most on a queue pair, 0 for the device's own limit
- * @param mtu the path MTU in bytes, 0 for the port's own
- * @param atomic which atomic operation
- * @param rate operations per second, 0 for as many as go
+ * @param outstanding maximum number of reads and atomics in flight on a queue pair, 0 for the device's limit
+ * @param mtu the path MTU in bytes, 0 for that of the port
+ * @param atomic the atomic operation
+ * @param rate operations per second, 0 for no limit
  */
 record TestSettings(
         TestKind kind,
@@ -67,22 +68,22 @@ record TestSettings(
     static final int MAX_SECONDS = 1_000_000;
     static final long ATOMIC_SIZE = Long.BYTES;
 
-    /** Of one side. */
+    /** The most memory that one side may use, in bytes. */
     private static final long MAX_MEMORY = 4L << 30;
 
     private static final long PAGE = 4096;
 
-    /** A datagram's data comes behind so many bytes. */
+    /** Number of bytes that precede the data of a datagram. */
     private static final long ROUTING_HEADER = 40;
 
-    /** The sizes to measure, one after the other. */
+    /** Returns the sizes to measure, in order. */
     long[] sizes() {
         return all
                 ? LongStream.iterate(2, each -> each <= size, each -> each * 2).toArray()
                 : new long[] {size};
     }
 
-    /** The same, as it runs before it is measured: for a time, and as fast as it goes. */
+    /** Returns the settings for the warm-up: it runs for a time, and without a rate limit. */
     TestSettings warmingUp() {
         return new TestSettings(
                 kind,
@@ -107,12 +108,12 @@ record TestSettings(
                 0);
     }
 
-    /** How much memory a queue pair has for what it sends, and as much again for what it receives. */
+    /** Returns the size of a queue pair's send buffer, which is also that of its receive buffer. */
     long stride() {
         return (size + ROUTING_HEADER + PAGE - 1) / PAGE * PAGE;
     }
 
-    /** How much memory a side needs. */
+    /** Returns the memory that a side needs, in bytes. */
     long memory() {
         return 2 * stride() * queuePairs;
     }
@@ -122,45 +123,45 @@ record TestSettings(
         return client || bidirectional;
     }
 
-    /** Whether a side takes what the other sends, in a bandwidth test. */
+    /** Whether a side receives messages in a bandwidth test. */
     boolean isSink(boolean client) {
         return kind.operation == Operation.SEND && isSource(!client);
     }
 
-    /** Whether latencies come out of it. */
+    /** Whether the test measures latencies. */
     boolean hasLatencies() {
         return kind.latency || rate > 0;
     }
 
-    /** What is wrong with it, in one line, or null. */
+    /** Returns what is wrong with the settings, in one line, or null. */
     String problem() {
         Operation operation = kind.operation;
         String test = kind.label();
         if (!connection.carries(operation)) {
-            return connection + " has no " + operation + ": "
+            return connection + " does not support " + operation + ": "
                     + (connection == Connection.UD
-                            ? "it carries send-lat and send-bw"
-                            : "it carries send and write; give -c RC");
+                            ? "it supports send-lat and send-bw"
+                            : "it supports send and write; give -c RC");
         }
         if (size < 1 || size > MAX_SIZE) {
             return "--size must be between 1 byte and " + ByteSize.format(MAX_SIZE) + ", not " + ByteSize.format(size);
         }
         if (all && size < 2) {
-            return "--all begins with 2 bytes: --size must not be less";
+            return "--all starts at 2 bytes: --size must not be less";
         }
         if (operation == Operation.ATOMIC && (all || size != ATOMIC_SIZE)) {
-            return "atomics work on " + ATOMIC_SIZE + " bytes: leave out --size and --all";
+            return "atomics always use " + ATOMIC_SIZE + " bytes: leave out --size and --all";
         }
         if (operation.answers() && inline > 0) {
-            return "--inline is for send and write: what " + test + " asks for comes from the other side";
+            return "--inline is for send and write: " + test + " gets its data from the other side";
         }
         if (kind == TestKind.WRITE_LAT && events) {
-            return "write-lat watches the last byte of its memory, which no event tells: leave out --events";
+            return "write-lat polls the last byte of its memory, for which there is no event: leave out --events";
         }
         String problem = kind.latency ? latencyProblem(test) : bandwidthProblem();
         if (problem == null && memory() > MAX_MEMORY) {
             problem = queuePairs + " queue pairs and " + ByteSize.format(size) + " need " + ByteSize.format(memory())
-                    + " of memory, and " + ByteSize.format(MAX_MEMORY) + " is the limit: fewer, or smaller";
+                    + " of memory, but the limit is " + ByteSize.format(MAX_MEMORY) + ": reduce --qps or --size";
         }
         return problem == null ? rangeProblem() : problem;
     }
@@ -173,31 +174,32 @@ record TestSettings(
                         : bidirectional
                                 ? "--bidirectional"
                                 : txDepth > 1 ? "--tx-depth" : moderation > 1 ? "--cq-mod" : null;
-        return option == null ? null : option + " is for bandwidth: " + test + " has one message under way at a time";
+        return option == null ? null : option + " is for bandwidth: " + test + " has one message in flight at a time";
     }
 
     private String bandwidthProblem() {
         if (postList > 1 && rate > 0) {
-            return "--rate and --post-list exclude each other: what is posted at once has no times of its own";
+            return "--rate and --post-list exclude each other: messages posted at once are all due at once";
         }
         if (events && rate > 0) {
-            return "--rate and --events exclude each other: who waits for the next time to send, polls";
+            return "--rate and --events exclude each other: waiting for the next due time requires polling";
         }
         if (moderation > 1 && rate > 0) {
-            return "--rate and --cq-mod exclude each other: a completion for several tells the time of the last one only";
+            return "--rate and --cq-mod exclude each other: a shared completion only tells when its last message"
+                    + " completed";
         }
         if (postList > txDepth) {
-            return "--post-list " + postList + " does not fit into --tx-depth " + txDepth;
+            return "--post-list " + postList + " must not exceed --tx-depth " + txDepth;
         }
         if (moderation > txDepth) {
-            return "--cq-mod " + moderation + " does not fit into --tx-depth " + txDepth
-                    + ": nothing would complete before the queue is full";
+            return "--cq-mod " + moderation + " must not exceed --tx-depth " + txDepth
+                    + ": no message would complete before the queue is full";
         }
         if (postList > 1 && postList % Math.max(1, moderation) != 0) {
-            return "--post-list must be a multiple of --cq-mod, and " + postList + " is none of " + moderation;
+            return "--post-list must be a multiple of --cq-mod: " + postList + " is not a multiple of " + moderation;
         }
         if (postList > 1 && seconds == 0 && iterations % postList != 0) {
-            return "--iters must be a multiple of --post-list, and " + iterations + " is none of " + postList;
+            return "--iters must be a multiple of --post-list: " + iterations + " is not a multiple of " + postList;
         }
         return null;
     }
@@ -222,7 +224,7 @@ record TestSettings(
                 : option + " must be between " + min + " and " + max + ", not " + value;
     }
 
-    /** As it goes to the server. */
+    /** Encodes the settings for the server. */
     byte[] toBytes() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
@@ -252,7 +254,7 @@ record TestSettings(
         return bytes.toByteArray();
     }
 
-    /** What the client sent. */
+    /** Decodes the settings that a client sent. */
     static TestSettings of(byte[] bytes) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
             return new TestSettings(
@@ -278,7 +280,7 @@ record TestSettings(
                     in.readInt());
         } catch (IOException | IllegalArgumentException e) {
             throw new Failure(
-                    "the client's parameters make no sense: both sides must be 'rdma perf' of one version", e);
+                    "the client's parameters are malformed: both sides must run the same version of 'rdma perf'", e);
         }
     }
 }

@@ -22,25 +22,25 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
-import org.rdmapanama.TransportType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.device.TransportType;
 import org.rdmapanama.samples.Checksum;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.TestPattern;
 
 /**
- * What one side of a test has of verbs: for each queue pair two pieces of one region, what it sends and what it receives,
- * and work requests for them. A SEND goes from one side's first piece to the other's second, as does a WRITE; a READ from
- * the other's first to the own second; an atomic works on the other's second.
+ * The verbs objects of one side of a test. Each queue pair has a send buffer and a receive buffer in one region, and
+ * work requests for them. SEND and WRITE move data from the send buffer of one side to the receive buffer of the other;
+ * READ moves it from the peer's send buffer to the local receive buffer; an atomic works on the peer's receive buffer.
  */
 final class TestSide {
     static final int QKEY = 0x1111_1111;
 
     private static final int EINVAL = 22;
 
-    /** As perftest has it. Soft-RoCE tries without end, and it is the {@link Watch} that tells when the peer is gone. */
+    /** The value of perftest. Soft-RoCE retries without end, so {@link Watch} detects that the peer is gone. */
     private static final int RETRIES = 7;
 
     private static final int PAGE = 4096;
@@ -63,7 +63,7 @@ final class TestSide {
     private long remoteAddress;
     private int remoteKey;
 
-    /** Makes everything but the connections. */
+    /** Creates everything but the connections. */
     TestSide(VerbsArena arena, Context context, TestSettings settings, ConnectOptions how) {
         this.arena = arena;
         this.settings = settings;
@@ -96,7 +96,7 @@ final class TestSide {
         completions = new WorkCompletions(arena, BATCH);
     }
 
-    /** How much goes inline differs between devices, and none tells. */
+    /** Finds the inline size by trial: it differs between devices, and they do not report it. */
     private QueuePair createQueuePair(QueuePairOptions options) {
         int inline = settings.inline();
         while (true) {
@@ -111,16 +111,16 @@ final class TestSide {
         }
     }
 
-    /** Complains about a device that nobody can connect this way. */
+    /** Rejects a device that cannot be connected this way. */
     static void check(Device device) {
         if (device.transportType() == TransportType.IWARP) {
             throw new Failure(device.name()
-                    + " is iWARP, which only the connection manager connects, and rdma perf does not: choose another"
-                    + " device with -d");
+                    + " is iWARP, which only the connection manager can connect, and rdma perf does not use it: choose"
+                    + " another device with -d");
         }
     }
 
-    /** Where this side is, for the other one; where that one can reach it, if it is met already. */
+    /** Encodes the address of this side for the peer; if the peer's is known, chooses endpoints that match it. */
     byte[] place() {
         byte[][] lines = new byte[queuePairs.length][];
         int bytes = Long.BYTES + Integer.BYTES;
@@ -136,7 +136,7 @@ final class TestSide {
         return place.array();
     }
 
-    /** Learns where the other side is. */
+    /** Decodes the address of the peer. */
     void meet(ByteBuffer place) {
         try {
             remoteAddress = place.getLong();
@@ -149,16 +149,20 @@ final class TestSide {
                 peers[i] = Endpoint.parse(new String(line, StandardCharsets.US_ASCII));
             }
         } catch (BufferUnderflowException e) {
-            throw new Failure("the peer has another number of queue pairs: both sides must be of one version", e);
+            throw new Failure(
+                    "the peer has a different number of queue pairs: both sides must run the same version of 'rdma"
+                            + " perf'",
+                    e);
         } catch (IllegalArgumentException e) {
-            throw new Failure("the peer's addresses make no sense: " + e.getMessage(), e);
+            throw new Failure("the peer's addresses are malformed: " + e.getMessage(), e);
         }
         if (place.hasRemaining()) {
-            throw new Failure("the peer has another number of queue pairs: both sides must be of one version");
+            throw new Failure("the peer has a different number of queue pairs: both sides must run the same version of"
+                    + " 'rdma perf'");
         }
     }
 
-    /** Connects to the other side, which is met by now. */
+    /** Connects to the peer, whose address must be known by now. */
     void connect() {
         for (int i = 0; i < queuePairs.length; i++) {
             if (settings.connection() == Connection.UD) {
@@ -173,17 +177,17 @@ final class TestSide {
         }
     }
 
-    /** Where the other side is, once connected. */
+    /** Returns the GID of the peer, once connected. */
     Gid peerGid() {
         return peers[0].gid();
     }
 
-    /** What a queue pair sends, or lets others read. */
+    /** Returns the buffer that a queue pair sends, or that the peer reads. */
     MemorySegment outgoing(int queuePair, long size) {
         return region.memory().asSlice(offset(queuePair), size);
     }
 
-    /** What a queue pair receives, or lets others write. */
+    /** Returns the buffer into which a queue pair receives, or to which the peer writes. */
     MemorySegment incoming(int queuePair, long size) {
         return region.memory().asSlice(incomingOffset(queuePair) + headers(), size);
     }
@@ -200,7 +204,7 @@ final class TestSide {
         return settings.connection() == Connection.UD ? AddressHandle.GRH_BYTES : 0;
     }
 
-    /** Fills what goes out with a pattern, and what comes in with zeros. */
+    /** Fills the outgoing buffers with a pattern, and the incoming ones with zeros. */
     void fill(long size, boolean client, Checksum.Pause pause) throws IOException, InterruptedException {
         for (int i = 0; i < queuePairs.length; i++) {
             TestPattern.fill(outgoing(i, size), seed(size, i, client), pause);
@@ -208,7 +212,7 @@ final class TestSide {
         }
     }
 
-    /** Where what came in differs from what the other side has sent, or this side was to read; -1 when nowhere. */
+    /** Returns the first position at which the incoming data differs from what the peer sent or exposed, or -1. */
     long firstWrong(long size, boolean client, Checksum.Pause pause) throws IOException, InterruptedException {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment expected = temporary.allocate(size);
@@ -227,7 +231,7 @@ final class TestSide {
         return size * 31 + queuePair * 2L + (client ? 1 : 0);
     }
 
-    /** A work request of this test for one queue pair, not signaled. */
+    /** Creates a work request of this test for one queue pair, not signaled. */
     SendWorkRequest request(int queuePair, long size) {
         SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
         long address = remoteAddress + offset(queuePair);
@@ -268,14 +272,14 @@ final class TestSide {
         }
     }
 
-    /** Posts a receive in place of one that completed. */
+    /** Posts a receive to replace one that completed. */
     void postReceive(int queuePair) {
         if (queuePairs[queuePair].postReceive(receives[queuePair]) != QueuePair.POSTED) {
             throw new Failure("the receive queue of " + queuePairs[queuePair] + " is full");
         }
     }
 
-    /** Waits until something has completed; returns 0 when the peer has finished, if that is to end the wait. */
+    /** Waits for completions. Returns 0 if the peer has finished, if that should end the wait. */
     int await(CompletionQueue queue, Watch watch, boolean untilPeerIsDone) throws IOException, InterruptedException {
         boolean told = false;
         while (true) {
@@ -294,7 +298,7 @@ final class TestSide {
                 told = false;
                 watch.sleep(events);
             } else {
-                // What completes after the next poll is told.
+                // A work request that completes after the next poll then causes an event.
                 queue.requestNotification(false);
                 told = true;
             }
@@ -308,13 +312,12 @@ final class TestSide {
         }
     }
 
-    /** Complains when one of the completions tells a failure. */
+    /** Throws an exception if one of the completions failed. */
     void check(int count) {
         for (int i = 0; i < count; i++) {
             if (!completions.succeeded(i)) {
-                throw new Failure(
-                        completions.describe(i)
-                                + ": the peer is gone, or its device is not reachable from here, or refuses what was asked for");
+                throw new Failure(completions.describe(i)
+                        + ": the peer is gone, or its device cannot be reached from here or rejects the request");
             }
         }
     }

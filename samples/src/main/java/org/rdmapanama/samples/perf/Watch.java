@@ -6,14 +6,14 @@ import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.samples.Failure;
 
 /**
- * Looks up from a measuring loop now and then: ends it on Ctrl-C, when the peer is gone, and when nothing happens for
- * too long. Makes no garbage where nobody sleeps.
+ * Supervises a measuring loop: ends it on Ctrl-C, if the peer is gone, and if nothing happens for too long. Allocates
+ * nothing unless the loop sleeps.
  */
 final class Watch {
-    /** Looking at the clock costs as much as polling; so it is done once in so many turns. */
+    /** Number of turns between two looks at the clock, which cost as much as a poll. */
     private static final int TURNS_PER_LOOK = 256;
 
-    /** Looking after the peer is a system call. */
+    /** Time between two checks on the peer, each of which is a system call. */
     private static final long PEER_NANOS = 50_000_000L;
 
     private static final Duration SLEEP = Duration.ofMillis(50);
@@ -30,22 +30,22 @@ final class Watch {
         limitNanos = timeout.toNanos();
     }
 
-    /** Begins to wait now. */
+    /** Starts to wait now. */
     void begin() {
         lastMove = System.nanoTime();
         lastPeer = lastMove;
         turns = 0;
     }
 
-    /** Something happened. */
+    /** Notes that something happened. */
     void moved() throws IOException, InterruptedException {
         moved = true;
         turn();
     }
 
     /**
-     * Nothing happened. Without {@link Thread#onSpinWait}: perftest does not pause either, and in an emulated machine
-     * the instruction for it hands the processor over, which takes milliseconds when the host is busy.
+     * Notes that nothing happened. Does not call {@link Thread#onSpinWait}: perftest does not pause either, and in an
+     * emulated machine that instruction yields the processor, which takes milliseconds if the host is busy.
      */
     void idle() throws IOException, InterruptedException {
         turn();
@@ -58,7 +58,7 @@ final class Watch {
         }
     }
 
-    /** Sleeps until a queue that was asked tells something, but no longer than until it is time to look after the peer. */
+    /** Sleeps until a queue with requested notification causes an event, or until the next check on the peer is due. */
     void sleep(CompletionChannel channel) throws IOException, InterruptedException {
         channel.await(SLEEP);
         look();
@@ -78,13 +78,13 @@ final class Watch {
             link.look(now);
         }
         if (now - lastMove > limitNanos) {
-            throw new Failure("nothing came for " + limitNanos / 1_000_000_000L
-                    + " s: the peer is stopped, or a message got lost, which UC and UD do not repair; try again, with a"
-                    + " longer --timeout if the way is slow");
+            throw new Failure("nothing arrived for " + limitNanos / 1_000_000_000L
+                    + " s: the peer does not respond, or a message was lost, which UC and UD do not recover; try again,"
+                    + " with a longer --timeout if the network is slow");
         }
     }
 
-    /** Whether the peer has finished: it says nothing else during a measurement. */
+    /** Whether the peer has finished: that is the only message it sends during a measurement. */
     boolean isPeerDone() {
         return link.hasMessage();
     }

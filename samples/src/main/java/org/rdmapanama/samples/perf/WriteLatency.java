@@ -5,11 +5,11 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import org.rdmapanama.SendWorkRequest;
 
-/** A message by RDMA WRITE there, and one back: each side watches the last byte of its memory. */
+/** Measures a message by RDMA WRITE, and one back: each side polls the last byte of its memory. */
 final class WriteLatency extends LatencyLoop {
     private final SendWorkRequest request;
 
-    // As buffers, because a compiler that inlines little reads one byte of them several times faster.
+    // Buffers, because a compiler that inlines little reads a byte of a buffer several times faster.
     private final ByteBuffer sent;
     private final ByteBuffer arriving;
 
@@ -44,7 +44,7 @@ final class WriteLatency extends LatencyLoop {
     private boolean awaitByte(long turn, boolean untilPeerIsDone) throws IOException, InterruptedException {
         byte expected = stamp(turn);
         while (arriving.get(0) != expected) {
-            // So that it is read anew.
+            // Forces the byte to be read again.
             VarHandle.acquireFence();
             if (untilPeerIsDone && watch.isPeerDone()) {
                 return false;
@@ -54,7 +54,7 @@ final class WriteLatency extends LatencyLoop {
         return true;
     }
 
-    /** Different from that of the turn before, and from the zero that is there at first. */
+    /** Returns a byte that differs from that of the previous turn, and from the initial zero. */
     private static byte stamp(long turn) {
         return (byte) (turn + 1);
     }

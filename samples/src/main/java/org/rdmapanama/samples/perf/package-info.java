@@ -1,2 +1,2 @@
-/** {@code rdma perf}: latency and bandwidth, as the programs of perftest measure them. */
+/** {@code rdma perf}: measures latency and bandwidth like the programs of perftest. */
 package org.rdmapanama.samples.perf;

@@ -7,22 +7,22 @@ import java.nio.file.Path;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** How much processor time was used so far, in nanoseconds. */
+/** Processor time used so far, in nanoseconds. */
 final class CpuTime {
     private static final Path MACHINE = Path.of("/proc/stat");
 
-    /** Of a tick, of which Linux tells programs a hundred in a second. */
+    /** Length of a tick; Linux reports a hundred ticks per second to programs. */
     private static final long TICK_NANOS = 10_000_000L;
 
     private static final Pattern PROCESSOR = Pattern.compile("cpu\\d");
 
-    // Columns of its first line, the sum of all.
+    // Columns of the first line of /proc/stat, which sums up all processors.
     private static final int IDLE = 4;
     private static final int WAITING = 5;
 
     private CpuTime() {}
 
-    /** Of all threads that a process has now, its own code's and the kernel's that it called. */
+    /** Processor time of all current threads of a process, in user code and in the kernel. */
     static long ofProcess(long pid) throws IOException {
         long sum = 0;
         try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
@@ -42,14 +42,14 @@ final class CpuTime {
     }
 
     /**
-     * Of all processors: everything that they did, for whomever. It is what they did not idle away, because the kernel
-     * measures only that exactly; in steps of ten milliseconds.
+     * Busy time of all processors, whatever they worked for. It is computed from their idle time, which is the only
+     * time that the kernel measures exactly; in steps of ten milliseconds.
      */
     static long ofMachine() throws IOException {
         return busy(Files.readString(MACHINE), System.nanoTime());
     }
 
-    /** By the contents of /proc/stat at some time; the difference of two counts. */
+    /** Parses the contents of /proc/stat; only the difference of two results is meaningful. */
     static long busy(String stat, long nanoTime) {
         long processors =
                 stat.lines().filter(line -> PROCESSOR.matcher(line).lookingAt()).count();

@@ -19,15 +19,15 @@ import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.GidText;
 
 /**
- * The two addresses of this machine between which data moves.
+ * Two addresses of this machine, between which data moves.
  *
- * @param sender where it comes from
- * @param receiver where it goes
+ * @param sender the address of the sender
+ * @param receiver the address of the receiver
  */
 record Ends(InetAddress sender, InetAddress receiver) {
     private static final long MAX_PORT = 0xffff;
 
-    /** Of two addresses, or of one for both sides. */
+    /** Creates the ends from two addresses, or from one for both sides. */
     static Ends of(List<String> addresses) {
         try {
             Ends ends =
@@ -35,11 +35,11 @@ record Ends(InetAddress sender, InetAddress receiver) {
             ends.networkDevice();
             return ends;
         } catch (UnknownHostException e) {
-            throw new Failure("'" + String.join(",", addresses) + "' are no addresses", e);
+            throw new Failure("'" + String.join(",", addresses) + "' are not valid addresses", e);
         }
     }
 
-    /** Of the first two devices that have addresses of version 4, or the first one. */
+    /** Returns the addresses of the first two devices that have IPv4 addresses, or of the only one. */
     static Ends ofDevices() {
         List<InetAddress> found = new ArrayList<>();
         try (VerbsArena arena = VerbsArena.ofConfined()) {
@@ -58,18 +58,18 @@ record Ends(InetAddress sender, InetAddress receiver) {
         return new Ends(found.getFirst(), found.get(Math.min(1, found.size() - 1)));
     }
 
-    /** Of a GID, if it is of one: a software device may have its port in the two bytes before it. */
+    /** Returns the IPv4 address of a GID, if it has one; a software device may put its port before the address. */
     private static Optional<InetAddress> ipv4Address(Gid gid) {
         Gid mapped = new Gid(gid.subnetPrefix() & ~MAX_PORT, gid.interfaceId());
         return mapped.isIpv4Mapped() ? Optional.of(mapped.toInetAddress()) : Optional.empty();
     }
 
-    /** The network device of the sender's address. */
+    /** Returns the network device that has the sender's address. */
     NetworkInterface networkDevice() {
         try {
             NetworkInterface device = NetworkInterface.getByInetAddress(sender);
             if (device == null) {
-                throw new Failure(sender.getHostAddress() + " is no address of this machine");
+                throw new Failure(sender.getHostAddress() + " is not an address of this machine");
             }
             return device;
         } catch (IOException e) {
@@ -77,7 +77,7 @@ record Ends(InetAddress sender, InetAddress receiver) {
         }
     }
 
-    /** How many bytes have left through it so far; none ever leave through the loopback device. */
+    /** Number of bytes transmitted by that device so far; the loopback device never transmits any. */
     long sent() throws IOException {
         if (networkDevice().isLoopback()) {
             return 0;

@@ -2,15 +2,15 @@ package org.rdmapanama.samples.today;
 
 import java.io.IOException;
 
-/** One side of one transfer, connected to the other side and ready to begin. */
+/** One side of a transfer, connected to the other side and ready to start. */
 interface Job extends AutoCloseable {
-    /** Words for the other side, or for who compares; none with a space in it. */
+    /** Returns words for the other side or for the comparison, separated by spaces. */
     String words();
 
     /**
-     * Moves the data. The sending side returns when all of it is in the receiver's memory.
+     * Moves the data. The sending side returns once all of it is in the receiver's memory.
      *
-     * @param peer what the other side's {@link #words} were
+     * @param peer the {@link #words} of the other side
      */
     void run(String... peer) throws IOException, InterruptedException;
 

@@ -13,11 +13,11 @@ import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.samples.Failure;
 
-/** What both ends of a connection do: sleep until something completes, give a sign, and hang up. */
+/** One end of a connection: sleeps until a work request completes, signals the peer, and disconnects. */
 final class RdmaEnd {
     private static final int BATCH = 16;
 
-    /** Not none, for which siw takes no receive. */
+    /** Not empty, because siw rejects a receive without a buffer. */
     private static final int SIGN_BYTES = 1;
 
     private static final Duration GOODBYE = Duration.ofSeconds(3);
@@ -39,7 +39,7 @@ final class RdmaEnd {
                 .signaled(true);
     }
 
-    /** For the one sign that the other end gives. */
+    /** Posts the receive for the one signal of the other end. */
     static void expectSign(VerbsArena arena, RdmaConnection connection) {
         ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 1)
                 .add(connection.register(SIGN_BYTES, AccessFlag.LOCAL_WRITE), 0, SIGN_BYTES);
@@ -48,7 +48,7 @@ final class RdmaEnd {
         }
     }
 
-    /** Tells the other end, by a message, that this one is through. */
+    /** Sends the message that tells the other end that this one is done. */
     void giveSign() {
         post(sign);
     }
@@ -59,22 +59,22 @@ final class RdmaEnd {
         }
     }
 
-    /** The device and its driver. */
+    /** Returns the names of the device and its driver. */
     String words() {
         Context context = connection.protectionDomain().context();
         return context.deviceName() + " " + context.driverName();
     }
 
-    /** Waits until something completes; how much did. */
+    /** Waits for completions, and returns their number. */
     int await(CompletionQueue queue) throws InterruptedException {
         int count = queue.poll(completions);
         while (count == 0) {
-            // In this order: what completes after the poll wakes the wait.
+            // In this order, because a work request that completes after the poll then ends the wait.
             queue.requestNotification(false);
             count = queue.poll(completions);
             if (count == 0) {
                 if (connection.completionChannel().await(limit) == null) {
-                    throw new Failure("nothing completed on " + queue + " in " + limit.toSeconds() + " s");
+                    throw new Failure("no work request completed on " + queue + " within " + limit.toSeconds() + " s");
                 }
                 count = queue.poll(completions);
             }
@@ -92,7 +92,7 @@ final class RdmaEnd {
                 RdmaConnection closing = connection) {
             closing.disconnect(GOODBYE);
         } catch (ConnectionException e) {
-            // The other side was first.
+            // The other side has already disconnected.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

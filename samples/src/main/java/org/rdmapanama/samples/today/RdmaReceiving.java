@@ -13,12 +13,12 @@ import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.samples.Failure;
 
-/** Lends its memory, and does nothing until the sender says that it is through. */
+/** Lends its memory, and does nothing until the sender says that it is done. */
 final class RdmaReceiving implements Job {
     private final RdmaEnd end;
     private final MemoryRegion region;
 
-    /** Waits for the sender, once it has told where. */
+    /** Announces its port, and waits for the sender. */
     RdmaReceiving(MemorySegment memory, InetAddress at, Duration limit, IntConsumer tellPort)
             throws InterruptedException {
         VerbsArena arena = VerbsArena.ofConfined();
@@ -30,7 +30,7 @@ final class RdmaReceiving implements Job {
                     .completionEvents(true)
                     .prepare(made -> RdmaEnd.expectSign(arena, made));
             RdmaConnection connection = server.accept(options, limit)
-                    .orElseThrow(() -> new Failure("no sender came in " + limit.toSeconds() + " s"));
+                    .orElseThrow(() -> new Failure("no sender connected within " + limit.toSeconds() + " s"));
             end = new RdmaEnd(arena, connection, limit);
         }
         region = end.connection.protectionDomain().register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);

@@ -14,7 +14,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 
-/** Writes a mapped file into the receiver's memory: the device reads the pages of the file where they are. */
+/** Writes a mapped file to the receiver's memory: the device reads the pages of the file in place. */
 final class RdmaSending implements Job {
     private static final long CHUNK = 1 << 20;
     private static final int DEPTH = 16;
@@ -24,12 +24,12 @@ final class RdmaSending implements Job {
     private final SendWorkRequest[] requests = new SendWorkRequest[DEPTH];
     private MemoryRegion region;
 
-    RdmaSending(Way way, Path file, InetAddress from, InetSocketAddress to, Duration limit)
+    RdmaSending(TransferMethod way, Path file, InetAddress from, InetSocketAddress to, Duration limit)
             throws IOException, InterruptedException {
         this.file = file;
         VerbsArena arena = VerbsArena.ofConfined();
         RdmaConnectionOptions options = new RdmaConnectionOptions()
-                // The sign at the end, too.
+                // One more for the signal at the end.
                 .sendWorkRequests(DEPTH + 1)
                 .receiveWorkRequests(1)
                 .completionEvents(true)
@@ -39,14 +39,14 @@ final class RdmaSending implements Job {
         for (int i = 0; i < DEPTH; i++) {
             requests[i] = SendWorkRequest.allocate(arena, 1).signaled(true);
         }
-        if (way == Way.RDMA_READY) {
+        if (way == TransferMethod.RDMA_READY) {
             register();
         }
     }
 
     /**
-     * Maps the file and registers that. Without access flags the device may only read; but the mapping itself must be
-     * one for writing as well, because Linux before 6.2 pins no others.
+     * Maps the file and registers the mapping. Without access flags the device may only read it. The mapping itself
+     * must be writable, though, because Linux before 6.2 pins no other mappings.
      */
     private void register() throws IOException {
         try (FileChannel source = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
@@ -85,7 +85,7 @@ final class RdmaSending implements Job {
                 posted++;
             }
             if (posted == chunks && !told) {
-                // Behind all writes: it arrives when they have.
+                // After all writes: it arrives once they have arrived.
                 end.giveSign();
                 told = true;
             }

@@ -5,25 +5,25 @@ import java.util.List;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What one transfer took.
+ * The cost of one transfer.
  *
- * @param bytes how much was moved
- * @param nanos how long that took
+ * @param bytes number of bytes moved
+ * @param nanos duration, in nanoseconds
  * @param sender processor time of the sending process, in nanoseconds
  * @param receiver processor time of the receiving process, in nanoseconds
- * @param machine processor time of the whole machine meanwhile, in nanoseconds
- * @param crossed bytes that left through the network device of the sender's address
+ * @param machine processor time of the whole machine during the transfer, in nanoseconds
+ * @param crossed bytes transmitted by the network device of the sender's address
  */
 record Sample(long bytes, long nanos, long sender, long receiver, long machine, long crossed) {
     private static final double MEBIBYTE = 1 << 20;
     private static final double GIBIBYTE = 1 << 30;
 
-    /** MiB in a second. */
+    /** Throughput in MiB per second. */
     double rate() {
         return bytes / MEBIBYTE / (nanos / 1e9);
     }
 
-    /** Seconds for each GiB. */
+    /** Converts a processor time to seconds per GiB. */
     private double each(long time) {
         return time / 1e9 / (bytes / GIBIBYTE);
     }

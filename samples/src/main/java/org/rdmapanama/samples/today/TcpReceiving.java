@@ -11,12 +11,12 @@ import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.function.IntConsumer;
 
-/** Receives through a socket, straight into memory outside of the heap. */
+/** Receives through a socket, directly into off-heap memory. */
 final class TcpReceiving implements Job {
     private final MemorySegment memory;
     private final SocketChannel channel;
 
-    /** Waits for the sender, once it has told where. */
+    /** Announces its port, and waits for the sender. */
     TcpReceiving(MemorySegment memory, InetAddress at, Duration limit, IntConsumer tellPort) throws IOException {
         this.memory = memory;
         try (ServerSocketChannel server = ServerSocketChannel.open()) {
@@ -37,7 +37,7 @@ final class TcpReceiving implements Job {
         ByteBuffer target = memory.asByteBuffer();
         while (target.hasRemaining()) {
             if (channel.read(target) < 0) {
-                throw new EOFException("the sender hung up");
+                throw new EOFException("the sender closed the connection");
             }
         }
         channel.write(ByteBuffer.allocate(1));

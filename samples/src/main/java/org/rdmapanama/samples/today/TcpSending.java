@@ -13,16 +13,17 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** Sends memory or a file through a socket, in each of the ways that there are. */
+/** Sends memory or a file through a socket, in each of the possible ways. */
 final class TcpSending implements Job {
     private static final int BUFFER = 256 << 10;
 
-    private final Way way;
+    private final TransferMethod way;
     private final MemorySegment memory;
     private final Path file;
     private final SocketChannel channel = SocketChannel.open();
 
-    TcpSending(Way way, MemorySegment memory, Path file, InetAddress from, InetSocketAddress to) throws IOException {
+    TcpSending(TransferMethod way, MemorySegment memory, Path file, InetAddress from, InetSocketAddress to)
+            throws IOException {
         this.way = way;
         this.memory = memory;
         this.file = file;
@@ -37,17 +38,17 @@ final class TcpSending implements Job {
 
     @Override
     public void run(String... peer) throws IOException {
-        if (way == Way.MEMORY) {
+        if (way == TransferMethod.MEMORY) {
             write(memory.asByteBuffer());
         } else {
             try (FileChannel source = FileChannel.open(file, StandardOpenOption.READ)) {
                 send(source);
             }
         }
-        // That all has arrived only the other side can tell.
+        // Only the other side can tell that everything has arrived.
         ByteBuffer answer = ByteBuffer.allocate(1);
         if (channel.read(answer) != 1) {
-            throw new EOFException("the receiver hung up");
+            throw new EOFException("the receiver closed the connection");
         }
     }
 
@@ -71,7 +72,7 @@ final class TcpSending implements Job {
                     sent += source.transferTo(sent, size - sent, channel);
                 }
             }
-            default -> throw new IllegalArgumentException(way + " is not by TCP");
+            default -> throw new IllegalArgumentException("way must use TCP: " + way);
         }
     }
 

@@ -21,17 +21,17 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Compares RDMA with what a user of Java has today, between two processes of this machine. */
+/** Compares RDMA with what Java offers today, between two processes of this machine. */
 @Command(
         name = "today",
         description = {
-            "Compare RDMA with what a user of Java has today: move the same data from one process to another one by TCP,"
-                    + " from memory and from a file, and by RDMA WRITE, and show throughput and processor time.",
-            "Both processes run on this machine, and are started by this one.",
+            "Compare RDMA with what Java offers today: move the same data from one process to another by TCP, from"
+                    + " memory and from a file, and by RDMA WRITE, and show throughput and processor time.",
+            "This program starts both processes on this machine.",
         },
         sortOptions = false)
 public final class TodayComparison implements Callable<Integer> {
-    /** Of less, what a transfer costs whatever its size would be nearly all. */
+    /** The fixed cost of a transfer would dominate the result for less. */
     private static final long MIN_SIZE = 1L << 20;
 
     private static final long MAX_SIZE = 1L << 30;
@@ -43,14 +43,14 @@ public final class TodayComparison implements Callable<Integer> {
             names = {"-s", "--size"},
             paramLabel = "SIZE",
             defaultValue = "256MiB",
-            description = "How much to move each time, from 1MiB to 1GiB (${DEFAULT-VALUE}).")
+            description = "Amount of data to move each time, from 1MiB to 1GiB (${DEFAULT-VALUE}).")
     private ByteSize size;
 
     @Option(
             names = {"-r", "--rounds"},
             paramLabel = "N",
             defaultValue = "5",
-            description = "How often to measure each way, in turns, after once to warm up; the median counts"
+            description = "Number of rounds, after one to warm up; each round measures every way, and the medians count"
                     + " (${DEFAULT-VALUE}).")
     private int rounds;
 
@@ -58,15 +58,15 @@ public final class TodayComparison implements Callable<Integer> {
             names = {"-I", "--addresses"},
             paramLabel = "ADDRESS",
             split = ",",
-            description = "Addresses of this machine, of the sender and of the receiver (those of the first two RDMA"
-                    + " devices, or of the only one).")
+            description = "Addresses of the sender and of the receiver, both of this machine (those of the first two"
+                    + " RDMA devices, or of the only one).")
     private List<String> addresses;
 
     @Option(
             names = "--file",
             paramLabel = "DIR",
             defaultValue = "${sys:java.io.tmpdir}",
-            description = "Folder for the file to be sent, which is removed at the end (${DEFAULT-VALUE}).")
+            description = "Directory for the file to send; the file is deleted at the end (${DEFAULT-VALUE}).")
     private Path folder;
 
     @Option(
@@ -82,13 +82,13 @@ public final class TodayComparison implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    private final Map<Way, List<Sample>> samples = new EnumMap<>(Way.class);
+    private final Map<TransferMethod, List<Sample>> samples = new EnumMap<>(TransferMethod.class);
     private PrintWriter out;
     private Ends ends;
     private Worker sender;
     private Worker receiver;
 
-    /** Device and driver of either side. */
+    /** Device and driver of each side. */
     private String sendingDevice;
 
     private String receivingDevice;
@@ -104,10 +104,10 @@ public final class TodayComparison implements Callable<Integer> {
         range("--rounds", rounds, 1, MAX_ROUNDS);
         range("--timeout", timeoutSeconds, 1, MAX_SECONDS);
         if (addresses != null && addresses.size() > 2) {
-            throw wrong("--addresses are one or two, not " + addresses.size());
+            throw wrong("--addresses takes one or two, not " + addresses.size());
         }
         if (!Files.isDirectory(folder)) {
-            throw new Failure("--file: there is no folder '" + folder + "'");
+            throw new Failure("--file: there is no directory '" + folder + "'");
         }
         out = spec.commandLine().getOut();
         ends = addresses == null ? Ends.ofDevices() : Ends.of(addresses);
@@ -138,7 +138,7 @@ public final class TodayComparison implements Callable<Integer> {
         String seconds = Long.toString(timeoutSeconds);
         String from = ends.sender().getHostAddress();
         String to = ends.receiver().getHostAddress();
-        out.printf("  %s from %s to %s, %d ways in turns%n", size, from, to, Way.values().length);
+        out.printf("  %s from %s to %s, %d ways in turns%n", size, from, to, TransferMethod.values().length);
         out.flush();
         try (Worker first = new Worker("sender", limit, List.of("send", from, bytes, seconds, file.toString()));
                 Worker second = new Worker("receiver", limit, List.of("receive", to, bytes, seconds))) {
@@ -146,12 +146,12 @@ public final class TodayComparison implements Callable<Integer> {
             receiver = second;
             sender.await("ready", receiver);
             receiver.await("ready", sender);
-            // The first round is for what has to be loaded and compiled.
+            // The first round only loads and compiles code.
             for (int round = 0; round <= rounds; round++) {
                 round(round);
             }
         } catch (Failure e) {
-            // Ctrl-C at a terminal ends all three programs at once; then this thread is about to be interrupted, too.
+            // Ctrl-C at a terminal ends all three programs at once, so this thread is about to be interrupted as well.
             Thread.sleep(MOMENT);
             throw e;
         }
@@ -159,7 +159,7 @@ public final class TodayComparison implements Callable<Integer> {
 
     private void round(int number) throws IOException, InterruptedException {
         List<String> rates = new ArrayList<>();
-        for (Way way : Way.values()) {
+        for (TransferMethod way : TransferMethod.values()) {
             Sample sample = measure(way);
             rates.add(String.format(Locale.ROOT, "%.0f", sample.rate()));
             if (number > 0) {
@@ -168,11 +168,11 @@ public final class TodayComparison implements Callable<Integer> {
         }
         out.printf(
                 "  %s: %s MiB/s%n",
-                number == 0 ? "to warm up" : "round " + number + " of " + rounds, String.join(", ", rates));
+                number == 0 ? "warm-up" : "round " + number + " of " + rounds, String.join(", ", rates));
         out.flush();
     }
 
-    private Sample measure(Way way) throws IOException, InterruptedException {
+    private Sample measure(TransferMethod way) throws IOException, InterruptedException {
         receiver.tell("prepare " + way);
         String port = receiver.await("listening", sender);
         sender.tell("prepare " + way + " " + port + " " + ends.receiver().getHostAddress());
@@ -180,7 +180,7 @@ public final class TodayComparison implements Callable<Integer> {
         String receiving = receiver.await("ready", sender);
         if (way.isRdma()) {
             sendingDevice = sending;
-            // Behind address and key.
+            // After address and key.
             receivingDevice = receiving.split(" ", 3)[2];
         }
 
@@ -197,7 +197,7 @@ public final class TodayComparison implements Callable<Integer> {
         ofMachine = CpuTime.ofMachine() - ofMachine;
         crossed = ends.sent() - crossed;
 
-        // At once: each waits for the other to hang up.
+        // Both at once, because each waits for the other to disconnect.
         sender.tell("check");
         receiver.tell("check");
         String sent = sender.await("sum", receiver);

@@ -18,8 +18,8 @@ import java.util.zip.CRC32C;
 import org.rdmapanama.samples.TestPattern;
 
 /**
- * One of the two processes between which data moves. It does what standard input tells, a line for each step, and says
- * on standard output when it is done; {@link Worker} is the other end of both. It ends with its parent.
+ * One of the two processes between which data moves. It reads commands from standard input, one per line, and reports
+ * on standard output when each is done; {@link Worker} is the other end of both. It ends with its parent.
  */
 public final class TodayWorker {
     private static final long SEED = 42;
@@ -38,15 +38,16 @@ public final class TodayWorker {
         long size = Long.parseLong(arguments[2]);
         limit = Duration.ofSeconds(Long.parseLong(arguments[3]));
         file = sends ? Path.of(arguments[4]) : null;
-        // Regions of a connection come and go; what lives as long as the process can be registered with each of them.
+        // Lives as long as the process, because the regions of each connection come and go.
         memory = Arena.global().allocate(size, 4096);
     }
 
     /**
-     * Runs until the parent has no more to do.
+     * Runs until the parent closes standard input.
      *
-     * @param arguments {@code send} or {@code receive}, an address of this machine, the size in bytes, how many seconds
-     *     to wait for the other side, and, to send, the file
+     * @param arguments {@code send} or {@code receive}, an address of this machine, the size in bytes, the time to wait
+     *     for
+     *     the other side, in seconds, and, for {@code send}, the file
      */
     public static void main(String[] arguments) {
         ProcessHandle parent = ProcessHandle.current().parent().orElseThrow();
@@ -92,7 +93,7 @@ public final class TodayWorker {
     private void obey(String command, String... words) throws IOException, InterruptedException {
         switch (command) {
             case "prepare" -> {
-                Way way = Way.valueOf(words[0]);
+                TransferMethod way = TransferMethod.valueOf(words[0]);
                 job = sends ? sending(way, Integer.parseInt(words[1]), words[2]) : receiving(way);
                 say("ready " + job.words());
             }
@@ -107,19 +108,19 @@ public final class TodayWorker {
                 sum.update(memory.asByteBuffer());
                 say("sum " + Long.toHexString(sum.getValue()));
             }
-            default -> throw new IllegalArgumentException("'" + command + "'?");
+            default -> throw new IllegalArgumentException("unknown command '" + command + "'");
         }
     }
 
-    private Job sending(Way way, int port, String host) throws IOException, InterruptedException {
+    private Job sending(TransferMethod way, int port, String host) throws IOException, InterruptedException {
         InetSocketAddress to = new InetSocketAddress(host, port);
         return way.isRdma()
                 ? new RdmaSending(way, file, address, to, limit)
                 : new TcpSending(way, memory, file, address, to);
     }
 
-    private Job receiving(Way way) throws IOException, InterruptedException {
-        // Whatever is not written anew shows.
+    private Job receiving(TransferMethod way) throws IOException, InterruptedException {
+        // Memory that is not written again shows up as zeros.
         memory.fill(STALE);
         return way.isRdma()
                 ? new RdmaReceiving(memory, address, limit, port -> say("listening " + port))

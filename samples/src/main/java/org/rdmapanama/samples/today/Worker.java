@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.OwnJvm;
 
-/** A {@link TodayWorker} in a process of its own; closing this ends it. Threads: one. */
+/** A {@link TodayWorker} in a separate process; closing this ends the process. Threads: one. */
 final class Worker implements AutoCloseable {
     private static final String END = "ended";
     private static final int SECONDS_TO_END = 10;
@@ -26,16 +26,16 @@ final class Worker implements AutoCloseable {
     private final BufferedWriter in;
     private final BlockingQueue<String> said = new LinkedBlockingQueue<>();
 
-    /** Starts one, which takes a moment until it says that it is ready. */
+    /** Starts the process, which takes a moment to become ready. */
     Worker(String name, Duration limit, List<String> arguments) throws IOException {
         this.name = name;
         this.limit = limit;
-        // The processor time of a thread that ends is not counted.
+        // CpuTime does not count the processor time of threads that have ended.
         List<String> command = OwnJvm.command(TodayWorker.class, List.of("-XX:-UseDynamicNumberOfCompilerThreads"));
         command.addAll(arguments);
         process = new ProcessBuilder(command).redirectError(Redirect.INHERIT).start();
         in = process.outputWriter(StandardCharsets.US_ASCII);
-        // Reading cannot be interrupted; waiting for what was read can.
+        // Reading cannot be interrupted, but waiting for what was read can.
         Thread.ofPlatform().daemon().name(name).start(this::listen);
     }
 
@@ -43,33 +43,33 @@ final class Worker implements AutoCloseable {
         try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8)) {
             out.lines().forEach(said::add);
         } catch (IOException | UncheckedIOException e) {
-            // It was ended.
+            // The process was ended.
         }
         said.add(END);
     }
 
-    /** Tells it what to do. */
+    /** Sends a command to the process. */
     void tell(String line) {
         try {
             in.write(line);
             in.newLine();
             in.flush();
         } catch (IOException e) {
-            // It has gone: what it said last tells why.
+            // The process has ended; its last words say why.
         }
     }
 
     /**
-     * Waits until it says this word.
+     * Waits until the process says the given word.
      *
-     * @param other the other one: when that fails, this one may wait for it in vain
+     * @param other the other process, whose failure may be the reason that this one does not answer
      * @return the rest of the line
      */
     String await(String word, Worker other) throws InterruptedException {
         return await(word, other, limit);
     }
 
-    /** {@link #await(String, Worker)} for a time of its own. */
+    /** {@link #await(String, Worker)} with a separate time limit. */
     String await(String word, Worker other, Duration limit) throws InterruptedException {
         long start = System.nanoTime();
         String line = null;
@@ -78,8 +78,8 @@ final class Worker implements AutoCloseable {
             if (line == null) {
                 other.checkFailed();
                 if (System.nanoTime() - start > limit.toNanos()) {
-                    throw new Failure("the " + name + " did not get on in " + limit.toSeconds()
-                            + " s: move less with --size, or wait longer with --timeout");
+                    throw new Failure("the " + name + " made no progress for " + limit.toSeconds()
+                            + " s: move less data with --size, or give a longer --timeout");
                 }
             }
         }
@@ -99,7 +99,7 @@ final class Worker implements AutoCloseable {
     private Failure failure(String line) {
         return new Failure(
                 line.equals(END)
-                        ? "the " + name + " has ended all at once"
+                        ? "the " + name + " ended unexpectedly"
                         : "the " + name + " " + line.replaceFirst("^failed ", "failed: "));
     }
 

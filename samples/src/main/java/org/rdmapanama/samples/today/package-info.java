@@ -1,2 +1,2 @@
-/** What RDMA is compared with: the ways to move data that a user of Java has today. */
+/** {@code rdma perf today}: compares RDMA with the ways to move data that Java offers today. */
 package org.rdmapanama.samples.today;

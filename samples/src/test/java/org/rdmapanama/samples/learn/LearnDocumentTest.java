@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.DeviceList;
 
 /**
- * Fills in docs/LEARN.md what is between its marks: the code of the lessons as their sources have it, and what they print
- * when they run. Fails when the document has something else.
+ * Writes the code and the output of the lessons between the marks of docs/LEARN.md. Fails if the document differs from
+ * them.
  */
 class LearnDocumentTest {
     private static final Path MODULE =
@@ -34,7 +34,7 @@ class LearnDocumentTest {
     private static final Pattern BODY =
             Pattern.compile("^    static void run\\(.*?\\{\n(.*?)^    }\n", Pattern.DOTALL | Pattern.MULTILINE);
 
-    /** Addresses, keys and numbers of queue pairs are others each time; they are printed with six digits or more. */
+    /** Addresses, keys and queue pair numbers vary; they are printed with six digits or more. */
     private static final Pattern VARYING = Pattern.compile("0x[0-9a-f]{6,}");
 
     @Test
@@ -60,7 +60,7 @@ class LearnDocumentTest {
         assertEquals(
                 made.toString(),
                 read(DOCUMENT),
-                () -> DOCUMENT + " is not what the lessons say; write it anew with: mvn -pl samples -am test -Dtest="
+                () -> DOCUMENT + " does not match the lessons; regenerate it with: mvn -pl samples -am test -Dtest="
                         + getClass().getSimpleName()
                         + " -Dsurefire.failIfNoSpecifiedTests=false -Dtables.write=true");
     }
@@ -80,7 +80,7 @@ class LearnDocumentTest {
         return Files.readString(file).replace("\r\n", "\n");
     }
 
-    /** What is marked as an excerpt of a class, or else all that its lesson does. */
+    /** Returns the marked excerpt of a class, or else the whole body of its lesson. */
     private static String code(String type) throws IOException {
         String source = read(SOURCES.resolve(type + ".java"));
         Matcher excerpt = EXCERPT.matcher(source);
@@ -94,7 +94,7 @@ class LearnDocumentTest {
 
     private static String output(Lesson lesson, String now) throws Exception {
         if (lesson == Lesson.ADDRESS && DeviceList.query().size() > 1) {
-            // The connection manager is that of the other devices.
+            // The connection manager is the one for the other devices.
             return now;
         }
         StringWriter output = new StringWriter();

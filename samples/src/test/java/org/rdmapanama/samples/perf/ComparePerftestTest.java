@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.samples.Failure;
 
-/** What is read from the output of the programs. */
+/** Parses the output of the programs. */
 class ComparePerftestTest {
     @Test
     void shouldReadTheOutputOfPerftest() {
@@ -57,7 +57,7 @@ class ComparePerftestTest {
         assertEquals(2, new ComparePerftest.Row(TestKind.READ_BW, 8, theirs, ours).ratio());
     }
 
-    /** Of three rounds, whose medians are 100 and another number. */
+    /** Creates a row of three rounds, whose medians are 100 and the given number. */
     private static ComparePerftest.Row row(TestKind kind, double ours) {
         return new ComparePerftest.Row(kind, 8, new double[] {100, 1, 900}, new double[] {ours, 900, 1});
     }

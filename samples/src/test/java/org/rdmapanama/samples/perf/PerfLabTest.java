@@ -50,7 +50,7 @@ class PerfLabTest {
     @TempDir
     Path folder;
 
-    /** One server for all, which is what it is there for. */
+    /** One server for all tests, as in real use. */
     @BeforeAll
     static void startServer() throws InterruptedException {
         port = Side.port();
@@ -80,7 +80,7 @@ class PerfLabTest {
         return text.isEmpty() ? new String[0] : text.split(" +", -1);
     }
 
-    /** What it printed; it must succeed without a word of complaint. */
+    /** Runs a test, which must succeed without a warning, and returns its output. */
     private static String succeed(String test, String... options) throws InterruptedException {
         Run run = start(test, port, options);
         assertEquals(0, run.join(), () -> run + server.err());
@@ -157,18 +157,18 @@ class PerfLabTest {
             TestSide side = new TestSide(arena, context, settings, new ConnectOptions());
             byte[] place = side.place();
             side.meet(ByteBuffer.wrap(place));
-            makesNoSense(side, "another number of queue pairs", Arrays.copyOf(place, 5));
-            makesNoSense(side, "another number of queue pairs", Arrays.copyOf(place, 13));
-            makesNoSense(side, "another number of queue pairs", Arrays.copyOf(place, place.length + 1));
-            makesNoSense(side, "addresses make no sense", Arrays.copyOf(place, 20));
+            makesNoSense(side, "different number of queue pairs", Arrays.copyOf(place, 5));
+            makesNoSense(side, "different number of queue pairs", Arrays.copyOf(place, 13));
+            makesNoSense(side, "different number of queue pairs", Arrays.copyOf(place, place.length + 1));
+            makesNoSense(side, "addresses are malformed", Arrays.copyOf(place, 20));
             byte[] longer = Arrays.copyOf(place, 10_000);
             longer[12] = -1;
             longer[13] = -1;
-            makesNoSense(side, "addresses make no sense", longer);
+            makesNoSense(side, "addresses are malformed", longer);
         }
     }
 
-    /** No device copies so much. */
+    /** More inline data than any device supports. */
     @Test
     void shouldDoWithLessInline() {
         TestSettings settings = TestSettingsTest.settings(TestKind.WRITE_BW, 64, false, 0);
@@ -218,7 +218,7 @@ class PerfLabTest {
         assertTrue(lines.get(1).startsWith("write-bw,RC,2,20,"), lines::toString);
         assertTrue(lines.getLast().startsWith("write-bw,RC,8192,20,"), lines::toString);
         assertTrue(PlotTest.texts(plot).stream().anyMatch(text -> text.contains("bandwidth in MiB/s")));
-        // To the end, 8 MiB.
+        // Up to the largest size, 8 MiB.
         lines = succeed("write-lat", "-a", "-n", "5", "-F", "csv").lines().toList();
         assertEquals(1 + 23, lines.size(), lines::toString);
         assertTrue(lines.getLast().startsWith("write-lat,RC,8388608,5,"), lines::toString);
@@ -246,7 +246,7 @@ class PerfLabTest {
         for (String test : List.of("write-bw", "send-lat")) {
             long start = System.nanoTime();
             Map<String, String> values = ReportTest.parse(succeed(test, options));
-            // The first at once, the last 0.99 seconds later.
+            // The first is due at once, the last 0.99 seconds later.
             assertTrue(System.nanoTime() - start >= 990_000_000L, values::toString);
             assertEquals("100", values.get("rate_per_sec"));
             assertTrue(Double.parseDouble(values.get("t_min_usec")) > 0, values::toString);
@@ -254,14 +254,14 @@ class PerfLabTest {
         }
     }
 
-    /** A peer that stands still holds up the messages that were due meanwhile, too, not just the one under way. */
+    /** A stopped peer delays all messages that become due meanwhile, not only the one in flight. */
     @Test
     void shouldCountWhatAStoppedPeerHoldsUp() throws Exception {
         String at = Side.port();
         try (Program stopped =
                 Program.java(List.of(), Rdma.class, "perf", "server", "-d", Side.FIRST, "-p", at, "--timeout", "10")) {
             stopped.await("waiting for a client");
-            // It has all its classes after this one, and begins at once with the next.
+            // Loads all classes of the server, so that the next test starts at once.
             assertEquals(0, start("send-lat", at, "-n", "5").join());
             Run client = start("send-lat", at, "-n", "800", "--rate", "100", "-s", "64", "-F", "json");
             stopped.await("  send-lat RC, 64 B");
@@ -271,7 +271,8 @@ class PerfLabTest {
             stopped.signal("CONT");
             assertEquals(0, client.join(), client::toString);
             Map<String, String> values = ReportTest.parse(client.out());
-            // Of 800 messages, about 150 were due in that time: a test that waited with them would show one.
+            // About 150 of the 800 messages were due in that time. A test that postponed them would show only one
+            // delay.
             double p99 = Double.parseDouble(values.get("99.0"));
             double p90 = Double.parseDouble(values.get("90.0"));
             assertTrue(p99 > 1_000_000, values::toString);
@@ -301,7 +302,7 @@ class PerfLabTest {
         assertEquals(1, nobody.join(), nobody::toString);
         assertTrue(nobody.err().contains("start the server there first"), nobody::toString);
 
-        // In the lab.
+        // Only in the lab.
         if (DeviceList.query().stream().anyMatch(device -> device.name().equals(IWARP))) {
             Run other = Run.start("perf", "server", "-d", IWARP, "-p", Side.port());
             assertEquals(1, other.join(), other::toString);
@@ -319,11 +320,11 @@ class PerfLabTest {
             stranger.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
             InputStream answer = stranger.getInputStream();
             stranger.setSoTimeout(20_000);
-            // It is told why, and hung up on.
+            // The stranger is told why, and disconnected.
             assertTrue(new String(answer.readAllBytes(), StandardCharsets.UTF_8).contains("another protocol"));
         }
         succeed("write-lat", "-n", "5");
-        assertTrue(server.err().contains("the peer is no 'rdma perf'"), server::toString);
+        assertTrue(server.err().contains("the peer is not 'rdma perf'"), server::toString);
     }
 
     @Test

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.samples.Failure;
 
-/** What the two sides tell each other, and what comes of strangers. */
+/** The messages between the two sides, and bytes from strangers. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PerfLinkTest {
     private static final Duration SHORT = Duration.ofMillis(300);
@@ -76,7 +76,7 @@ class PerfLinkTest {
     void shouldRecognizeStrangers() throws Exception {
         try (PerfLink link = new PerfLink(own, LONG)) {
             peer.write(ByteBuffer.wrap("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII)));
-            assertTrue(failure(link).contains("is no 'rdma perf'"));
+            assertTrue(failure(link).contains("is not 'rdma perf'"));
         }
     }
 
@@ -89,7 +89,7 @@ class PerfLinkTest {
                     .putShort((short) 0)
                     .putInt(0)
                     .flip());
-            assertTrue(failure(link).contains("with version " + (PerfLink.VERSION + 1)));
+            assertTrue(failure(link).contains("with protocol version " + (PerfLink.VERSION + 1)));
         }
     }
 
@@ -102,7 +102,7 @@ class PerfLinkTest {
                     .putShort((short) 0)
                     .putInt(Integer.MAX_VALUE)
                     .flip());
-            assertTrue(failure(link).contains("makes no sense"));
+            assertTrue(failure(link).contains("malformed"));
         }
     }
 
@@ -111,7 +111,7 @@ class PerfLinkTest {
         try (PerfLink left = new PerfLink(peer, LONG);
                 PerfLink right = new PerfLink(own, LONG)) {
             left.send(PerfLink.Type.DONE);
-            assertTrue(failure(right).contains("the peer said DONE where READY was due"));
+            assertTrue(failure(right).contains("the peer sent DONE instead of READY"));
             left.sendFailure("no such thing");
             assertTrue(failure(right).contains("the peer failed: no such thing"));
         }
@@ -145,7 +145,7 @@ class PerfLinkTest {
     void shouldNotWaitForEver() throws Exception {
         try (PerfLink link = new PerfLink(own, SHORT)) {
             peer.write(ByteBuffer.wrap(new byte[] {0x52}));
-            assertTrue(failure(link).contains("the peer said nothing for"));
+            assertTrue(failure(link).contains("the peer was silent for"));
         }
     }
 

@@ -15,15 +15,15 @@ import org.rdmapanama.samples.Failure;
 import org.w3c.dom.Document;
 import org.w3c.dom.NodeList;
 
-/** Plots are drawings that say what they show. */
+/** Plots contain the texts that say what they show. */
 class PlotTest {
     @TempDir
     Path folder;
 
-    /** The texts of a drawing, which must be well-formed and draw something. */
+    /** Returns the texts of a drawing, which must be well-formed and contain a path. */
     static List<String> texts(Path file) throws Exception {
         DocumentBuilderFactory factory = DocumentBuilderFactory.newInstance();
-        // The document type is on the web, where nobody needs to look.
+        // Do not load the document type from the web.
         factory.setFeature("http://apache.org/xml/features/nonvalidating/load-external-dtd", false);
         Document document = factory.newDocumentBuilder().parse(file.toFile());
         assertEquals("svg", document.getDocumentElement().getTagName());
@@ -61,7 +61,7 @@ class PlotTest {
             results.add(Result.latency(size, ReportTest.times(2)));
         }
         Plot.draw(file, settings, results);
-        assertTexts(texts(file), "write-lat RC", "size of a message", "median", "99 %");
+        assertTexts(texts(file), "write-lat RC", "message size", "median", "99 %");
 
         settings = TestSettingsTest.settings(TestKind.WRITE_BW, 1024, true, 0);
         results.clear();
@@ -80,7 +80,7 @@ class PlotTest {
                 .contains("ends in .svg"));
         assertTrue(assertThrows(Failure.class, () -> Plot.check(folder.resolve("no/plot.svg")))
                 .getMessage()
-                .contains("there is no folder"));
+                .contains("there is no directory"));
         Plot.check(null);
         assertTrue(Files.isDirectory(folder));
     }

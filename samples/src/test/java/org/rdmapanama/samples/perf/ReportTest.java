@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What is printed, in each format. */
+/** The output in each format. */
 class ReportTest {
     static LatencyRecord times(int ways) {
         LatencyRecord times = new LatencyRecord(ways);
@@ -36,7 +36,7 @@ class ReportTest {
         return text.toString();
     }
 
-    /** The numbers and texts of a document by their names; of several of the same name, the last. */
+    /** Returns the values of a document by name; the last of several with the same name. */
     static Map<String, String> parse(String json) throws IOException {
         Map<String, String> values = new HashMap<>();
         try (JsonParser parser = new JsonFactory().createParser(json)) {

@@ -82,7 +82,7 @@ class ResultTest {
 
     @Test
     void shouldFindThePeak() {
-        // Four messages, each completed; from the third to the fourth it took least.
+        // Four messages, each completed; the stretch from the third to the fourth is the fastest.
         long[] posted = {0, 10, 20, 30};
         long[] completed = {100, 200, 205, 210};
         assertEquals((210 - 0) / 4.0, Bandwidth.peak(posted, completed, 1), TINY);

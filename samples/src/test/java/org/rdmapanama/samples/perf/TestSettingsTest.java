@@ -13,9 +13,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.samples.Failure;
 
-/** The parameters of a test, and how they go to the server. */
+/** The parameters of a test, and their encoding for the server. */
 class TestSettingsTest {
-    /** What each test is by default, apart from what the arguments say. */
+    /** Returns the default settings of a test, apart from the arguments. */
     static TestSettings settings(TestKind kind, long size, boolean all, int rate) {
         boolean latency = kind.latency;
         return new TestSettings(
@@ -56,11 +56,11 @@ class TestSettingsTest {
                 new byte[][] {{}, Arrays.copyOf(bytes, bytes.length - 1), "nonsense".getBytes(StandardCharsets.US_ASCII)
                 }) {
             Failure failure = assertThrows(Failure.class, () -> TestSettings.of(wrong));
-            assertTrue(failure.getMessage().contains("make no sense"), failure.getMessage());
+            assertTrue(failure.getMessage().contains("malformed"), failure.getMessage());
         }
     }
 
-    /** A server checks what comes, because the client may be another program. */
+    /** A server checks the settings it receives, because the client may be another program. */
     @Test
     void shouldFindWhatIsOutOfRange() {
         TestSettings huge = settings(TestKind.WRITE_BW, TestSettings.MAX_SIZE + 1, false, 0);

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is made of what was measured. */
+/** The table and the notes made from the measurements. */
 class TodayTableTest {
     private static final long SECOND = 1_000_000_000L;
     private static final long MEBIBYTE = 1 << 20;
@@ -45,12 +45,12 @@ class TodayTableTest {
         List<String> lab = TodayTable.notes("veth0", true, "rxe0 and rxe1 are", "rxe", true);
         assertTrue(lab.stream().allMatch(line -> line.length() <= 100 && !line.isBlank()), lab::toString);
         String text = String.join(" ", lab);
-        assertTrue(text.contains("TCP really left through veth0."), text);
+        assertTrue(text.contains("TCP traffic left through veth0."), text);
         assertTrue(text.contains("rxe0 and rxe1 are software"), text);
-        assertTrue(text.contains("emulated, by qemu"), text);
+        assertTrue(text.contains("emulated by qemu"), text);
 
         String card = String.join(" ", TodayTable.notes("eth0", false, "mlx5_0 is", "mlx5", false));
-        assertTrue(card.contains("TCP did not leave through eth0"), card);
+        assertTrue(card.contains("TCP traffic did not leave through eth0"), card);
         assertTrue(card.contains("mlx5_0 is hardware"), card);
         assertFalse(card.contains("emula"), card);
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.samples.Failure;
 
-/** The two processes, with all that needs no RDMA. */
+/** The two processes, except for what needs RDMA. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WorkerTest {
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -52,7 +52,11 @@ class WorkerTest {
     void shouldMoveDataInEachWay() throws Exception {
         awaitReady();
         String all = null;
-        for (Way way : List.of(Way.MEMORY, Way.READ_WRITE, Way.MAP_WRITE, Way.TRANSFER_TO)) {
+        for (TransferMethod way : List.of(
+                TransferMethod.MEMORY,
+                TransferMethod.READ_WRITE,
+                TransferMethod.MAP_WRITE,
+                TransferMethod.TRANSFER_TO)) {
             receiver.tell("prepare " + way);
             sender.tell("prepare " + way + " " + receiver.await("listening", sender) + " " + HOST);
             assertEquals("", sender.await("ready", receiver));
@@ -77,7 +81,7 @@ class WorkerTest {
         awaitReady();
         receiver.close();
         Failure failure = assertThrows(Failure.class, () -> sender.await("done", receiver));
-        assertEquals("the receiver has ended all at once", failure.getMessage());
+        assertEquals("the receiver ended unexpectedly", failure.getMessage());
     }
 
     @Test
@@ -92,6 +96,6 @@ class WorkerTest {
     void shouldNotWaitForEver() throws Exception {
         awaitReady();
         Failure failure = assertThrows(Failure.class, () -> sender.await("done", receiver, Duration.ofMillis(1)));
-        assertTrue(failure.getMessage().startsWith("the sender did not get on in "), failure::getMessage);
+        assertTrue(failure.getMessage().startsWith("the sender made no progress for "), failure::getMessage);
     }
 }

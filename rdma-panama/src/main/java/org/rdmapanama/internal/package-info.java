@@ -1,0 +1,2 @@
+/** Helpers that several packages of this module share. Not exported. */
+package org.rdmapanama.internal;

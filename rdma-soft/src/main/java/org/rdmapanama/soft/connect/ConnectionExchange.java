@@ -1,0 +1,384 @@
+package org.rdmapanama.soft.connect;
+
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.ffm.verbs.rdma_conn_param;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.VerbsConstants;
+import org.rdmapanama.soft.cm.Dreq;
+import org.rdmapanama.soft.cm.IpHeader;
+import org.rdmapanama.soft.cm.Mad;
+import org.rdmapanama.soft.cm.Mra;
+import org.rdmapanama.soft.cm.Rej;
+import org.rdmapanama.soft.cm.Rep;
+import org.rdmapanama.soft.cm.Req;
+
+/**
+ * The handshake of one side of a connection: REQ, REP and RTU, then DREQ and DREP. (IBA specification, volume 1,
+ * section 12.9.) The states are named after the datagrams.
+ *
+ * <p>{@link SoftCmId} creates one for each connection attempt or request, forwards the calls of the program and, from
+ * {@link SoftManagement}, the datagrams of the peer. Callers must hold the lock of the device.
+ */
+final class ConnectionExchange extends CmExchange {
+    /** In the order in which a connection passes through them. */
+    private enum State {
+        NEW,
+        REQ_SENT,
+        REQ_RECEIVED,
+        REP_SENT,
+        REP_RECEIVED,
+        ESTABLISHED,
+        DREQ_SENT,
+        DREQ_RECEIVED,
+        TIMEWAIT,
+        OVER;
+
+        /** Returns whether both sides know the terms, and the connection is not ending. */
+        boolean hasTerms() {
+            return compareTo(REQ_RECEIVED) >= 0 && compareTo(ESTABLISHED) <= 0;
+        }
+
+        /** Returns whether the connection is being set up, so that it can be rejected. */
+        boolean isOnTheWay() {
+            return compareTo(REQ_SENT) >= 0 && compareTo(REP_RECEIVED) <= 0;
+        }
+    }
+
+    /** Exponent of the timeout in an MRA while the peer waits for the program to accept: 17 seconds. */
+    private static final int SERVICE_TIMEOUT = 22;
+
+    private static final int LONGEST_SERVICE_TIMEOUT = 25;
+
+    /** The unit of such timeouts, in nanoseconds: timeout = UNIT * 2^exponent. */
+    private static final long UNIT = 4096;
+
+    private final CmTerms terms;
+    private final boolean reliable;
+    private State state = State.NEW;
+
+    ConnectionExchange(SoftCmId id, SoftManagement management, SoftManagement.Request request) {
+        super(id, management, request);
+        terms = id.terms();
+        reliable = id.transportService() == Req.RC;
+    }
+
+    // The active side.
+
+    @Override
+    int roomInRequest() {
+        return Req.PRIVATE_BYTES;
+    }
+
+    @Override
+    int begin(MemorySegment parameters) {
+        if (!CmTerms.arePossible(parameters)) {
+            return -Errno.EINVAL;
+        }
+        terms.ask(parameters, management.device.activeMtu());
+        state = State.REQ_SENT;
+        return 0;
+    }
+
+    @Override
+    int writeRequest(long mad, long service) {
+        Req.begin(mad, transaction, number, service, management.guid);
+        terms.writeRequest(mad, id.transportService());
+        Req.path(
+                mad,
+                addresses.localHigh(),
+                addresses.localLow(),
+                addresses.remoteHigh(),
+                addresses.remoteLow(),
+                id.typeOfService(),
+                CmAddresses.HOPS,
+                terms.ackTimeout);
+        return Req.PRIVATE;
+    }
+
+    @Override
+    boolean isAsking() {
+        return state == State.REQ_SENT;
+    }
+
+    @Override
+    void refusedByAll() {
+        state = State.OVER;
+        tell(rdma_h.RDMA_CM_EVENT_REJECTED(), Rej.INVALID_SERVICE);
+    }
+
+    private void takeReply(long mad, InetSocketAddress sender) {
+        if (state == State.REP_RECEIVED && Mad.localId(mad) == remoteNumber) {
+            Mra.write(scratch(), transaction, number, remoteNumber, Mra.OF_REP, CmTerms.RESPONSE_TIMEOUT);
+            answer();
+        } else if (state == State.ESTABLISHED && Mad.localId(mad) == remoteNumber && request == null) {
+            sendReady();
+        } else if (state == State.REQ_SENT) {
+            addresses.settle(sender);
+            stopWaiting();
+            remoteNumber = Mad.localId(mad);
+            state = State.REP_RECEIVED;
+            SoftCmEvent event = event(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), 0);
+            terms.readReply(mad, event.connection());
+            id.tell(event.privateData(mad + Rep.PRIVATE, Rep.PRIVATE_BYTES));
+        }
+    }
+
+    @Override
+    int establish() {
+        if (state != State.REP_RECEIVED) {
+            return -Errno.EINVAL;
+        }
+        state = State.ESTABLISHED;
+        sendReady();
+        return 0;
+    }
+
+    private void sendReady() {
+        Mad.writeRtu(scratch(), transaction, number, remoteNumber);
+        answer();
+    }
+
+    // The passive side.
+
+    @Override
+    void takeRequest(long mad, SoftCmId listener) {
+        state = State.REQ_RECEIVED;
+        transaction = Mad.transaction(mad);
+        SoftCmEvent event = requestEvent(listener);
+        terms.readRequest(mad, event.connection());
+        id.tell(event.privateData(mad + Req.PRIVATE + IpHeader.BYTES, Req.PRIVATE_BYTES - IpHeader.BYTES));
+    }
+
+    @Override
+    void takeRequestAgain() {
+        if (state == State.REQ_RECEIVED) {
+            Mra.write(scratch(), transaction, number, remoteNumber, Mra.OF_REQ, SERVICE_TIMEOUT);
+            answer();
+        } else if (state == State.REP_SENT) {
+            transmit();
+        }
+    }
+
+    @Override
+    int accept(MemorySegment parameters) {
+        int bytes = Byte.toUnsignedInt(rdma_conn_param.private_data_len(parameters));
+        if (state != State.REQ_RECEIVED || bytes > Rep.PRIVATE_BYTES || !CmTerms.arePossible(parameters)) {
+            return -Errno.EINVAL;
+        }
+        Rep.begin(message(), transaction, number, remoteNumber, management.guid);
+        terms.accept(parameters, message());
+        put(bytes(rdma_conn_param.private_data(parameters), bytes), message() + Rep.PRIVATE);
+        state = State.REP_SENT;
+        startSending(firstWait());
+        return 0;
+    }
+
+    @Override
+    int takeAsReady() {
+        if (state == State.REP_SENT) {
+            takeReady();
+            return 0;
+        }
+        return state == State.ESTABLISHED ? -Errno.EISCONN : -Errno.EINVAL;
+    }
+
+    private void takeReady() {
+        stopWaiting();
+        state = State.ESTABLISHED;
+        tell(rdma_h.RDMA_CM_EVENT_ESTABLISHED(), 0);
+    }
+
+    // Rejecting.
+
+    @Override
+    int reject(int reason, MemorySegment privateBytes, int count) {
+        if (!state.isOnTheWay() || count > Rej.PRIVATE_BYTES) {
+            return -Errno.EINVAL;
+        }
+        writeRejection(reason);
+        put(bytes(privateBytes, count), scratch() + Rej.PRIVATE);
+        answer();
+        stopWaiting();
+        state = State.OVER;
+        return 0;
+    }
+
+    private void writeRejection(int reason) {
+        int of = Rej.OF_OTHER;
+        if (state == State.REQ_RECEIVED) {
+            of = Rej.OF_REQ;
+        } else if (state == State.REP_RECEIVED) {
+            of = Rej.OF_REP;
+        }
+        Rej.write(scratch(), transaction, number, remoteNumber, of, reason);
+    }
+
+    private void takeRejection(long mad, InetSocketAddress sender) {
+        int reason = Rej.reason(mad);
+        boolean early = state == State.REQ_SENT;
+        boolean possible = state.isOnTheWay() || state == State.ESTABLISHED || state == State.DREQ_SENT;
+        boolean ours = early || Mad.localId(mad) == remoteNumber || Mad.localId(mad) == 0;
+        if (!possible || !ours || (early && reason == Rej.INVALID_SERVICE && askNext(sender))) {
+            return;
+        }
+        addresses.settle(sender);
+        stopWaiting();
+        state = State.OVER;
+        id.tell(event(rdma_h.RDMA_CM_EVENT_REJECTED(), reason).privateData(mad + Rej.PRIVATE, Rej.PRIVATE_BYTES));
+    }
+
+    // Both sides.
+
+    @Override
+    void take(int kind, long mad, InetSocketAddress sender) {
+        switch (kind) {
+            case Mad.REP -> takeReply(mad, sender);
+            case Mad.REJ -> takeRejection(mad, sender);
+            case Mad.MRA -> takeDelay(mad, sender);
+            case Mad.RTU, Mad.DREQ, Mad.DREP -> {
+                if (Mad.localId(mad) == remoteNumber) {
+                    takeOfConnection(kind, mad);
+                }
+            }
+            default -> {
+                // Datagrams of other kinds of exchange.
+            }
+        }
+    }
+
+    private void takeDelay(long mad, InetSocketAddress sender) {
+        boolean ofRequest = state == State.REQ_SENT && Mra.came(mad) == Mra.OF_REQ;
+        if (ofRequest) {
+            addresses.settle(sender);
+        }
+        if (ofRequest || (state == State.REP_SENT && Mra.came(mad) == Mra.OF_REP && Mad.localId(mad) == remoteNumber)) {
+            waitLonger(UNIT << Math.min(Mra.timeout(mad), LONGEST_SERVICE_TIMEOUT));
+        }
+    }
+
+    private void takeOfConnection(int kind, long mad) {
+        if (kind == Mad.DREQ) {
+            takeEnd(mad);
+        } else if (kind == Mad.RTU && state == State.REP_SENT) {
+            takeReady();
+        } else if (kind == Mad.DREP && state == State.DREQ_SENT) {
+            linger();
+            tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), 0);
+        }
+    }
+
+    // The end.
+
+    @Override
+    int disconnect() {
+        if (state == State.ESTABLISHED) {
+            writeEnd();
+            state = State.DREQ_SENT;
+            startSending(firstWait());
+        } else if (state == State.DREQ_RECEIVED) {
+            answerEnd(transaction);
+            linger();
+        }
+        return 0;
+    }
+
+    private void writeEnd() {
+        Dreq.write(message(), transaction, number, remoteNumber, terms.remoteQueuePair);
+    }
+
+    private void answerEnd(long ofTransaction) {
+        Mad.writeDrep(scratch(), ofTransaction, number, remoteNumber);
+        answer();
+    }
+
+    private void takeEnd(long mad) {
+        if (state == State.ESTABLISHED || state == State.REP_SENT || state == State.DREQ_SENT) {
+            if (Dreq.queuePair(mad) == terms.localQueuePair) {
+                stopWaiting();
+                transaction = Mad.transaction(mad);
+                state = State.DREQ_RECEIVED;
+                tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), 0);
+            }
+        } else if (state == State.TIMEWAIT || state == State.OVER) {
+            // Our answer was lost.
+            answerEnd(Mad.transaction(mad));
+        }
+    }
+
+    /** Waits in TIMEWAIT until packets of this connection that are still on their way have arrived. */
+    private void linger() {
+        state = State.TIMEWAIT;
+        waitFor(2 * (management.device.cmTimes().lingerUnitNanos() << Math.min(terms.ackTimeout, CmTerms.ACK_TIMEOUT)));
+    }
+
+    @Override
+    void timeIsOver() {
+        if (state != State.TIMEWAIT) {
+            super.timeIsOver();
+            return;
+        }
+        state = State.OVER;
+        if (request != null) {
+            management.unregister(request, id);
+        }
+        tell(rdma_h.RDMA_CM_EVENT_TIMEWAIT_EXIT(), 0);
+    }
+
+    @Override
+    void giveUp(int errno) {
+        if (state == State.DREQ_SENT) {
+            linger();
+            tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), -errno);
+        } else {
+            state = State.OVER;
+            tell(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), -errno);
+        }
+    }
+
+    @Override
+    void leave() {
+        switch (state) {
+            case REQ_SENT -> {
+                Rej.write(scratch(), transaction, number, 0, Rej.OF_REQ, Rej.TIMEOUT);
+                Rej.guid(scratch(), management.guid);
+                for (InetSocketAddress each : peers.all()) {
+                    management.send(scratch(), each, addresses.index());
+                }
+            }
+            case REQ_RECEIVED, REP_SENT, REP_RECEIVED -> {
+                writeRejection(Rej.BY_CONSUMER);
+                answer();
+            }
+            case ESTABLISHED -> {
+                writeEnd();
+                transmit();
+            }
+            case DREQ_RECEIVED -> answerEnd(transaction);
+            default -> {
+                // The peer expects no notification.
+            }
+        }
+        state = State.OVER;
+    }
+
+    // Its queue pair.
+
+    @Override
+    int initQueuePair(MemorySegment attr, long mask) {
+        int target = ibv_qp_attr.qp_state(attr);
+        if (target == VerbsConstants.INIT && (state.hasTerms() || state == State.REQ_SENT)) {
+            CmQueuePair.writeInit(attr, mask, terms.access());
+        } else if (target == VerbsConstants.RTR && state.hasTerms()) {
+            addresses.writeRoute(ibv_qp_attr.ah_attr(attr), id.typeOfService());
+            CmQueuePair.writeReadyToReceive(attr, mask, terms, reliable);
+        } else if (target == VerbsConstants.RTS && state.hasTerms()) {
+            CmQueuePair.writeReadyToSend(attr, mask, terms, reliable);
+        } else {
+            return -Errno.EINVAL;
+        }
+        return 0;
+    }
+}

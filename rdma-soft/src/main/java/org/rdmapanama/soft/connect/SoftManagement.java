@@ -1,0 +1,304 @@
+package org.rdmapanama.soft.connect;
+
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.SoftContext;
+import org.rdmapanama.soft.SoftDevice;
+import org.rdmapanama.soft.cm.IpHeader;
+import org.rdmapanama.soft.cm.Mad;
+import org.rdmapanama.soft.cm.Rej;
+import org.rdmapanama.soft.cm.Req;
+import org.rdmapanama.soft.cm.SidrRep;
+import org.rdmapanama.soft.cm.SidrReq;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.memory.NativeBlock;
+import org.rdmapanama.soft.net.LocalAddresses;
+import org.rdmapanama.soft.net.Peer;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.UdpFlow;
+
+/**
+ * The device side of the connection manager: queue pair 1, the ids by the identifiers in datagrams, and port numbers.
+ * {@link SoftConnectionManager} creates it with the first event channel, id or device list; {@link SoftDevice} passes
+ * it the datagrams for queue pair 1. Callers must hold the lock of the device.
+ */
+public final class SoftManagement {
+    private static final int PAYLOAD = Deth.OFFSET + Deth.BYTES;
+    private static final int PORT_BITS = 16;
+    private static final int PORT_MASK = 0xffff;
+
+    // The range of ports for ids that ask for any port.
+    private static final int FIRST_PORT = 32768;
+    private static final int PORTS = 28232;
+
+    /** Locally administered. */
+    private static final long GUID_MASK = 0x00ff_ffff_ffff_ffffL;
+
+    private static final long GUID_MARK = 0x0200_0000_0000_0000L;
+
+    final SoftContext context;
+    final SoftDevice device;
+
+    /**
+     * The GUID of this process, which differs from that of the device: peers use it to tell whether two connections
+     * come from the same place, with the same identifiers and queue pairs.
+     */
+    final long guid;
+
+    private final SoftConnectionManager manager;
+    private final SplittableRandom random = new SplittableRandom(new SecureRandom().nextLong());
+    private final NativeBlock scratch = new NativeBlock(Mad.BYTES);
+    private final Map<Integer, SoftCmId> byNumber = new HashMap<>();
+    private final Map<Request, SoftCmId> byRequest = new HashMap<>();
+    private final Map<Integer, List<SoftCmId>> byPort = new HashMap<>();
+    private int psn;
+
+    /** Identifies a request: its sender, and its communication identifier there. */
+    record Request(InetSocketAddress sender, int number, boolean datagram) {}
+
+    SoftManagement(SoftConnectionManager manager, SoftContext context) {
+        this.manager = manager;
+        this.context = context;
+        device = context.device();
+        guid = (random.nextLong() & GUID_MASK) | GUID_MARK;
+    }
+
+    void free() {
+        scratch.free();
+    }
+
+    LocalAddresses addresses() {
+        return device.addresses();
+    }
+
+    int random24() {
+        return random.nextInt() & 0xff_ffff;
+    }
+
+    // Numbers of ids.
+
+    /** Registers an id. Returns its communication identifier. */
+    int register(SoftCmId id) {
+        int number;
+        do {
+            number = random.nextInt();
+        } while (number == 0 || byNumber.containsKey(number));
+        byNumber.put(number, id);
+        return number;
+    }
+
+    void unregister(int number) {
+        byNumber.remove(number);
+    }
+
+    void register(Request request, SoftCmId id) {
+        byRequest.put(request, id);
+    }
+
+    void unregister(Request request, SoftCmId id) {
+        byRequest.remove(request, id);
+    }
+
+    // Port numbers.
+
+    private static int key(int portSpace, int port) {
+        return portSpace << PORT_BITS | port;
+    }
+
+    /** Takes a port for an id; 0 asks for any. Returns the port, or 0 if it is in use. */
+    int takePort(SoftCmId id, InetAddress address, int wanted, boolean shared) {
+        int port = wanted == 0 ? freePort(id.portSpace()) : wanted;
+        List<SoftCmId> others = byPort.computeIfAbsent(key(id.portSpace(), port), key -> new ArrayList<>(1));
+        for (SoftCmId each : others) {
+            if (each.overlaps(address) && !(shared && each.sharesPort())) {
+                return 0;
+            }
+        }
+        others.add(id);
+        return port;
+    }
+
+    private int freePort(int portSpace) {
+        int start = random.nextInt(PORTS);
+        for (int i = 0; i < PORTS; i++) {
+            int port = FIRST_PORT + (start + i) % PORTS;
+            if (!byPort.containsKey(key(portSpace, port))) {
+                return port;
+            }
+        }
+        return FIRST_PORT;
+    }
+
+    void givePort(SoftCmId id, int port) {
+        List<SoftCmId> all = byPort.get(key(id.portSpace(), port));
+        if (all != null && all.remove(id) && all.isEmpty()) {
+            byPort.remove(key(id.portSpace(), port));
+        }
+    }
+
+    /** Returns the id that listens for a service at an address, or null. */
+    SoftCmId listener(long service, InetAddress address) {
+        if (service >>> PORT_BITS > PORT_MASK) {
+            return null;
+        }
+        SoftCmId found = null;
+        for (SoftCmId each : byPort.getOrDefault((int) service, List.of())) {
+            if (each.listensAt(address) && (found == null || !each.isWildcard())) {
+                found = each;
+            }
+        }
+        return found;
+    }
+
+    /** Returns whether an id of this device listens for the service that an id asks for. */
+    boolean isServedHere(SoftCmId id) {
+        long service = Integer.toUnsignedLong(key(id.portSpace(), id.remote().getPort()));
+        return listener(service, id.remote().getAddress()) != null;
+    }
+
+    static boolean isWildcardOf(InetAddress wildcard, InetAddress address, boolean familyOnly) {
+        boolean version6 = wildcard instanceof Inet6Address;
+        return wildcard.isAnyLocalAddress()
+                && (version6 == address instanceof Inet6Address || (version6 && !familyOnly));
+    }
+
+    // Sending.
+
+    /** Returns where to write a datagram that is sent only once. */
+    long scratch() {
+        return scratch.address();
+    }
+
+    void send(long mad, InetSocketAddress to, int index) {
+        Memory.copy(mad, device.wire().packet() + PAYLOAD, Mad.BYTES);
+        send(device, to, index, psn++);
+    }
+
+    /** Sends the datagram in the packet buffer. */
+    private static void send(SoftDevice device, InetSocketAddress to, int index, int psn) {
+        long packet = device.wire().packet();
+        Bth.write(packet, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, psn);
+        Deth.write(packet + Deth.OFFSET, Mad.QKEY, Mad.QUEUE_PAIR);
+        device.wire().send(device.wire().peer(to), index, PAYLOAD + Mad.BYTES);
+    }
+
+    // Receiving.
+
+    /** Handles a datagram to queue pair 1; the manager may be null. Datagrams can come from any host: trust nothing. */
+    public static void receive(
+            SoftDevice device, SoftManagement manager, long packet, int bytes, Peer from, int index) {
+        long mad = packet + PAYLOAD;
+        if (bytes != Mad.BYTES || Deth.qkey(packet + Deth.OFFSET) != Mad.QKEY || !Mad.isValid(mad)) {
+            return;
+        }
+        InetSocketAddress sender = Peer.receivesWhereItSends(from.address.getPort())
+                ? from.address
+                : new InetSocketAddress(from.address.getAddress(), UdpFlow.ROCE_PORT);
+        if (manager == null) {
+            refuse(device, mad, sender, index, Rej.INVALID_SERVICE);
+        } else {
+            manager.take(mad, sender, index);
+        }
+    }
+
+    /** Answers that the connection is not known, and never was. */
+    private static void refuse(SoftDevice device, long mad, InetSocketAddress sender, int index, int reason) {
+        long answer = device.wire().packet() + PAYLOAD;
+        long transaction = Mad.transaction(mad);
+        switch (Mad.attribute(mad)) {
+            case Mad.REQ -> Rej.write(answer, transaction, 0, Mad.localId(mad), Rej.OF_REQ, reason);
+            case Mad.SIDR_REQ ->
+                SidrRep.write(answer, transaction, Mad.localId(mad), SidrRep.UNSUPPORTED, SidrReq.service(mad), 0, 0);
+            case Mad.DREQ -> Mad.writeDrep(answer, transaction, Mad.remoteId(mad), Mad.localId(mad));
+            default -> {
+                return;
+            }
+        }
+        send(device, sender, index, 0);
+    }
+
+    private void take(long mad, InetSocketAddress sender, int index) {
+        int kind = Mad.attribute(mad);
+        switch (kind) {
+            case Mad.REQ -> takeRequest(mad, sender, index);
+            case Mad.SIDR_REQ -> takeDatagramRequest(mad, sender, index);
+            case Mad.SIDR_REP -> {
+                SoftCmId id = byNumber.get(Mad.localId(mad));
+                if (id != null) {
+                    id.take(kind, mad, sender);
+                }
+            }
+            case Mad.REP, Mad.RTU, Mad.MRA, Mad.REJ, Mad.DREQ, Mad.DREP -> {
+                SoftCmId id = byNumber.get(Mad.remoteId(mad));
+                if (id == null && kind == Mad.REJ && Rej.reason(mad) == Rej.TIMEOUT) {
+                    // A peer that gives up before our answer does not know our identifier.
+                    id = byRequest.get(new Request(sender, Mad.localId(mad), false));
+                }
+                if ((id == null || !id.take(kind, mad, sender)) && kind == Mad.DREQ) {
+                    // The connection has ended and is forgotten: confirm, so that the peer stops asking.
+                    refuse(device, mad, sender, index, 0);
+                }
+            }
+            default -> {
+                // Others, such as for alternate paths, which are not supported.
+            }
+        }
+    }
+
+    private void takeRequest(long mad, InetSocketAddress sender, int index) {
+        Request request = new Request(sender, Mad.localId(mad), false);
+        SoftCmId known = byRequest.get(request);
+        if (known != null) {
+            known.takeRequestAgain();
+            return;
+        }
+        SoftCmId listener = listener(Req.service(mad), addresses().address(index));
+        int reason = 0;
+        if (listener == null) {
+            reason = Rej.INVALID_SERVICE;
+        } else if (listener.isDatagram() || Req.transportService(mad) != listener.transportService()) {
+            reason = Rej.INVALID_TRANSPORT;
+        } else if (Req.mtu(mad) < rdma_h.IBV_MTU_256() || Req.mtu(mad) > device.activeMtu(index)) {
+            reason = Rej.INVALID_MTU;
+        } else if (!IpHeader.isValid(mad + Req.PRIVATE)) {
+            reason = Rej.UNSUPPORTED;
+        }
+        if (reason != 0) {
+            refuse(device, mad, sender, index, reason);
+        } else if (listener.hasRoom()) {
+            InetSocketAddress remote =
+                    new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + Req.PRIVATE));
+            manager.made(SoftCmId.ofRequest(this, listener, request, remote, index))
+                    .takeRequest(mad, listener);
+        }
+    }
+
+    private void takeDatagramRequest(long mad, InetSocketAddress sender, int index) {
+        Request request = new Request(sender, Mad.localId(mad), true);
+        SoftCmId known = byRequest.get(request);
+        if (known != null) {
+            known.takeRequestAgain();
+            return;
+        }
+        long service = SidrReq.service(mad);
+        SoftCmId listener = listener(service, addresses().address(index));
+        if (listener == null || !listener.isDatagram() || !IpHeader.isValid(mad + SidrReq.PRIVATE)) {
+            refuse(device, mad, sender, index, 0);
+        } else if (listener.hasRoom()) {
+            InetSocketAddress remote =
+                    new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + SidrReq.PRIVATE));
+            manager.made(SoftCmId.ofRequest(this, listener, request, remote, index))
+                    .takeRequest(mad, listener);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package org.rdmapanama.soft.net;
+
+import java.nio.file.Path;
+import org.rdmapanama.soft.wire.Faults;
+import org.rdmapanama.soft.wire.UdpFlow;
+
+/**
+ * The settings of the device, from system properties. {@link SoftDevice} reads them when it is created, that is,
+ * whenever a process opens the device while it does not have it open. The properties are {@code
+ * org.rdmapanama.soft.port}, the UDP port; {@code .address}, one address or the name of an interface to use instead of
+ * all addresses; {@code .idle}, what the thread of the device does while idle, {@code busy}, {@code yield} or {@code
+ * park}; {@code .pcap}, a file to capture all packets in; {@code .faults}, the faults to inject into outgoing packets;
+ * and {@code .wire}, {@code true} to send packets even between queue pairs of the same device. Immutable.
+ *
+ * @param port the UDP port to receive at; the following ones are tried if it is in use
+ * @param address an address or the name of an interface, or null for all addresses
+ * @param idle what the thread does while idle
+ * @param capture a file, or null
+ * @param faults the faults to inject, or null
+ * @param wire whether to send packets between queue pairs of the same device
+ */
+public record Settings(int port, String address, Idle idle, Path capture, Faults faults, boolean wire) {
+    private static final String PREFIX = "org.rdmapanama.soft.";
+
+    /** The largest port. Answers to higher ports go to port 4791, because other devices only send from those. */
+    static final int MAX_PORT = Peer.EPHEMERAL_PORTS - Wire.PORTS_TO_TRY;
+
+    /** What the thread of the device does while idle. */
+    public enum Idle {
+        BUSY,
+        YIELD,
+        PARK
+    }
+
+    /**
+     * Reads the settings of this process.
+     *
+     * @throws IllegalArgumentException when a property has an invalid value
+     */
+    public static Settings ofProperties() {
+        String capture = System.getProperty(PREFIX + "pcap");
+        String faults = System.getProperty(PREFIX + "faults");
+        boolean wire = Boolean.getBoolean(PREFIX + "wire") || capture != null || faults != null;
+        return new Settings(
+                port(System.getProperty(PREFIX + "port", Integer.toString(UdpFlow.ROCE_PORT))),
+                System.getProperty(PREFIX + "address"),
+                idle(System.getProperty(PREFIX + "idle", "park")),
+                capture == null ? null : Path.of(capture),
+                faults == null ? null : Faults.parse(faults),
+                wire);
+    }
+
+    private static int port(String text) {
+        try {
+            int port = Integer.parseInt(text);
+            if (port > 0 && port <= MAX_PORT) {
+                return port;
+            }
+        } catch (NumberFormatException noNumber) {
+            // Reported below.
+        }
+        throw new IllegalArgumentException(
+                PREFIX + "port must be a UDP port between 1 and " + MAX_PORT + ": '" + text + "'");
+    }
+
+    private static Idle idle(String text) {
+        for (Idle each : Idle.values()) {
+            if (each.name().equalsIgnoreCase(text)) {
+                return each;
+            }
+        }
+        throw new IllegalArgumentException(PREFIX + "idle must be busy, yield or park: '" + text + "'");
+    }
+}

@@ -1,0 +1,110 @@
+package org.rdmapanama.samples;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import picocli.CommandLine;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.TypeConversionException;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** Says what is wrong with a command line, and what was required. picocli says it in terms of its own. */
+public final class WrongUsage {
+    private WrongUsage() {}
+
+    /**
+     * Lists the subcommands of a command.
+     *
+     * @param command the command
+     * @return the names: {@code devices, ping or learn}
+     */
+    public static String choices(CommandLine command) {
+        return either(command.getSubcommands().keySet());
+    }
+
+    /**
+     * Joins names of which one is to be chosen.
+     *
+     * @param names the names, at least one
+     * @return the text: {@code a, b or c}
+     */
+    public static String either(Collection<String> names) {
+        List<String> all = List.copyOf(names);
+        String last = all.getLast();
+        return all.size() == 1 ? last : String.join(", ", all.subList(0, all.size() - 1)) + " or " + last;
+    }
+
+    static String describe(ParameterException failure) {
+        if (failure instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()) {
+            return tooMany(unmatched.getCommandLine(), unmatched.getUnmatched());
+        }
+        if (failure instanceof MissingParameterException missing && isChoice(missing.getMissing())) {
+            return "give "
+                    + either(missing.getMissing().stream()
+                            .map(WrongUsage::shortAndLong)
+                            .toList());
+        }
+        if (failure.getCause() instanceof TypeConversionException conversion && failure.getArgSpec() != null) {
+            return unreadable(failure.getArgSpec(), failure.getValue(), conversion);
+        }
+        return failure.getMessage()
+                .replaceFirst("^Error: ", "")
+                .replaceFirst("^(\\S+), (\\S+) are mutually exclusive .*", "$1 and $2 exclude each other");
+    }
+
+    private static String tooMany(CommandLine command, List<String> unmatched) {
+        if (!command.getSubcommands().isEmpty()) {
+            String kind = command.getParent() == null ? "command" : "test";
+            return "there is no " + kind + " '" + unmatched.getFirst() + "': choose " + choices(command);
+        }
+        String name = command.getCommandName();
+        String extra = unmatched.stream().map(word -> "'" + word + "'").collect(Collectors.joining(", "));
+        List<PositionalParamSpec> operands = command.getCommandSpec().positionalParameters();
+        if (operands.isEmpty()) {
+            return name + " takes no operand: " + extra;
+        }
+        // An operand that may be repeated takes all the words there are.
+        return name + " takes one " + operands.getFirst().paramLabel() + ", not also " + extra;
+    }
+
+    /** Whether these are the options of a group, exactly one of which must be given. */
+    private static boolean isChoice(List<ArgSpec> missing) {
+        return missing.size() > 1
+                && missing.stream()
+                        .allMatch(each -> each instanceof OptionSpec
+                                && each.group() != null
+                                && each.group().exclusive());
+    }
+
+    private static String shortAndLong(ArgSpec argument) {
+        OptionSpec option = (OptionSpec) argument;
+        return option.shortestName() + " (" + option.longestName().substring("--".length()) + ")";
+    }
+
+    private static String unreadable(ArgSpec argument, String value, TypeConversionException failure) {
+        String name = argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
+        Class<?> type = argument.auxiliaryTypes().length > 0 ? argument.auxiliaryTypes()[0] : argument.type();
+        String required;
+        if (type.isEnum()) {
+            required = either(
+                    Stream.of(type.getEnumConstants()).map(Object::toString).toList());
+        } else if (type == int.class || type == Integer.class) {
+            required = whole(value, Integer.MIN_VALUE, Integer.MAX_VALUE);
+        } else if (type == long.class || type == Long.class) {
+            required = whole(value, Long.MIN_VALUE, Long.MAX_VALUE);
+        } else {
+            // The converters of this program say what they require.
+            return name + ": " + failure.getMessage();
+        }
+        return name + " must be " + required + ", not '" + value + "'";
+    }
+
+    private static String whole(String value, long min, long max) {
+        return value.matches("[+-]?\\d+") ? "between " + min + " and " + max : "a whole number";
+    }
+}
