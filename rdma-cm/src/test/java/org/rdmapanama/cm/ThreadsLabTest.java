@@ -83,7 +83,9 @@ class ThreadsLabTest {
         for (Map.Entry<String, Waits.Setup> each : Waits.all(PORT).entrySet()) {
             String name = each.getKey();
             List<AutoCloseable> made = new ArrayList<>();
-            try (VerbsArena arena = VerbsArena.ofShared()) {
+            // Closed even after a failure, so that the next test finds the port free.
+            try (VerbsArena arena = VerbsArena.ofShared();
+                    AutoCloseable all = () -> closeAll(made)) {
                 Waits.Wait wait = each.getValue().make(arena, made);
                 if (interrupts) {
                     assertInstanceOf(InterruptedException.class, outcome(name, wait, virtual, Thread::interrupt), name);
@@ -96,7 +98,6 @@ class ThreadsLabTest {
                         assertInstanceOf(IllegalStateException.class, outcome, name);
                     }
                 }
-                closeAll(made);
             }
         }
     }

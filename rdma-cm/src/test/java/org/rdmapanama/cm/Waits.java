@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.rdmapanama.VerbsArena;
@@ -68,7 +69,18 @@ final class Waits {
         FutureTask<RdmaConnection> accepting =
                 new FutureTask<>(() -> server.accept(options(), Lab.SECONDS).orElseThrow());
         Thread.ofPlatform().start(accepting);
-        RdmaConnection connection = keep(made, new RdmaClient(arena).connect(Lab.second(port), options(), Lab.SECONDS));
+        RdmaConnection connection;
+        try {
+            connection = keep(made, new RdmaClient(arena).connect(Lab.second(port), options(), Lab.SECONDS));
+        } catch (ConnectionException notConnected) {
+            // The reason may be known to the server's side only.
+            try {
+                keep(made, accepting.get(30, TimeUnit.SECONDS));
+            } catch (ExecutionException notAccepted) {
+                notConnected.addSuppressed(notAccepted.getCause());
+            }
+            throw notConnected;
+        }
         keep(made, accepting.get(30, TimeUnit.SECONDS));
         return connection;
     }
