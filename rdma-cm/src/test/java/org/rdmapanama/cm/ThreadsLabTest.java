@@ -31,7 +31,7 @@ import org.rdmapanama.VerbsArena;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
 class ThreadsLabTest {
-    private static final int PORT = 7511;
+    private static final int PORT = 7611;
 
     private List<String> before;
 

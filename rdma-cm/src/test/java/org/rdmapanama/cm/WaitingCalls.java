@@ -28,7 +28,7 @@ import org.rdmapanama.rsocket.WaitingSockets;
  * java.nio.
  */
 final class WaitingCalls {
-    private static final int PORT = 7523;
+    private static final int PORT = 7631;
     private static final Duration LONG = Duration.ofMinutes(5);
     private static final Duration LIMIT_OF_ONE = Duration.ofSeconds(60);
 

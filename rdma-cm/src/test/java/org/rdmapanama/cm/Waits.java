@@ -44,6 +44,11 @@ final class Waits {
         Wait make(VerbsArena arena, List<AutoCloseable> made) throws Exception;
     }
 
+    @FunctionalInterface
+    private interface SetupAtPort {
+        Wait make(VerbsArena arena, List<AutoCloseable> made, int port) throws Exception;
+    }
+
     private static <T extends AutoCloseable> T keep(List<AutoCloseable> made, T object) {
         made.add(object);
         return object;
@@ -106,15 +111,24 @@ final class Waits {
         stranger.client.establish();
     }
 
-    static Map<String, Setup> all(int port) {
-        Map<String, Setup> waits = ofIds(port);
-        waits.putAll(ofServersAndClients(port));
-        return waits;
+    /**
+     * Returns all waits. Each has a port of its own, from the first one on: a request that an earlier wait has sent may
+     * arrive late, and a server that listens at the same port by then would accept that one first.
+     */
+    static Map<String, Setup> all(int firstPort) {
+        Map<String, SetupAtPort> waits = ofIds();
+        waits.putAll(ofServersAndClients());
+        Map<String, Setup> setups = new LinkedHashMap<>();
+        waits.forEach((name, setup) -> {
+            int port = firstPort + setups.size();
+            setups.put(name, (arena, made) -> setup.make(arena, made, port));
+        });
+        return setups;
     }
 
-    private static Map<String, Setup> ofIds(int port) {
-        Map<String, Setup> waits = new LinkedHashMap<>();
-        waits.put("EventChannel.await", (arena, made) -> {
+    private static Map<String, SetupAtPort> ofIds() {
+        Map<String, SetupAtPort> waits = new LinkedHashMap<>();
+        waits.put("EventChannel.await", (arena, made, port) -> {
             EventChannel channel = keep(made, EventChannel.create());
             CmId id = channel.createId(PortSpace.TCP);
             return new Wait(
@@ -123,7 +137,7 @@ final class Waits {
                     () -> id.resolveAddress(Lab.first(0), Lab.second(port), Lab.SECONDS),
                     Waits::assertPresent);
         });
-        waits.put("SynchronousId.await", (arena, made) -> {
+        waits.put("SynchronousId.await", (arena, made, port) -> {
             SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
             return new Wait(
                     () -> id.await(LONG),
@@ -133,7 +147,7 @@ final class Waits {
         });
         // A software device asks nobody.
         if (Lab.isKernel()) {
-            waits.put("SynchronousId.resolve", (arena, made) -> {
+            waits.put("SynchronousId.resolve", (arena, made, port) -> {
                 SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
                 return new Wait(
                         () -> {
@@ -145,7 +159,7 @@ final class Waits {
                         null);
             });
         }
-        waits.put("SynchronousId.awaitRequest", (arena, made) -> {
+        waits.put("SynchronousId.awaitRequest", (arena, made, port) -> {
             SynchronousId listener = listening(port, made);
             TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, port));
             return new Wait(
@@ -154,7 +168,7 @@ final class Waits {
                     () -> stranger.client.connect(TwoIds.parameters()),
                     Waits::assertPresent);
         });
-        waits.put("SynchronousId.connect", (arena, made) -> {
+        waits.put("SynchronousId.connect", (arena, made, port) -> {
             SynchronousId listener = listening(port, made);
             SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
             id.resolve(Lab.first(0), Lab.second(port), Lab.SECONDS);
@@ -165,7 +179,7 @@ final class Waits {
                     accept(listener),
                     event -> assertEquals(CmEventType.CONNECT_RESPONSE, ((CmEvent) event).type()));
         });
-        waits.put("SynchronousId.accept", (arena, made) -> {
+        waits.put("SynchronousId.accept", (arena, made, port) -> {
             SynchronousId listener = listening(port, made);
             TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, port));
             stranger.client.connect(TwoIds.parameters());
@@ -184,9 +198,9 @@ final class Waits {
         return waits;
     }
 
-    private static Map<String, Setup> ofServersAndClients(int port) {
-        Map<String, Setup> waits = new LinkedHashMap<>();
-        waits.put("RdmaServer.awaitRequest", (arena, made) -> {
+    private static Map<String, SetupAtPort> ofServersAndClients() {
+        Map<String, SetupAtPort> waits = new LinkedHashMap<>();
+        waits.put("RdmaServer.awaitRequest", (arena, made, port) -> {
             RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(port)));
             TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, port));
             return new Wait(
@@ -195,7 +209,7 @@ final class Waits {
                     () -> stranger.client.connect(TwoIds.parameters()),
                     Waits::assertPresent);
         });
-        waits.put("RdmaServer.accept", (arena, made) -> {
+        waits.put("RdmaServer.accept", (arena, made, port) -> {
             RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(port)));
             TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, port));
             return new Wait(
@@ -207,7 +221,7 @@ final class Waits {
                     },
                     connection -> assertConnected(((Optional<?>) connection).orElseThrow()));
         });
-        waits.put("ConnectionRequest.accept", (arena, made) -> {
+        waits.put("ConnectionRequest.accept", (arena, made, port) -> {
             RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(port)));
             TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, port));
             stranger.client.connect(TwoIds.parameters());
@@ -215,7 +229,7 @@ final class Waits {
             return new Wait(
                     () -> request.accept(options(), LONG), null, () -> establish(stranger), Waits::assertConnected);
         });
-        waits.put("RdmaClient.connect", (arena, made) -> {
+        waits.put("RdmaClient.connect", (arena, made, port) -> {
             SynchronousId listener = listening(port, made);
             return new Wait(
                     () -> new RdmaClient(arena).connect(Lab.second(port), options(), LONG),
@@ -223,7 +237,7 @@ final class Waits {
                     accept(listener),
                     Waits::assertConnected);
         });
-        waits.put("RdmaConnection.awaitDisconnect", (arena, made) -> {
+        waits.put("RdmaConnection.awaitDisconnect", (arena, made, port) -> {
             RdmaConnection connection = connection(arena, port, made);
             RdmaConnection peer = (RdmaConnection) made.getLast();
             return new Wait(
@@ -232,7 +246,7 @@ final class Waits {
                     peer::close,
                     ended -> assertEquals(true, ended));
         });
-        waits.put("RdmaConnection.disconnect", (arena, made) -> {
+        waits.put("RdmaConnection.disconnect", (arena, made, port) -> {
             // The peer takes no events, so it does not answer.
             RdmaConnection connection = connection(arena, port, made);
             RdmaConnection peer = (RdmaConnection) made.getLast();
