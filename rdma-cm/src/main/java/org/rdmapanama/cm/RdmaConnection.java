@@ -341,13 +341,22 @@ public final class RdmaConnection implements AutoCloseable {
         } catch (IllegalStateException closedMeanwhile) {
             // Closing the id has answered.
         } catch (ConnectionException e) {
-            switch (e.errno()) {
-                case Errno.EINVAL, Errno.ENODEV, Errno.EIO -> {
-                    // Nothing to answer: this side ended the connection itself, or the device is gone.
-                }
-                default -> throw e;
+            // With EINVAL there is nothing to answer: this side ended the connection itself.
+            if (e.errno() != Errno.EINVAL && !isOfRemoval(e)) {
+                throw e;
             }
         }
+    }
+
+    /**
+     * Whether the kernel has destroyed the id because its device is being removed: a newer one says ENXIO then, an older
+     * one EIO. The event of the removal may still wait behind others at that moment.
+     */
+    private static boolean isOfRemoval(ConnectionException failure) {
+        return switch (failure.errno()) {
+            case Errno.ENXIO, Errno.EIO, Errno.ENODEV -> true;
+            default -> false;
+        };
     }
 
     /**
@@ -402,13 +411,24 @@ public final class RdmaConnection implements AutoCloseable {
         queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
         if (!ended) {
             connected = false;
-            if (!endSent) {
-                id.id().disconnect();
-                endSent = true;
-            }
+            sendEnd();
             if (!awaitEnd(deadline)) {
                 throw Failures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
             }
+        }
+    }
+
+    private void sendEnd() {
+        if (!endSent) {
+            try {
+                id.id().disconnect();
+            } catch (ConnectionException e) {
+                // An event tells of the removal, as it does when the device is removed a little later.
+                if (!isOfRemoval(e)) {
+                    throw e;
+                }
+            }
+            endSent = true;
         }
     }
 

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.IntSupplier;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
@@ -28,6 +29,9 @@ final class FailingConnectionManager extends ConnectionManager {
     /** Of the thread that fails; the others go on. */
     private volatile Thread failing;
 
+    /** What happens instead of ending a connection, or null. */
+    private volatile IntSupplier insteadOfDisconnect;
+
     private final List<String> calls = new ArrayList<>();
     private int failingCall;
 
@@ -40,6 +44,11 @@ final class FailingConnectionManager extends ConnectionManager {
         calls.clear();
         failingCall = n;
         failing = Thread.currentThread();
+    }
+
+    /** From now on this is called instead of ending a connection, and says what that returns. */
+    void insteadOfDisconnect(IntSupplier result) {
+        insteadOfDisconnect = result;
     }
 
     /** The call that failed; null when there were not so many. */
@@ -222,6 +231,10 @@ final class FailingConnectionManager extends ConnectionManager {
 
     @Override
     public int disconnect(long id) {
+        IntSupplier instead = insteadOfDisconnect;
+        if (instead != null) {
+            return instead.getAsInt();
+        }
         return fails("disconnect") ? (int) FAILURE : real.disconnect(id);
     }
 

@@ -1,6 +1,7 @@
 package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -25,6 +26,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.AsyncEventType;
 import org.rdmapanama.QueuePairState;
 import org.rdmapanama.VerbsArena;
@@ -568,6 +571,39 @@ class FailingConnectionsLabTest {
                             .getClass());
             scene.clients();
             server.accept(options(), Lab.SECONDS).orElseThrow().close();
+        }
+        assertEquals(Set.of(), manager.alive());
+    }
+
+    /** What the kernel says of an id whose device is removed, while the events before that of the removal still wait. */
+    @ParameterizedTest
+    @ValueSource(ints = {Errno.ENXIO, Errno.EIO, Errno.ENODEV, Errno.EINVAL})
+    void shouldNoticeAnEndThatNeedsNoAnswer(int errno) throws Exception {
+        try (Scene scene = new Scene()) {
+            RdmaConnection connection = scene.connection();
+            RdmaConnection peer = (RdmaConnection) scene.all.getLast();
+            peer.id().disconnect();
+            manager.insteadOfDisconnect(() -> -errno);
+            assertTrue(connection.awaitDisconnect(Lab.SECONDS));
+            assertFalse(connection.isConnected());
+            connection.disconnect(Lab.SECONDS);
+        }
+        assertEquals(Set.of(), manager.alive());
+    }
+
+    /** The event tells of the end. The peer's end stands for the removal, which soft0 does not know. */
+    @ParameterizedTest
+    @ValueSource(ints = {Errno.ENXIO, Errno.EIO, Errno.ENODEV})
+    void shouldEndAConnectionOfARemovedDevice(int errno) throws Exception {
+        try (Scene scene = new Scene()) {
+            RdmaConnection connection = scene.connection();
+            RdmaConnection peer = (RdmaConnection) scene.all.getLast();
+            manager.insteadOfDisconnect(() -> {
+                peer.close();
+                return -errno;
+            });
+            connection.disconnect(Lab.SECONDS);
+            assertTrue(connection.awaitDisconnect(Duration.ZERO));
         }
         assertEquals(Set.of(), manager.alive());
     }

@@ -23,6 +23,9 @@ public final class Errno {
     /** Input/output error. */
     public static final int EIO = 5;
 
+    /** No such device or address. */
+    public static final int ENXIO = 6;
+
     /** Resource temporarily unavailable. */
     public static final int EAGAIN = 11;
 
