@@ -156,10 +156,26 @@ final class Closing {
 
     /** Holds a queue until {@link #release}, or records that another thread uses it. */
     void hold(Batch batch) {
-        // Added first: a lack of memory must not leave a queue shut that nobody releases.
-        if (held.add(batch) && !batch.tryHold()) {
-            held.remove(batch);
-            wanted.found(batch, batch.isOpen());
+        if (!held.contains(batch)) {
+            if (batch.tryHold()) {
+                add(batch);
+            } else {
+                wanted.found(batch, batch.isOpen());
+            }
+        }
+    }
+
+    /** Remembers a queue that is held. A lack of memory must not leave it shut when nobody will release it. */
+    private void add(Batch batch) {
+        boolean added = false;
+        try {
+            added = held.add(batch);
+        } finally {
+            if (!added) {
+                // A set that cannot grow may have the element all the same.
+                held.remove(batch);
+                batch.unhold();
+            }
         }
     }
 
