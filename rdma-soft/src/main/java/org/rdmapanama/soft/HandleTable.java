@@ -97,10 +97,10 @@ final class HandleTable<T> {
             return object;
         } finally {
             if (object == null) {
-                remove(number);
                 if (struct != null) {
                     struct.free();
                 }
+                remove(number);
             }
         }
     }
