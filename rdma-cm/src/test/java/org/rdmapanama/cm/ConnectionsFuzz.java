@@ -89,7 +89,7 @@ final class ConnectionsFuzz {
             long start = System.nanoTime();
             do {
                 heartbeat.await(ended, TIME);
-            } while (done() < LEAST_CALLS
+            } while ((done() < LEAST_CALLS || world.connected.get() == 0)
                     && failures.isEmpty()
                     && System.nanoTime() - start < LIMIT_OF_CALLS.toNanos());
             try {
