@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -250,6 +252,35 @@ class LinkLabTest {
                 wire.addAgain(wire.left);
                 assertConnects(arena, server, wire);
             }
+        }
+        Lab.assertNothingLeft(before);
+    }
+
+    /** Of an end that waits in the channel until the device has gone: there is nobody left to answer it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"rxe", "siw"})
+    void shouldNoticeAnEndOfWhichNoAnswerIsPossibleAnyMore(String type) throws Exception {
+        List<String> before = Lab.resources();
+        try (Wire wire = Wire.add(type)) {
+            Process removal;
+            try (VerbsArena arena = VerbsArena.ofShared();
+                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT));
+                    EventChannel channel = EventChannel.create();
+                    Selector selector = Selector.open()) {
+                channel.createId(PortSpace.TCP).bind(wire.right(0));
+                FutureTask<RdmaConnection> accepting = accepting(server);
+                RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
+                try (RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
+                    left.close();
+                    right.id().channel().selectableChannel().register(selector, SelectionKey.OP_READ);
+                    assertEquals(1, selector.select(Lab.SECONDS.toMillis()), "the end is there");
+                    removal = Wire.remove(wire.rightDevice());
+                    Lab.await(channel, CmEventType.DEVICE_REMOVAL);
+                    assertTrue(right.awaitDisconnect(Lab.SECONDS));
+                    assertFalse(right.isConnected());
+                }
+            }
+            Wire.assertRemoved(removal);
         }
         Lab.assertNothingLeft(before);
     }
