@@ -12,6 +12,7 @@ module org.rdmapanama {
     exports org.rdmapanama;
     exports org.rdmapanama.device;
     exports org.rdmapanama.flow;
+    exports org.rdmapanama.pool;
     exports org.rdmapanama.internal.provider to
             org.rdmapanama.cm,
             org.rdmapanama.soft;

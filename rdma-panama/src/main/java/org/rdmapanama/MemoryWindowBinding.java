@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -76,7 +77,7 @@ public final class MemoryWindowBinding {
      * @throws IllegalStateException when the buffer or its pool is closed
      */
     public MemoryWindowBinding(RegisteredBuffer buffer, AccessFlag... access) {
-        this(buffer.region(), buffer.offsetOf(0, buffer.byteSize()), buffer.byteSize(), access);
+        this(buffer.region(), Segments.offsetOf(buffer, 0, buffer.byteSize()), buffer.byteSize(), access);
     }
 
     /** {@return the region that the window opens} */

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
@@ -223,7 +224,7 @@ public final class ReceiveWorkRequest {
      * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
      */
     public ReceiveWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
-        segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
+        segments.add(arena, buffer.region(), Segments.offsetOf(buffer, offset, length), length);
         grown();
         return this;
     }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -652,7 +653,7 @@ public final class SendWorkRequest {
      * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
      */
     public SendWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
-        segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
+        segments.add(arena, buffer.region(), Segments.offsetOf(buffer, offset, length), length);
         grown();
         return this;
     }

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -733,7 +734,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge_list
      */
     public WorkRequestBuilder segment(RegisteredBuffer buffer, long offset, long length) {
-        return segment(buffer.region(), buffer.offsetOf(offset, length), length);
+        return segment(buffer.region(), Segments.offsetOf(buffer, offset, length), length);
     }
 
     /**

@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.pool.RegisteredPool;
 
 /** The public methods and constructors of the object model, found by reflection so that none is forgotten. */
 final class Api {
@@ -24,7 +25,8 @@ final class Api {
     private Api() {}
 
     /** The packages that the module exports to everybody. */
-    private static final List<String> PACKAGES = Stream.of(VerbsArena.class, DeviceAttributes.class, FlowRule.class)
+    private static final List<String> PACKAGES = Stream.of(
+                    VerbsArena.class, DeviceAttributes.class, FlowRule.class, RegisteredPool.class)
             .map(Class::getPackageName)
             .toList();
 

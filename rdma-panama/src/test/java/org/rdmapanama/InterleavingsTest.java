@@ -16,6 +16,10 @@ import org.rdmapanama.interleaving.SteppedClasses;
  * end is a failure.
  */
 class InterleavingsTest {
+    /** The classes under test, and all that refer to them. */
+    private static final Set<String> PACKAGES = Set.of(
+            "org.rdmapanama", "org.rdmapanama.internal", "org.rdmapanama.pool", "org.rdmapanama.ffm.internal");
+
     private static final Set<String> STEPPED = Set.of(
             "org.rdmapanama.Batch",
             "org.rdmapanama.BatchWait",
@@ -29,7 +33,7 @@ class InterleavingsTest {
             "org.rdmapanama.ExtendedQueuePair",
             "org.rdmapanama.QueuePair",
             "org.rdmapanama.QueuePairDrain",
-            "org.rdmapanama.RegisteredPool",
+            "org.rdmapanama.pool.RegisteredPool",
             "org.rdmapanama.ShortWait",
             "org.rdmapanama.VerbsArena",
             "org.rdmapanama.VerbsObject",
@@ -47,7 +51,7 @@ class InterleavingsTest {
     /** The same constant, of classes that give way at each step. */
     @SuppressWarnings("unchecked")
     private static Supplier<Explorer.Scenario> stepped(Interleaved scenario) throws ReflectiveOperationException {
-        ClassLoader loader = new SteppedClasses(Set.of("org.rdmapanama", "org.rdmapanama.ffm.internal"), STEPPED);
+        ClassLoader loader = new SteppedClasses(PACKAGES, STEPPED);
         for (Object constant : loader.loadClass(Interleaved.class.getName()).getEnumConstants()) {
             if (((Enum<?>) constant).name().equals(scenario.name())) {
                 return (Supplier<Explorer.Scenario>) constant;

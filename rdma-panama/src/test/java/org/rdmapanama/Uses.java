@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.pool.RegisteredPool;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -18,8 +18,8 @@ import org.rdmapanama.AccessFlag;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
-import org.rdmapanama.RegisteredBuffer;
-import org.rdmapanama.RegisteredPool;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.VerbsArena;
 
 /**

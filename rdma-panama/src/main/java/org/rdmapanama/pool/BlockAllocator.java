@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.pool;
 
 /**
  * Divides a range of bytes into blocks, without touching the bytes. It uses a two-level segregated fit: free blocks are

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.pool;
 
 /**
  * Thrown when a {@link RegisteredPool} has no free block of the requested size, now or, if the size exceeds the pool,

@@ -1,11 +1,18 @@
-package org.rdmapanama;
+package org.rdmapanama.pool;
 
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.UnsupportedVerbException;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.ObjectModelAccess;
 
 /**
  * A large memory region that is handed out in buffers. Registering memory is expensive: a system call pins every page
@@ -32,8 +39,10 @@ import org.rdmapanama.internal.Codes;
  */
 public final class RegisteredPool implements AutoCloseable {
     private static final long PAGE = 4096;
+    private static final ObjectModelAccess MODEL = ObjectModelAccess.get();
 
     private final MemoryRegion region;
+    private final VerbsArena arena;
 
     /** The memory of the region at creation, of which the buffers are parts. */
     private final MemorySegment memory;
@@ -45,9 +54,10 @@ public final class RegisteredPool implements AutoCloseable {
 
     private RegisteredPool(MemoryRegion region) {
         this.region = region;
+        arena = MODEL.arenaOf(region);
         memory = region.memory();
         allocator = new BlockAllocator(memory.address(), memory.byteSize());
-        lock = region.arena.owner() == null ? new ReentrantLock() : null;
+        lock = MODEL.isShared(arena) ? new ReentrantLock() : null;
     }
 
     /**
@@ -68,11 +78,11 @@ public final class RegisteredPool implements AutoCloseable {
         if (byteSize < 1 || byteSize > Long.MAX_VALUE - PAGE) {
             throw new IllegalArgumentException("byteSize must be positive: " + byteSize);
         }
-        protectionDomain.checkOpen();
+        MODEL.checkOpen(protectionDomain);
         // Check before memory is allocated.
-        RegistrableMemory.checkAccess(Codes.copyOf(AccessFlag.class, Arrays.asList(access)));
+        MODEL.checkAccess(Codes.copyOf(AccessFlag.class, Arrays.asList(access)));
         PoolMemory memory = new PoolMemory();
-        MemorySegment segment = memory.allocate(protectionDomain.arena, (byteSize + PAGE - 1) / PAGE * PAGE);
+        MemorySegment segment = memory.allocate(MODEL.arenaOf(protectionDomain), (byteSize + PAGE - 1) / PAGE * PAGE);
         try {
             return over(protectionDomain.register(segment, access));
         } catch (VerbsException | UnsupportedVerbException e) {
@@ -115,7 +125,7 @@ public final class RegisteredPool implements AutoCloseable {
      * @throws IllegalStateException when the region is closed
      */
     public static RegisteredPool over(MemoryRegion region) {
-        region.checkOpen();
+        MODEL.checkOpen(region);
         return new RegisteredPool(region);
     }
 
@@ -182,7 +192,7 @@ public final class RegisteredPool implements AutoCloseable {
     }
 
     private void checkUsable() {
-        region.checkOpen();
+        MODEL.checkOpen(region);
         if (!region.isUsable() || !region.memory().equals(memory)) {
             throw new IllegalStateException(
                     this + " is unusable because its region has been changed; close it and create another pool");
@@ -204,7 +214,7 @@ public final class RegisteredPool implements AutoCloseable {
 
     private void begin() {
         if (lock == null) {
-            region.arena.checkThread();
+            MODEL.checkThread(arena);
         } else {
             lock.lock();
         }

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.pool;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;

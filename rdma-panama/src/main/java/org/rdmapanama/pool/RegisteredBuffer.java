@@ -1,5 +1,10 @@
-package org.rdmapanama;
+package org.rdmapanama.pool;
 
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.MemoryWindow;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -35,12 +40,6 @@ public final class RegisteredBuffer implements AutoCloseable {
             throw new IllegalStateException(
                     this + " or its pool is closed; its memory may already belong to another buffer");
         }
-    }
-
-    /** Returns an offset in the region, after checking that the part lies within this buffer. */
-    long offsetOf(long partOffset, long length) {
-        checkOpen();
-        return offset + Segments.checkRange(partOffset, length, byteSize, this);
     }
 
     /**
