@@ -10,6 +10,7 @@ module org.rdmapanama {
     requires org.rdmapanama.ffm;
 
     exports org.rdmapanama;
+    exports org.rdmapanama.address;
     exports org.rdmapanama.device;
     exports org.rdmapanama.flow;
     exports org.rdmapanama.pool;

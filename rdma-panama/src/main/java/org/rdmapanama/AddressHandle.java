@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.address.AddressVector;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
@@ -30,7 +32,7 @@ public final class AddressHandle extends ContextObject {
     static AddressHandle create(ProtectionDomain protectionDomain, AddressVector path) {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
-            path.write(attributes);
+            AddressStructs.writeVector(path, attributes);
             return create(
                     "ibv_create_ah",
                     protectionDomain,

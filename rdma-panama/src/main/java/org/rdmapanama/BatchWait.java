@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.ShortWait;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.ShortWait;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;

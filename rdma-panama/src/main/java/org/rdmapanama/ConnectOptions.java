@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
 import java.net.InetAddress;
 import java.util.Arrays;
 import java.util.EnumSet;

@@ -1,5 +1,12 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
+import org.rdmapanama.device.Mtu;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;

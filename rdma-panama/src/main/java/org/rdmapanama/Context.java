@@ -3,6 +3,16 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.internal.network.SystemNetwork;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.EthernetAddress;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
+import org.rdmapanama.address.MacAddress;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -450,7 +460,7 @@ public final class Context extends VerbsObject {
         return new GidEntry(
                 ibv_gid_entry.port_num(entry),
                 ibv_gid_entry.gid_index(entry),
-                Gid.read(entry, ibv_gid_entry.gid$offset()),
+                AddressStructs.readGid(entry, ibv_gid_entry.gid$offset()),
                 GidType.of(ibv_gid_entry.gid_type(entry)),
                 ibv_gid_entry.ndev_ifindex(entry));
     }
@@ -475,7 +485,7 @@ public final class Context extends VerbsObject {
                     "ibv_query_gid",
                     call(() -> provider.queryGid(port, index, gid.address())),
                     "port " + port + ", GID index " + index);
-            return Gid.read(gid, 0);
+            return AddressStructs.readGid(gid, 0);
         }
     }
 
@@ -684,7 +694,7 @@ public final class Context extends VerbsObject {
                         "the datagram must have been sent to an address of this port, not to a multicast group, and the"
                                 + " first " + AddressHandle.GRH_BYTES + " bytes of its buffer must be unchanged");
             }
-            return AddressVector.read(attributes);
+            return AddressStructs.readVector(attributes);
         }
     }
 
@@ -733,7 +743,7 @@ public final class Context extends VerbsObject {
         checkPort(way.port());
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
-            way.write(attributes);
+            AddressStructs.writeVector(way, attributes);
             MemorySegment mac = temporary.allocate(MacAddress.BYTES);
             MemorySegment vlan = temporary.allocate(JAVA_SHORT);
             int result = (int)

@@ -2,6 +2,10 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -927,7 +931,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     private int callMulticast(Group group, boolean attach) {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment gid = temporary.allocate(Gid.BYTES, Long.BYTES);
-            group.gid.write(gid, 0);
+            AddressStructs.writeGid(group.gid, gid, 0);
             return attach
                     ? provider.attachMulticast(address, gid.address(), group.lid)
                     : provider.detachMulticast(address, gid.address(), group.lid);

@@ -1,5 +1,8 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.device.Mtu;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -486,10 +489,10 @@ public final class QueuePairAttributes {
         ibv_qp_attr.dest_qp_num(struct, destinationQueuePair);
         ibv_qp_attr.qp_access_flags(struct, Codes.mask(accessFlags, AccessFlag::code));
         if (addressVector != null) {
-            addressVector.write(ibv_qp_attr.ah_attr(struct));
+            AddressStructs.writeVector(addressVector, ibv_qp_attr.ah_attr(struct));
         }
         if (alternatePath != null) {
-            alternatePath.write(ibv_qp_attr.alt_ah_attr(struct));
+            AddressStructs.writeVector(alternatePath, ibv_qp_attr.alt_ah_attr(struct));
             ibv_qp_attr.alt_port_num(struct, (byte) alternatePath.port());
             ibv_qp_attr.alt_pkey_index(struct, (short) alternatePkeyIndex);
             ibv_qp_attr.alt_timeout(struct, (byte) alternateTimeout);
@@ -537,14 +540,14 @@ public final class QueuePairAttributes {
         attributes.state = QueuePairState.of(ibv_qp_attr.qp_state(struct));
         attributes.currentState = QueuePairState.of(ibv_qp_attr.cur_qp_state(struct));
         // A queue pair that was never connected has no path MTU.
-        attributes.pathMtu = Mtu.orNull(ibv_qp_attr.path_mtu(struct));
+        attributes.pathMtu = Codes.find(Mtu.values(), Mtu::code, ibv_qp_attr.path_mtu(struct), null);
         attributes.qkey = ibv_qp_attr.qkey(struct);
         attributes.receivePsn = ibv_qp_attr.rq_psn(struct);
         attributes.sendPsn = ibv_qp_attr.sq_psn(struct);
         attributes.destinationQueuePair = ibv_qp_attr.dest_qp_num(struct);
         attributes.accessFlags = Codes.flags(AccessFlag.class, AccessFlag::code, ibv_qp_attr.qp_access_flags(struct));
-        attributes.addressVector = AddressVector.read(ibv_qp_attr.ah_attr(struct));
-        attributes.alternatePath = AddressVector.read(ibv_qp_attr.alt_ah_attr(struct));
+        attributes.addressVector = AddressStructs.readVector(ibv_qp_attr.ah_attr(struct));
+        attributes.alternatePath = AddressStructs.readVector(ibv_qp_attr.alt_ah_attr(struct));
         attributes.alternatePkeyIndex = Short.toUnsignedInt(ibv_qp_attr.alt_pkey_index(struct));
         attributes.alternateTimeout = ibv_qp_attr.alt_timeout(struct) & 0x1f;
         attributes.pkeyIndex = Short.toUnsignedInt(ibv_qp_attr.pkey_index(struct));

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.WaitLimits;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;

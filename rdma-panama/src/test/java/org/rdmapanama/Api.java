@@ -14,6 +14,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.pool.RegisteredPool;
@@ -26,7 +27,7 @@ final class Api {
 
     /** The packages that the module exports to everybody. */
     private static final List<String> PACKAGES = Stream.of(
-                    VerbsArena.class, DeviceAttributes.class, FlowRule.class, RegisteredPool.class)
+                    VerbsArena.class, Gid.class, DeviceAttributes.class, FlowRule.class, RegisteredPool.class)
             .map(Class::getPackageName)
             .toList();
 

@@ -3,6 +3,8 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import org.rdmapanama.address.GidType;
+import org.rdmapanama.flow.CounterReadFlag;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.address.Endpoint;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.function.Supplier;

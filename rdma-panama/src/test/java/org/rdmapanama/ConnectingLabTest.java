@@ -6,6 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
+import org.rdmapanama.device.Mtu;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -356,7 +362,7 @@ class ConnectingLabTest {
             Endpoint own = queuePair.localEndpoint(options());
             Gid version4 = new Gid(0, 0xffff_cb00_7109L);
             Gid version6 = new Gid(0x2001_0db8_0000_0000L, 9);
-            Gid other = own.gid().carriesIpv4() ? version6 : version4;
+            Gid other = GidChoice.carriesIpv4(own.gid()) ? version6 : version4;
             cannotReach(queuePair, new Endpoint(0, 17, 5, other), "cannot reach each other");
             cannotReach(queuePair, new Endpoint(0, 17, 5, Gid.ZERO), "option -g");
             Endpoint old = new Endpoint(0, 17, 5, own.gid(), GidType.ROCE_V1, null, Endpoint.UNKNOWN, Endpoint.UNKNOWN);

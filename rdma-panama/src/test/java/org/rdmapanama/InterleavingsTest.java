@@ -18,7 +18,17 @@ import org.rdmapanama.interleaving.SteppedClasses;
 class InterleavingsTest {
     /** The classes under test, and all that refer to them. */
     private static final Set<String> PACKAGES = Set.of(
-            "org.rdmapanama", "org.rdmapanama.internal", "org.rdmapanama.pool", "org.rdmapanama.ffm.internal");
+            "org.rdmapanama",
+            "org.rdmapanama.address",
+            "org.rdmapanama.completion",
+            "org.rdmapanama.device",
+            "org.rdmapanama.event",
+            "org.rdmapanama.ffm.internal",
+            "org.rdmapanama.flow",
+            "org.rdmapanama.internal",
+            "org.rdmapanama.internal.network",
+            "org.rdmapanama.pool",
+            "org.rdmapanama.queue");
 
     private static final Set<String> STEPPED = Set.of(
             "org.rdmapanama.Batch",
@@ -34,7 +44,7 @@ class InterleavingsTest {
             "org.rdmapanama.QueuePair",
             "org.rdmapanama.QueuePairDrain",
             "org.rdmapanama.pool.RegisteredPool",
-            "org.rdmapanama.ShortWait",
+            "org.rdmapanama.internal.ShortWait",
             "org.rdmapanama.VerbsArena",
             "org.rdmapanama.VerbsObject",
             "org.rdmapanama.WorkRequestBuilder",

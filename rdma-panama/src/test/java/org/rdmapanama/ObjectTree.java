@@ -1,5 +1,8 @@
 package org.rdmapanama;
 
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;

@@ -12,6 +12,8 @@ import static org.rdmapanama.QueuePairState.RTS;
 import static org.rdmapanama.QueuePairState.SQD;
 import static org.rdmapanama.QueuePairState.SQE;
 
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.device.Mtu;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumSet;

@@ -2,6 +2,9 @@ package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 

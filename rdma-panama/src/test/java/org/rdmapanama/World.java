@@ -1,5 +1,8 @@
 package org.rdmapanama;
 
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.MacAddress;
 import org.rdmapanama.pool.RegisteredPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -16,7 +16,7 @@ import java.util.function.Supplier;
 import org.rdmapanama.AsyncEventType;
 import org.rdmapanama.Context;
 import org.rdmapanama.Ece;
-import org.rdmapanama.Gid;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairState;

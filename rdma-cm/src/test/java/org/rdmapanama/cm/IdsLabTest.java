@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AsyncEventType;
 import org.rdmapanama.Ece;
-import org.rdmapanama.Gid;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;

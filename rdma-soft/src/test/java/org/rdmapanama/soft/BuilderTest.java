@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AddressHandle;
-import org.rdmapanama.AddressVector;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.QueuePair;

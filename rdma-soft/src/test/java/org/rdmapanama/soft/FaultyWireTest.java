@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
-import org.rdmapanama.Mtu;
+import org.rdmapanama.device.Mtu;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;

@@ -5,7 +5,7 @@ import java.io.UncheckedIOException;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
-import org.rdmapanama.Endpoint;
+import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;

@@ -7,7 +7,7 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
-import org.rdmapanama.Endpoint;
+import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;

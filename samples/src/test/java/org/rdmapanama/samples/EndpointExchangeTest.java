@@ -18,8 +18,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.rdmapanama.Endpoint;
-import org.rdmapanama.Gid;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
 
 /** Checks byte by byte that the messages over TCP are those that the C programs send and expect. */
 class EndpointExchangeTest {

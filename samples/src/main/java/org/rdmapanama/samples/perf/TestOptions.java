@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import org.rdmapanama.Context;
-import org.rdmapanama.Mtu;
+import org.rdmapanama.device.Mtu;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.LinkOptions;

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.internal.AddressStructs;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -96,9 +97,9 @@ class GidTest {
     @Test
     void shouldGoThroughNativeMemoryInNetworkOrder() {
         MemorySegment segment = MemorySegment.ofArray(new byte[20]);
-        LINK_LOCAL.write(segment, 3);
+        AddressStructs.writeGid(LINK_LOCAL, segment, 3);
         assertArrayEquals(LINK_LOCAL.toBytes(), segment.asSlice(3, 16).toArray(ValueLayout.JAVA_BYTE));
-        assertEquals(LINK_LOCAL, Gid.read(segment, 3));
+        assertEquals(LINK_LOCAL, AddressStructs.readGid(segment, 3));
     }
 
     @Test

@@ -1,9 +1,13 @@
-package org.rdmapanama;
+package org.rdmapanama.internal.network;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.ArrayList;

@@ -1,5 +1,6 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
+import org.rdmapanama.Context;
 import java.util.Objects;
 
 /**

@@ -1,5 +1,7 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
+import org.rdmapanama.internal.network.SystemNetwork;
+import org.rdmapanama.VerbsException;
 import java.util.Objects;
 import java.util.Optional;
 

@@ -1,10 +1,14 @@
-package org.rdmapanama;
+package org.rdmapanama.internal.network;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
 import java.net.InetAddress;
 import java.nio.channels.SocketChannel;
 import java.util.List;

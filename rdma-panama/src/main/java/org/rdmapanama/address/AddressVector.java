@@ -1,11 +1,11 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.Rate;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
-import org.rdmapanama.ffm.verbs.ibv_global_route;
+import org.rdmapanama.internal.AddressStructs;
 
 /**
  * The path to a peer, {@code struct ibv_ah_attr}; see ibv_create_ah(3).
@@ -177,21 +177,6 @@ public record AddressVector(
         return (low ^ high) | 0xc000;
     }
 
-    void write(MemorySegment attributes) {
-        ibv_ah_attr.port_num(attributes, (byte) port);
-        ibv_ah_attr.dlid(attributes, (short) lid);
-        ibv_ah_attr.sl(attributes, (byte) serviceLevel);
-        ibv_ah_attr.src_path_bits(attributes, (byte) sourcePathBits);
-        ibv_ah_attr.static_rate(attributes, (byte) staticRate.code());
-        ibv_ah_attr.is_global(attributes, (byte) (global ? 1 : 0));
-        MemorySegment route = ibv_ah_attr.grh(attributes);
-        destination.write(route, ibv_global_route.dgid$offset());
-        ibv_global_route.sgid_index(route, (byte) sourceGidIndex);
-        ibv_global_route.hop_limit(route, (byte) hopLimit);
-        ibv_global_route.traffic_class(route, (byte) trafficClass);
-        ibv_global_route.flow_label(route, flowLabel);
-    }
-
     /**
      * Returns a path that other native code has written, such as the one in an event of librdmacm.
      *
@@ -203,22 +188,6 @@ public record AddressVector(
      * @throws NullPointerException when the memory is null
      */
     public static AddressVector ofNative(MemorySegment struct) {
-        return read(struct.asSlice(0, ibv_ah_attr.layout()));
-    }
-
-    static AddressVector read(MemorySegment attributes) {
-        MemorySegment route = ibv_ah_attr.grh(attributes);
-        return new AddressVector(
-                Byte.toUnsignedInt(ibv_ah_attr.port_num(attributes)),
-                Short.toUnsignedInt(ibv_ah_attr.dlid(attributes)),
-                ibv_ah_attr.is_global(attributes) != 0,
-                Gid.read(route, ibv_global_route.dgid$offset()),
-                Byte.toUnsignedInt(ibv_global_route.sgid_index(route)),
-                Byte.toUnsignedInt(ibv_global_route.hop_limit(route)),
-                Byte.toUnsignedInt(ibv_global_route.traffic_class(route)),
-                ibv_global_route.flow_label(route) & 0xf_ffff,
-                Byte.toUnsignedInt(ibv_ah_attr.sl(attributes)) & 0xf,
-                ibv_ah_attr.src_path_bits(attributes) & 0x7f,
-                Rate.of(Byte.toUnsignedInt(ibv_ah_attr.static_rate(attributes))));
+        return AddressStructs.readVector(struct.asSlice(0, ibv_ah_attr.layout()));
     }
 }

@@ -1,5 +1,9 @@
-package org.rdmapanama;
+package org.rdmapanama.internal.network;
 
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.Comparator;
@@ -12,7 +16,7 @@ import java.util.Optional;
  * Chooses a GID of a table when the caller has not. The table has the addresses of all network interfaces on a port,
  * including VLANs and other interfaces on top of it, and those assigned to containers.
  */
-final class GidChoice {
+public final class GidChoice {
     private static final int LONGEST_PREFIX = 128;
 
     /** Distances. A subnet that contains the peer is nearer. */
@@ -43,7 +47,7 @@ final class GidChoice {
      * @param peer the peer's address, or null if it is not known
      * @param remote the peer's endpoint, or null
      */
-    static Optional<GidEntry> best(List<GidEntry> table, InetAddress peer, Endpoint remote, Network network) {
+    public static Optional<GidEntry> best(List<GidEntry> table, InetAddress peer, Endpoint remote, Network network) {
         List<GidEntry> filled = table.stream()
                 .filter(entry -> !entry.gid().isZero())
                 .sorted(Comparator.comparingInt(GidChoice::rank).thenComparingInt(GidEntry::index))
@@ -91,7 +95,7 @@ final class GidChoice {
         boolean told = remote != null
                 && !remote.gid().isZero()
                 && (peer == null || !remote.gid().isLinkLocal());
-        InetAddress address = told ? remote.gid().ipAddress() : peer;
+        InetAddress address = told ? ipAddress(remote.gid()) : peer;
         return address == null || address.isLoopbackAddress() ? null : address;
     }
 
@@ -119,7 +123,7 @@ final class GidChoice {
             return false;
         }
         // A virtual machine that is configured for IPv4 only does not list other addresses.
-        Class<?> version = entry.gid().ipAddress().getClass();
+        Class<?> version = ipAddress(entry.gid()).getClass();
         return entry.gid().isLinkLocal()
                 || addresses.stream().noneMatch(each -> version.isInstance(each.address()))
                 || addresses.stream().anyMatch(each -> isOf(entry, each));
@@ -127,11 +131,11 @@ final class GidChoice {
 
     private static boolean isOf(GidEntry entry, Network.Address address) {
         return (entry.netDeviceIndex() == 0 || entry.netDeviceIndex() == address.interfaceIndex())
-                && address.address().equals(entry.gid().ipAddress());
+                && address.address().equals(ipAddress(entry.gid()));
     }
 
     private boolean isSource(GidEntry entry) {
-        return source != null && source.equals(entry.gid().ipAddress());
+        return source != null && source.equals(ipAddress(entry.gid()));
     }
 
     /**
@@ -185,7 +189,7 @@ final class GidChoice {
     }
 
     /** Returns why a peer certainly cannot be reached from a GID, and the cure; null if there is no such reason. */
-    static String obstacle(GidEntry local, Endpoint remote) {
+    public static String obstacle(GidEntry local, Endpoint remote) {
         boolean roce = local.type() == GidType.ROCE_V1 || local.type() == GidType.ROCE_V2;
         if (remote.gidType() != GidType.UNKNOWN
                 && local.type() != GidType.UNKNOWN
@@ -199,11 +203,24 @@ final class GidChoice {
         }
         if (local.type() == GidType.ROCE_V2
                 && !remote.gid().isMulticast()
-                && local.gid().carriesIpv4() != remote.gid().carriesIpv4()) {
+                && carriesIpv4(local.gid()) != carriesIpv4(remote.gid())) {
             return "this side's " + describe(local) + " is " + version(local.gid()) + " and the peer's GID "
                     + remote.gid() + " is " + version(remote.gid()) + ", which cannot reach each other; " + CURE;
         }
         return null;
+    }
+
+    /**
+     * Whether a GID contains an IPv4 address: mapped, or in the form of soft0 with another UDP port than RoCE's, which
+     * then comes first.
+     */
+    public static boolean carriesIpv4(Gid gid) {
+        return gid.subnetPrefix() >>> 16 == 0 && gid.interfaceId() >>> 32 == 0xffff;
+    }
+
+    /** Returns the IP address that a GID contains on RoCE. */
+    private static InetAddress ipAddress(Gid gid) {
+        return (carriesIpv4(gid) ? new Gid(0, gid.interfaceId()) : gid).toInetAddress();
     }
 
     private static String describe(GidEntry entry) {
@@ -211,6 +228,6 @@ final class GidChoice {
     }
 
     private static String version(Gid gid) {
-        return gid.carriesIpv4() ? "IPv4" : "IPv6";
+        return carriesIpv4(gid) ? "IPv4" : "IPv6";
     }
 }

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.device;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
@@ -27,11 +27,6 @@ public enum Mtu {
     /** {@return the value of this constant in {@code verbs.h}} */
     public int code() {
         return code;
-    }
-
-    /** Returns the constant with a value in C, or null if there is none, because some ports do not report their MTU. */
-    static Mtu orNull(int code) {
-        return Codes.find(VALUES, Mtu::code, code, null);
     }
 
     /**

@@ -1,19 +1,15 @@
-package org.rdmapanama;
+package org.rdmapanama.flow;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.address.MacAddress;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
-import org.rdmapanama.flow.FlowActionEspOptions;
-import org.rdmapanama.flow.FlowFilter;
-import org.rdmapanama.flow.FlowFlag;
-import org.rdmapanama.flow.FlowRule;
-import org.rdmapanama.flow.FlowSpecification;
 
-/** Rules need no device. That C builds the same bytes is for {@link FlowLabTest} to show. */
+/** Rules need no device. That C builds the same bytes is for {@code FlowLabTest} to show. */
 class FlowRuleTest {
     private static String refused(Executable call) {
         return assertThrows(IllegalArgumentException.class, call).getMessage();

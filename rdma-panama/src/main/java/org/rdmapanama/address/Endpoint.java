@@ -1,5 +1,7 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.device.Mtu;
 import java.io.Serializable;
 import java.util.HashMap;
 import java.util.Map;

@@ -1,5 +1,8 @@
-package org.rdmapanama;
+package org.rdmapanama.internal.network;
 
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.VerbsException;
 import java.io.IOException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
@@ -25,8 +28,8 @@ import org.rdmapanama.ffm.internal.FreeDescriptors;
  * failure there would make them unusable in the whole process. So this first ensures that there are enough descriptors,
  * and examines the cause of failures.
  */
-final class SystemNetwork implements Network {
-    static final SystemNetwork INSTANCE = new SystemNetwork();
+public final class SystemNetwork implements Network {
+    public static final SystemNetwork INSTANCE = new SystemNetwork();
 
     private static final Path NET_DEVICES = Path.of("/sys/class/net");
 
@@ -63,7 +66,7 @@ final class SystemNetwork implements Network {
      *
      * @throws VerbsException when too many files are open
      */
-    static Optional<String> nameOf(int index) {
+    public static Optional<String> nameOf(int index) {
         // java.net.NetworkInterface does not list a network device that is down or has no address.
         try (DirectoryStream<Path> devices = Files.newDirectoryStream(NET_DEVICES)) {
             for (Path device : devices) {
@@ -102,9 +105,9 @@ final class SystemNetwork implements Network {
 
     private static void requireDescriptors() {
         if (FreeDescriptors.check(FreeDescriptors.FEW) < 0) {
-            throw new VerbsException(
+            throw ObjectModelAccess.get().failure(
                     "ibv_query_gid_table",
-                    Errno.EMFILE.number,
+                    Errno.EMFILE,
                     "the network interfaces behind the GIDs",
                     FreeDescriptors.CURE);
         }

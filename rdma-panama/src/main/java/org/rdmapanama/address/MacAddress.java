@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
 import java.io.Serializable;
 import java.nio.ByteBuffer;

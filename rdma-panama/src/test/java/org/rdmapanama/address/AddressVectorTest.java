@@ -1,10 +1,12 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.CStructs;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -23,8 +25,8 @@ class AddressVectorTest {
     private static AddressVector throughNativeMemory(AddressVector vector) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(ibv_ah_attr.layout());
-            vector.write(attributes);
-            return AddressVector.read(attributes);
+            AddressStructs.writeVector(vector, attributes);
+            return AddressStructs.readVector(attributes);
         }
     }
 
@@ -52,7 +54,7 @@ class AddressVectorTest {
         AddressVector vector = new AddressVector(1, 2, true, GID, 3, 4, 5, 6, 7, 8, Rate.GBPS_2_5);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(ibv_ah_attr.layout());
-            vector.write(attributes);
+            AddressStructs.writeVector(vector, attributes);
             CStructs.assertSame("""
                     struct ibv_ah_attr x;
                     memset(&x, 0, sizeof x);

@@ -1,12 +1,9 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
 import java.io.Serializable;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.HexFormat;
 import java.util.regex.Pattern;
 
@@ -24,8 +21,6 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
     /** All zero: no address. */
     public static final Gid ZERO = new Gid(0, 0);
 
-    private static final ValueLayout.OfLong NETWORK_LONG =
-            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final HexFormat HEX = HexFormat.of();
     private static final Pattern TEXT = Pattern.compile("[0-9a-fA-F]{32}|([0-9a-fA-F]{4}:){7}[0-9a-fA-F]{4}");
 
@@ -76,15 +71,6 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
                 "text must be a GID, eight groups of four hexadecimal digits: '" + text + "'");
     }
 
-    static Gid read(MemorySegment segment, long offset) {
-        return new Gid(segment.get(NETWORK_LONG, offset), segment.get(NETWORK_LONG, offset + Long.BYTES));
-    }
-
-    void write(MemorySegment segment, long offset) {
-        segment.set(NETWORK_LONG, offset, subnetPrefix);
-        segment.set(NETWORK_LONG, offset + Long.BYTES, interfaceId);
-    }
-
     /** {@return whether all bytes are zero} */
     public boolean isZero() {
         return subnetPrefix == 0 && interfaceId == 0;
@@ -93,19 +79,6 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
     /** {@return whether this is an IPv4 address in IPv6-mapped form, ::ffff:a.b.c.d} */
     public boolean isIpv4Mapped() {
         return subnetPrefix == 0 && interfaceId >>> 32 == 0xffff;
-    }
-
-    /**
-     * Whether this contains an IPv4 address: mapped, or in the form of soft0 with another UDP port than RoCE's, which
-     * then comes first.
-     */
-    boolean carriesIpv4() {
-        return subnetPrefix >>> 16 == 0 && interfaceId >>> 32 == 0xffff;
-    }
-
-    /** Returns the IP address that this contains on RoCE. */
-    InetAddress ipAddress() {
-        return (carriesIpv4() ? new Gid(0, interfaceId) : this).toInetAddress();
     }
 
     /** {@return whether this is a link-local address, fe80::/10} */

@@ -1,5 +1,6 @@
-package org.rdmapanama;
+package org.rdmapanama.internal.network;
 
+import org.rdmapanama.VerbsException;
 import java.net.InetAddress;
 import java.util.List;
 
@@ -7,7 +8,7 @@ import java.util.List;
  * The network of a machine, as this process's network namespace has it. Each method throws {@link VerbsException} when
  * too many files are open to examine it.
  */
-interface Network {
+public interface Network {
     /**
      * An address of a network interface.
      *

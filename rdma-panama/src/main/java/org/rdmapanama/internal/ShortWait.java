@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.internal;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -9,7 +9,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>An interrupt neither ends the wait nor prevents it from sleeping; {@link #close} restores it.
  */
-final class ShortWait implements AutoCloseable {
+public final class ShortWait implements AutoCloseable {
     /** A few microseconds, which most calls of a driver take. */
     private static final int SPINS = 100;
 
@@ -22,7 +22,7 @@ final class ShortWait implements AutoCloseable {
     private boolean interrupted;
 
     /** Waits briefly, after which the caller looks again. */
-    void pause() {
+    public void pause() {
         if (spins < SPINS) {
             spins++;
             Thread.onSpinWait();
@@ -35,7 +35,7 @@ final class ShortWait implements AutoCloseable {
     }
 
     /** The duration of this wait so far. */
-    long nanos() {
+    public long nanos() {
         return System.nanoTime() - start;
     }
 

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.internal;
 
 import java.time.Duration;
 
@@ -10,18 +10,18 @@ import java.time.Duration;
  * @param call for a call into the driver to come back
  * @param drain for the work that is outstanding on the queue pairs of a device to complete, when they close
  */
-record WaitLimits(Duration batch, Duration allBatches, Duration call, Duration drain) {
+public record WaitLimits(Duration batch, Duration allBatches, Duration call, Duration drain) {
     /** The longest call of a driver looks for the address of a peer, for about three seconds. */
-    static final WaitLimits USUAL = new WaitLimits(
+    public static final WaitLimits USUAL = new WaitLimits(
             Duration.ofSeconds(2), Duration.ofSeconds(10), Duration.ofSeconds(10), Duration.ofSeconds(2));
 
     /** The usual ones, but that a batch must end within a time. */
-    WaitLimits withBatch(Duration limit) {
+    public WaitLimits withBatch(Duration limit) {
         return new WaitLimits(limit, allBatches, call, drain);
     }
 
     /** The usual ones, but that a call must come back within a time. */
-    WaitLimits withCall(Duration limit) {
+    public WaitLimits withCall(Duration limit) {
         return new WaitLimits(batch, allBatches, limit, drain);
     }
 }

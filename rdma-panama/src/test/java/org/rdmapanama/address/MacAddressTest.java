@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
