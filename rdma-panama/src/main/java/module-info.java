@@ -14,6 +14,7 @@ module org.rdmapanama {
     exports org.rdmapanama.device;
     exports org.rdmapanama.flow;
     exports org.rdmapanama.pool;
+    exports org.rdmapanama.queue;
     exports org.rdmapanama.internal.provider to
             org.rdmapanama.cm,
             org.rdmapanama.soft;

@@ -1,5 +1,8 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.internal.network.GidChoice;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;

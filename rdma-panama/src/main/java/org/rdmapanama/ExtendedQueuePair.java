@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.SendOperation;
 import java.util.Arrays;
 import java.util.Set;
 import org.rdmapanama.internal.Codes;

@@ -2,6 +2,17 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.internal.QueuePairTransitions;
+import org.rdmapanama.queue.DataInOrder;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairInitialAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RateLimit;
 import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
@@ -163,7 +174,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                                 ? context.provider().createExtendedQueuePair(attributes.address())
                                 : context.provider().createQueuePair(protectionDomain.address, attributes.address());
                     },
-                    qp -> wrapper.wrap(qp, QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
+                    qp -> wrapper.wrap(qp, QueueStructs.readCapabilities(ibv_qp_init_attr.cap(attributes))));
             // Some drivers, such as efa and mana, register the queue pair in its completion queues.
             return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
                     .create(protectionDomain, context.arena.lock(), maker);
@@ -311,7 +322,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                     ENDING,
                     "number " + number,
                     null,
-                    options.type().capability(),
+                    QueuePairOptions.capability(options.type()),
                     () -> {
                         xrcDomain.checkOpen();
                         return context.provider().openQueuePair(attributes.address());
@@ -421,7 +432,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             } finally {
                 exit();
             }
-            return QueuePairAttributes.read(attributes, asked);
+            return QueuePairAttributes.ofNative(attributes, mask);
         }
     }
 
@@ -450,7 +461,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             int result = context.provider()
                     .queryQueuePair(queuePair, attributes.address(), QueuePairAttribute.CAP.code(), initial.address());
             context.check("ibv_query_qp", result, "the initial attributes of a queue pair", null);
-            return QueuePairInitialAttributes.read(initial);
+            return QueueStructs.readInitialAttributes(initial);
         }
     }
 
@@ -474,7 +485,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         }
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment encoded = temporary.allocate(ibv_qp_attr.layout());
-            attributes.write(encoded);
+            QueueStructs.writeAttributes(attributes, encoded);
             enter();
             try {
                 int result = modify(encoded.address(), attributes);

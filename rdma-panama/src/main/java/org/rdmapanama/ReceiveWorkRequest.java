@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.internal.Native;

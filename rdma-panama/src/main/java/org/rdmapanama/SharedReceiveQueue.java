@@ -2,6 +2,9 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.queue.SharedReceiveQueueAttributes;
+import org.rdmapanama.queue.SharedReceiveQueueType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.ReentrantLock;
@@ -321,7 +324,7 @@ public final class SharedReceiveQueue extends ContextObject {
             } finally {
                 exit();
             }
-            return SharedReceiveQueueAttributes.read(attributes);
+            return QueueStructs.readSharedReceiveQueue(attributes);
         }
     }
 

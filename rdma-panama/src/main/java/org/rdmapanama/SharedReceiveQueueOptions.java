@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.SharedReceiveQueueType;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;

@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.queue.WorkQueueType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.internal.Native;

@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.WorkQueueFlag;
+import org.rdmapanama.queue.WorkQueueState;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Objects;

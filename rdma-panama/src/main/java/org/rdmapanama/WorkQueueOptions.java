@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.WorkQueueFlag;
+import org.rdmapanama.queue.WorkQueueType;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;

@@ -3,6 +3,9 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;

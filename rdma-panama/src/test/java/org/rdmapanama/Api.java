@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.QueuePairState;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
@@ -27,7 +28,7 @@ final class Api {
 
     /** The packages that the module exports to everybody. */
     private static final List<String> PACKAGES = Stream.of(
-                    VerbsArena.class, Gid.class, DeviceAttributes.class, FlowRule.class, RegisteredPool.class)
+                    VerbsArena.class, Gid.class, DeviceAttributes.class, FlowRule.class, RegisteredPool.class, QueuePairState.class)
             .map(Class::getPackageName)
             .toList();
 

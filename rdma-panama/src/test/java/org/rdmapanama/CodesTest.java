@@ -3,6 +3,20 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.DataInOrder;
+import org.rdmapanama.queue.PathMigrationState;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairCreateFlag;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.SharedReceiveQueueType;
+import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.queue.WorkQueueType;
 import org.rdmapanama.address.GidType;
 import org.rdmapanama.flow.CounterReadFlag;
 import java.util.EnumSet;
@@ -44,6 +58,15 @@ class CodesTest {
         assertEquals(type.getEnumConstants().length, codes.size(), () -> "two of " + type + " have the same value");
     }
 
+    /** As a queue pair reports it. */
+    private static PathMigrationState pathMigrationState(int code) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment struct = arena.allocate(ibv_qp_attr.layout());
+            ibv_qp_attr.path_mig_state(struct, code);
+            return QueuePairAttributes.ofNative(struct, 0).pathMigrationState();
+        }
+    }
+
     @Test
     void shouldFindConstantsByValue() {
         check(AsyncEventType.class, AsyncEventType::code, AsyncEventType::of);
@@ -59,7 +82,7 @@ class CodesTest {
         check(MemoryWindowType.class, MemoryWindowType::code, MemoryWindowType::of);
         check(ReregistrationFailure.class, ReregistrationFailure::code, ReregistrationFailure::of);
         check(NodeType.class, NodeType::code, NodeType::of);
-        check(PathMigrationState.class, PathMigrationState::code, PathMigrationState::of);
+        check(PathMigrationState.class, PathMigrationState::code, CodesTest::pathMigrationState);
         check(PortState.class, PortState::code, PortState::of);
         check(QueuePairState.class, QueuePairState::code, QueuePairState::of);
         check(QueuePairType.class, QueuePairType::code, QueuePairType::of);

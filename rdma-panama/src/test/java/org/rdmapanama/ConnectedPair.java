@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.address.Endpoint;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

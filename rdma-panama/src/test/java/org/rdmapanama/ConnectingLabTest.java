@@ -6,6 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.internal.network.GidChoice;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;

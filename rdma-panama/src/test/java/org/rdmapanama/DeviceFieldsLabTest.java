@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairType;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.GroupLayout;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.address.GidType;

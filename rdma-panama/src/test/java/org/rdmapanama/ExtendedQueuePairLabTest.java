@@ -10,6 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCreateFlag;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.internal.WaitLimits;

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.address.Endpoint;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;

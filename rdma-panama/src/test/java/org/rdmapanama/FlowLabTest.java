@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.address.MacAddress;
 import org.rdmapanama.flow.CounterReadFlag;
 import java.io.IOException;

@@ -3,6 +3,8 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;

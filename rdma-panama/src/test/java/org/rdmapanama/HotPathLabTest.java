@@ -3,6 +3,8 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import com.sun.management.ThreadMXBean;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;

@@ -1,5 +1,9 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.pool.RegisteredPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

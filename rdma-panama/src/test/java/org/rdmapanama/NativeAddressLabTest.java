@@ -8,6 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.WorkQueueState;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.GidEntry;
 import java.lang.foreign.MemorySegment;

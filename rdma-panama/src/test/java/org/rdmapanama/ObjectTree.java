@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;

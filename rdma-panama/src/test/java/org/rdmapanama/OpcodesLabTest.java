@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.address.Endpoint;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -5,6 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairCreateFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RateLimit;
+import org.rdmapanama.queue.RxHash;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.address.Gid;
 import java.io.IOException;
 import java.lang.foreign.Arena;

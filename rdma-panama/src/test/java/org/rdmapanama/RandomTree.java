@@ -4,6 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RxHash;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.SharedReceiveQueueType;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.pool.PoolExhaustedException;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.pool.RegisteredPool;

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import org.rdmapanama.queue.QueuePairType;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;

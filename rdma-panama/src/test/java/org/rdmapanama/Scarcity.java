@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static org.rdmapanama.FailingCallsLabTest.kind;
 import static org.rdmapanama.FailingCallsLabTest.thrown;
 
+import org.rdmapanama.queue.QueuePairType;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.nio.file.Files;

@@ -3,6 +3,8 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairState;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;

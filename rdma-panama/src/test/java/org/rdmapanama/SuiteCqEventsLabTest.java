@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import org.rdmapanama.queue.QueuePairType;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

@@ -4,6 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.address.Endpoint;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -4,7 +4,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
 
 /** Queue pairs on one completion queue, each connected to itself. */

@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_h;

@@ -4,7 +4,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ConnectionManager;
 

@@ -26,11 +26,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.Ece;
+import org.rdmapanama.queue.Ece;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairState;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
 
 /**

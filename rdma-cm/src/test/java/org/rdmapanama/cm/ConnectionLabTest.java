@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.QueuePairState;
+import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Shows;
 

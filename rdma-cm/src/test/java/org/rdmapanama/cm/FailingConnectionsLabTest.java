@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.QueuePairState;
+import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Descriptors;
 import org.rdmapanama.ffm.internal.Errno;

@@ -2,8 +2,8 @@ package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.rdmapanama.QueuePairAttribute.MAX_DEST_RD_ATOMIC;
-import static org.rdmapanama.QueuePairAttribute.MAX_QP_RD_ATOMIC;
+import static org.rdmapanama.queue.QueuePairAttribute.MAX_DEST_RD_ATOMIC;
+import static org.rdmapanama.queue.QueuePairAttribute.MAX_QP_RD_ATOMIC;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -14,9 +14,9 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
 
 /** How many reads each side may have outstanding is the lowest of what both want. */

@@ -22,7 +22,7 @@ import org.rdmapanama.AddressHandle;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairState;
+import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;

@@ -3,7 +3,7 @@ package org.rdmapanama.device;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ffm.verbs.ibv_packet_pacing_caps;
 
 /**

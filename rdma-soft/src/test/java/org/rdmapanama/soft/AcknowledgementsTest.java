@@ -22,7 +22,7 @@ import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.Bth;

@@ -14,7 +14,7 @@ import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.SendVerbs;
 

@@ -12,7 +12,7 @@ import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 

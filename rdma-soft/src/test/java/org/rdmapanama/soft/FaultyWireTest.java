@@ -29,7 +29,7 @@ import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;

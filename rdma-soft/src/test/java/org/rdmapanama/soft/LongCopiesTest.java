@@ -18,7 +18,7 @@ import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;

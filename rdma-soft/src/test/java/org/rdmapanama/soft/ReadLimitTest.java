@@ -9,7 +9,7 @@ import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.SendWorkRequest;
 
 /** Who answers no reads answers no atomics, here and elsewhere. */

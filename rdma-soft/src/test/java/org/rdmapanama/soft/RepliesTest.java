@@ -10,7 +10,7 @@ import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;

@@ -14,7 +14,7 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;

@@ -17,7 +17,7 @@ import org.rdmapanama.MemoryWindowBinding;
 import org.rdmapanama.MemoryWindowType;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.WorkCompletions;
 

@@ -15,7 +15,7 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;

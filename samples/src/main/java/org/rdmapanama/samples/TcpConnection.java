@@ -9,7 +9,7 @@ import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
 
 /** A connection whose sides exchanged their endpoints over TCP. The TCP connection stays open. */

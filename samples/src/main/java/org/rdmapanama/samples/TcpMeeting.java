@@ -9,7 +9,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.device.TransportType;
 

@@ -20,7 +20,7 @@ import org.rdmapanama.device.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;

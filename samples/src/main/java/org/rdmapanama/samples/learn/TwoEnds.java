@@ -15,7 +15,7 @@ import org.rdmapanama.device.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.samples.Failure;

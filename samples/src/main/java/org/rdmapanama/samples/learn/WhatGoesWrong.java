@@ -5,7 +5,7 @@ import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 

@@ -1,5 +1,8 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
+import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.QueuePair;
 import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.device.Mtu;
@@ -252,6 +255,19 @@ public final class QueuePairAttributes {
         return alternatePath;
     }
 
+    /** {@return the index of the partition key for the alternate path; undefined unless the path is given} */
+    public int alternatePkeyIndex() {
+        return alternatePkeyIndex;
+    }
+
+    /**
+     * {@return how long to wait for an acknowledgement on the alternate path, 0 to 31; undefined unless the path is
+     * given}
+     */
+    public int alternateTimeout() {
+        return alternateTimeout;
+    }
+
     /**
      * Gives {@link QueuePairAttribute#PKEY_INDEX}. The index of the partition key in the port's table.
      *
@@ -477,42 +493,6 @@ public final class QueuePairAttributes {
         return capabilities;
     }
 
-    void write(MemorySegment struct) {
-        ibv_qp_attr.qp_state(struct, state.code());
-        ibv_qp_attr.cur_qp_state(struct, currentState.code());
-        if (pathMtu != null) {
-            ibv_qp_attr.path_mtu(struct, pathMtu.code());
-        }
-        ibv_qp_attr.qkey(struct, qkey);
-        ibv_qp_attr.rq_psn(struct, receivePsn);
-        ibv_qp_attr.sq_psn(struct, sendPsn);
-        ibv_qp_attr.dest_qp_num(struct, destinationQueuePair);
-        ibv_qp_attr.qp_access_flags(struct, Codes.mask(accessFlags, AccessFlag::code));
-        if (addressVector != null) {
-            AddressStructs.writeVector(addressVector, ibv_qp_attr.ah_attr(struct));
-        }
-        if (alternatePath != null) {
-            AddressStructs.writeVector(alternatePath, ibv_qp_attr.alt_ah_attr(struct));
-            ibv_qp_attr.alt_port_num(struct, (byte) alternatePath.port());
-            ibv_qp_attr.alt_pkey_index(struct, (short) alternatePkeyIndex);
-            ibv_qp_attr.alt_timeout(struct, (byte) alternateTimeout);
-        }
-        ibv_qp_attr.pkey_index(struct, (short) pkeyIndex);
-        ibv_qp_attr.en_sqd_async_notify(struct, (byte) (notifyWhenDrained ? 1 : 0));
-        ibv_qp_attr.max_rd_atomic(struct, (byte) maxReadAtomicAsInitiator);
-        ibv_qp_attr.max_dest_rd_atomic(struct, (byte) maxReadAtomicAsTarget);
-        ibv_qp_attr.min_rnr_timer(struct, (byte) minRnrTimer);
-        ibv_qp_attr.port_num(struct, (byte) port);
-        ibv_qp_attr.timeout(struct, (byte) timeout);
-        ibv_qp_attr.retry_cnt(struct, (byte) retryCount);
-        ibv_qp_attr.rnr_retry(struct, (byte) rnrRetry);
-        ibv_qp_attr.rate_limit(struct, rateLimit);
-        ibv_qp_attr.path_mig_state(struct, pathMigrationState.code());
-        if (capabilities != null) {
-            capabilities.write(ibv_qp_attr.cap(struct));
-        }
-    }
-
     /**
      * Attributes that other native code has filled in, such as {@code rdma_init_qp_attr}.
      *
@@ -535,7 +515,7 @@ public final class QueuePairAttributes {
         return read(struct.asSlice(0, ibv_qp_attr.layout()), masked);
     }
 
-    static QueuePairAttributes read(MemorySegment struct, Set<QueuePairAttribute> asked) {
+    private static QueuePairAttributes read(MemorySegment struct, Set<QueuePairAttribute> asked) {
         QueuePairAttributes attributes = new QueuePairAttributes();
         attributes.state = QueuePairState.of(ibv_qp_attr.qp_state(struct));
         attributes.currentState = QueuePairState.of(ibv_qp_attr.cur_qp_state(struct));
@@ -561,7 +541,7 @@ public final class QueuePairAttributes {
         attributes.rnrRetry = Byte.toUnsignedInt(ibv_qp_attr.rnr_retry(struct));
         attributes.rateLimit = ibv_qp_attr.rate_limit(struct);
         attributes.pathMigrationState = PathMigrationState.of(ibv_qp_attr.path_mig_state(struct));
-        attributes.capabilities = QueuePairCapabilities.read(ibv_qp_attr.cap(struct));
+        attributes.capabilities = QueueStructs.readCapabilities(ibv_qp_attr.cap(struct));
         attributes.given.addAll(asked);
         return attributes;
     }

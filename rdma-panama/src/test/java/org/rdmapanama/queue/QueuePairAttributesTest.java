@@ -1,10 +1,13 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.internal.Codes;
+import org.rdmapanama.AccessFlag;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.Mtu;
@@ -20,8 +23,8 @@ class QueuePairAttributesTest {
     private static QueuePairAttributes throughNativeMemory(QueuePairAttributes attributes) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment struct = arena.allocate(ibv_qp_attr.layout());
-            attributes.write(struct);
-            return QueuePairAttributes.read(struct, attributes.given());
+            QueueStructs.writeAttributes(attributes, struct);
+            return QueuePairAttributes.ofNative(struct, Codes.mask(attributes.given(), QueuePairAttribute::code));
         }
     }
 
@@ -63,6 +66,8 @@ class QueuePairAttributesTest {
         assertEquals(255, read.port());
         assertEquals(way, read.addressVector());
         assertEquals(alternate, read.alternatePath());
+        assertEquals(9, read.alternatePkeyIndex());
+        assertEquals(10, read.alternateTimeout());
         assertEquals(sizes, read.capabilities());
     }
 

@@ -1,17 +1,23 @@
-package org.rdmapanama;
+package org.rdmapanama.internal;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.rdmapanama.QueuePairState.ERR;
-import static org.rdmapanama.QueuePairState.INIT;
-import static org.rdmapanama.QueuePairState.RESET;
-import static org.rdmapanama.QueuePairState.RTR;
-import static org.rdmapanama.QueuePairState.RTS;
-import static org.rdmapanama.QueuePairState.SQD;
-import static org.rdmapanama.QueuePairState.SQE;
+import static org.rdmapanama.queue.QueuePairState.ERR;
+import static org.rdmapanama.queue.QueuePairState.INIT;
+import static org.rdmapanama.queue.QueuePairState.RESET;
+import static org.rdmapanama.queue.QueuePairState.RTR;
+import static org.rdmapanama.queue.QueuePairState.RTS;
+import static org.rdmapanama.queue.QueuePairState.SQD;
+import static org.rdmapanama.queue.QueuePairState.SQE;
 
+import org.rdmapanama.queue.PathMigrationState;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.device.Mtu;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
 /**
  * Options of enhanced connection establishment, {@code struct ibv_ece}: vendor-specific settings on which two sides

@@ -1,15 +1,11 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.device.RxHashField;
 import org.rdmapanama.device.RxHashFunction;
-import org.rdmapanama.ffm.verbs.ibv_rx_hash_conf;
 import org.rdmapanama.internal.Codes;
 
 /**
@@ -54,14 +50,6 @@ public final class RxHash {
     /** {@return the packet fields that are hashed, an unmodifiable set} */
     public Set<RxHashField> fields() {
         return fields;
-    }
-
-    /** Writes this, and the key into memory that must live until the verb has been called. */
-    void write(MemorySegment struct, Arena keys) {
-        ibv_rx_hash_conf.rx_hash_function(struct, (byte) function.code());
-        ibv_rx_hash_conf.rx_hash_key_len(struct, (byte) key.length);
-        ibv_rx_hash_conf.rx_hash_key(struct, keys.allocateFrom(JAVA_BYTE, key));
-        ibv_rx_hash_conf.rx_hash_fields_mask(struct, Codes.longMask(fields, RxHashField::code));
     }
 
     /** Function and fields. */

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
 /**
  * The maximum sending rate of a queue pair, {@code struct ibv_qp_rate_limit_attr}; see ibv_modify_qp_rate_limit(3).

@@ -1,26 +1,30 @@
-package org.rdmapanama;
+package org.rdmapanama.internal;
 
-import static org.rdmapanama.QueuePairAttribute.ACCESS_FLAGS;
-import static org.rdmapanama.QueuePairAttribute.ALT_PATH;
-import static org.rdmapanama.QueuePairAttribute.AV;
-import static org.rdmapanama.QueuePairAttribute.CUR_STATE;
-import static org.rdmapanama.QueuePairAttribute.DEST_QPN;
-import static org.rdmapanama.QueuePairAttribute.EN_SQD_ASYNC_NOTIFY;
-import static org.rdmapanama.QueuePairAttribute.MAX_DEST_RD_ATOMIC;
-import static org.rdmapanama.QueuePairAttribute.MAX_QP_RD_ATOMIC;
-import static org.rdmapanama.QueuePairAttribute.MIN_RNR_TIMER;
-import static org.rdmapanama.QueuePairAttribute.PATH_MIG_STATE;
-import static org.rdmapanama.QueuePairAttribute.PATH_MTU;
-import static org.rdmapanama.QueuePairAttribute.PKEY_INDEX;
-import static org.rdmapanama.QueuePairAttribute.PORT;
-import static org.rdmapanama.QueuePairAttribute.QKEY;
-import static org.rdmapanama.QueuePairAttribute.RATE_LIMIT;
-import static org.rdmapanama.QueuePairAttribute.RETRY_CNT;
-import static org.rdmapanama.QueuePairAttribute.RNR_RETRY;
-import static org.rdmapanama.QueuePairAttribute.RQ_PSN;
-import static org.rdmapanama.QueuePairAttribute.SQ_PSN;
-import static org.rdmapanama.QueuePairAttribute.TIMEOUT;
+import static org.rdmapanama.queue.QueuePairAttribute.ACCESS_FLAGS;
+import static org.rdmapanama.queue.QueuePairAttribute.ALT_PATH;
+import static org.rdmapanama.queue.QueuePairAttribute.AV;
+import static org.rdmapanama.queue.QueuePairAttribute.CUR_STATE;
+import static org.rdmapanama.queue.QueuePairAttribute.DEST_QPN;
+import static org.rdmapanama.queue.QueuePairAttribute.EN_SQD_ASYNC_NOTIFY;
+import static org.rdmapanama.queue.QueuePairAttribute.MAX_DEST_RD_ATOMIC;
+import static org.rdmapanama.queue.QueuePairAttribute.MAX_QP_RD_ATOMIC;
+import static org.rdmapanama.queue.QueuePairAttribute.MIN_RNR_TIMER;
+import static org.rdmapanama.queue.QueuePairAttribute.PATH_MIG_STATE;
+import static org.rdmapanama.queue.QueuePairAttribute.PATH_MTU;
+import static org.rdmapanama.queue.QueuePairAttribute.PKEY_INDEX;
+import static org.rdmapanama.queue.QueuePairAttribute.PORT;
+import static org.rdmapanama.queue.QueuePairAttribute.QKEY;
+import static org.rdmapanama.queue.QueuePairAttribute.RATE_LIMIT;
+import static org.rdmapanama.queue.QueuePairAttribute.RETRY_CNT;
+import static org.rdmapanama.queue.QueuePairAttribute.RNR_RETRY;
+import static org.rdmapanama.queue.QueuePairAttribute.RQ_PSN;
+import static org.rdmapanama.queue.QueuePairAttribute.SQ_PSN;
+import static org.rdmapanama.queue.QueuePairAttribute.TIMEOUT;
 
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.EnumSet;
@@ -34,7 +38,7 @@ import java.util.Set;
  *
  * <p>Checking here gives a message that names the attribute; the kernel only says EINVAL.
  */
-final class QueuePairTransitions {
+public final class QueuePairTransitions {
     private record Transition(QueuePairState from, QueuePairState to) {}
 
     private record Attributes(Set<QueuePairAttribute> required, Set<QueuePairAttribute> optional) {}
@@ -157,7 +161,7 @@ final class QueuePairTransitions {
      * @throws IllegalArgumentException when there is no such transition, an attribute is missing, or one is given that
      *     does not belong there
      */
-    static void check(Object queuePair, QueuePairType type, QueuePairState current, QueuePairAttributes attributes) {
+    public static void check(Object queuePair, QueuePairType type, QueuePairState current, QueuePairAttributes attributes) {
         Map<Transition, Attributes> table = TABLES.get(type);
         if (table == null) {
             return;

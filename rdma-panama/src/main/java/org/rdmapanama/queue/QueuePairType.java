@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -47,17 +47,6 @@ public enum QueuePairType {
 
     private long bit() {
         return code < Integer.SIZE ? 1L << code : 0;
-    }
-
-    /** Where to look for support of queue pairs of this type. */
-    String capability() {
-        return switch (this) {
-            case RC, UC, UD ->
-                "the node and transport type of the device, since " + this + " is part of InfiniBand and RoCE";
-            case RAW_PACKET -> "DeviceAttributes.maxRawEthernetQueuePairs and DeviceAttributes.rawPacketCapabilities";
-            case XRC_SEND, XRC_RECV -> "DeviceCapability.XRC in DeviceAttributes.capabilities";
-            case DRIVER -> "the documentation of the driver";
-        };
     }
 
     /**

@@ -1,5 +1,6 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
+import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 

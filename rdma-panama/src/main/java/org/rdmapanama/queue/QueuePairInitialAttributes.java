@@ -1,8 +1,6 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
-import java.lang.foreign.MemorySegment;
 import java.util.Objects;
-import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 
 /**
  * The options with which a queue pair was created, as the device reports them, {@code struct ibv_qp_init_attr}; see
@@ -21,12 +19,5 @@ public record QueuePairInitialAttributes(QueuePairType type, QueuePairCapabiliti
     public QueuePairInitialAttributes {
         Objects.requireNonNull(type, "type");
         Objects.requireNonNull(capabilities, "capabilities");
-    }
-
-    static QueuePairInitialAttributes read(MemorySegment struct) {
-        return new QueuePairInitialAttributes(
-                QueuePairType.of(ibv_qp_init_attr.qp_type(struct)),
-                QueuePairCapabilities.read(ibv_qp_init_attr.cap(struct)),
-                ibv_qp_init_attr.sq_sig_all(struct) != 0);
     }
 }
