@@ -11,7 +11,9 @@ module org.rdmapanama {
 
     exports org.rdmapanama;
     exports org.rdmapanama.address;
+    exports org.rdmapanama.completion;
     exports org.rdmapanama.device;
+    exports org.rdmapanama.event;
     exports org.rdmapanama.flow;
     exports org.rdmapanama.pool;
     exports org.rdmapanama.queue;

@@ -1,11 +1,11 @@
 package org.rdmapanama;
 
-import org.rdmapanama.internal.AddressStructs;
-import org.rdmapanama.address.AddressVector;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**

@@ -1,9 +1,9 @@
 package org.rdmapanama;
 
-import org.rdmapanama.internal.ShortWait;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.rdmapanama.internal.ShortWait;
 
 /**
  * A wait for batches or calls of other threads on extended queues. Those threads may in turn wait for a batch of the

@@ -1,11 +1,11 @@
 package org.rdmapanama;
 
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.device.Mtu;
 import java.net.InetAddress;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
 
 /**
  * The options with which {@link QueuePair#connect} connects a queue pair. The defaults suit most programs. Threads: one

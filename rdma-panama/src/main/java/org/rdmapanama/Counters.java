@@ -2,7 +2,6 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.flow.CounterReadFlag;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -12,6 +11,7 @@ import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_counter_attach_attr;
 import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
 import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.CounterReadFlag;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;

@@ -7,6 +7,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.Set;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.completion.CompletionFlag;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Native;
@@ -597,7 +601,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      *     completion
      */
     public String describe() {
-        return status().explained(vendorError())
+        return WorkCompletions.explained(status(), vendorError())
                 + (fields.contains(CompletionField.QP_NUM) ? " on queue pair 0x%06x".formatted(queuePairNumber()) : "")
                 + ", work request " + id();
     }

@@ -1,10 +1,10 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.QueuePairCapabilities;
-import org.rdmapanama.queue.SendOperation;
 import java.util.Arrays;
 import java.util.Set;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * A queue pair whose sends can also be posted call by call, {@code struct ibv_qp_ex}: without a structure for each work

@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -9,6 +8,7 @@ import java.util.Objects;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * An active rule of flow steering, {@code struct ibv_flow}: packets that match it go to its queue pair. Closing it

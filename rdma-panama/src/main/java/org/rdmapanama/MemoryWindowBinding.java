@@ -3,7 +3,6 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -11,6 +10,7 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.pool.RegisteredBuffer;
 
 /**
  * The part of a region that a memory window opens to peers, and the operations it allows there, {@code struct

@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.address.AddressVector;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -9,6 +8,7 @@ import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_sge;

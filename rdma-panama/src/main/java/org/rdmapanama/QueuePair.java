@@ -2,21 +2,6 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import org.rdmapanama.internal.QueueStructs;
-import org.rdmapanama.internal.QueuePairTransitions;
-import org.rdmapanama.queue.DataInOrder;
-import org.rdmapanama.queue.Ece;
-import org.rdmapanama.queue.QueuePairAttribute;
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairCapabilities;
-import org.rdmapanama.queue.QueuePairInitialAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.RateLimit;
-import org.rdmapanama.internal.AddressStructs;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -27,6 +12,9 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Native;
@@ -40,8 +28,20 @@ import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.QueuePairTransitions;
+import org.rdmapanama.internal.QueueStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.DataInOrder;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairInitialAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RateLimit;
 
 /**
  * A queue pair, {@code struct ibv_qp}: a send queue and a receive queue to which work requests are posted.

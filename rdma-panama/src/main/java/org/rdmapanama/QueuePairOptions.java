@@ -1,12 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.internal.QueueStructs;
-import org.rdmapanama.queue.QueuePairCapabilities;
-import org.rdmapanama.queue.QueuePairCreateFlag;
-import org.rdmapanama.queue.QueuePairInitialAttributes;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.RxHash;
-import org.rdmapanama.queue.SendOperation;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -20,6 +13,13 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairCreateFlag;
+import org.rdmapanama.queue.QueuePairInitialAttributes;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RxHash;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * The options of a queue pair, {@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}; see

@@ -2,11 +2,11 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.queue.QueuePairCapabilities;
-import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.queue.QueuePairCapabilities;
 
 /**
  * A work request for a receive queue, {@code struct ibv_recv_wr}: encoded once in native memory, posted any number of

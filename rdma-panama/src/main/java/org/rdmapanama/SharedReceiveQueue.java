@@ -2,13 +2,11 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import org.rdmapanama.internal.QueueStructs;
-import org.rdmapanama.queue.SharedReceiveQueueAttributes;
-import org.rdmapanama.queue.SharedReceiveQueueType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.verbs.ibv_device_attr;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
@@ -16,7 +14,10 @@ import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_tm_caps;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.QueueStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.SharedReceiveQueueAttributes;
+import org.rdmapanama.queue.SharedReceiveQueueType;
 
 /**
  * A shared receive queue, {@code struct ibv_srq}: receives for any number of queue pairs, each of which takes the next

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_ops_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 

@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.internal.WaitLimits;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -13,6 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.internal.WaitLimits;
 
 /**
  * An arena that owns memory together with the verbs objects that use it, and closes them in the right order.

@@ -4,6 +4,9 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Objects;
+import org.rdmapanama.completion.CompletionFlag;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
@@ -346,7 +349,7 @@ public final class WorkCompletions {
      */
     public String describe(int index) {
         return "%s on queue pair 0x%06x, work request %d"
-                .formatted(status(index).explained(vendorError(index)), queuePairNumber(index), id(index));
+                .formatted(explained(status(index), vendorError(index)), queuePairNumber(index), id(index));
     }
 
     /** The completions of the last poll. */
@@ -357,5 +360,14 @@ public final class WorkCompletions {
             text.append(i == 0 ? ": " : "; ").append(describe(i));
         }
         return text.toString();
+    }
+
+    /** Returns the name, and unless it is SUCCESS also the meaning and the vendor error, for messages. */
+    static String explained(CompletionStatus status, int vendorError) {
+        if (status == CompletionStatus.SUCCESS) {
+            return status.name();
+        }
+        return status.name() + " (" + status.description()
+                + (vendorError == 0 ? "" : "; vendor error 0x" + Integer.toHexString(vendorError)) + ")";
     }
 }

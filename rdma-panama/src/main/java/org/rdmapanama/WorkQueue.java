@@ -1,14 +1,15 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.WorkQueueState;
-import org.rdmapanama.queue.WorkQueueType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.queue.WorkQueueType;
 
 /**
  * A work queue, {@code struct ibv_wq}: a receive queue outside of a queue pair. A {@link ReceiveIndirectionTable}

@@ -3,10 +3,6 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.queue.QueuePairCapabilities;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.pool.RegisteredBuffer;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -22,6 +18,10 @@ import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * A batch of work requests for the send queue of an {@link ExtendedQueuePair}; see ibv_wr_post(3).

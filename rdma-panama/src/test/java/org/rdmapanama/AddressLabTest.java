@@ -8,14 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.EthernetAddress;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.MacAddress;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
@@ -26,7 +18,16 @@ import java.util.function.Predicate;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.EthernetAddress;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.MacAddress;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Address handles: for the answer to a datagram, and where they lead on Ethernet. */
 @Tag("lab")

@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.QueuePairState;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
@@ -16,9 +15,12 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.rdmapanama.address.Gid;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairState;
 
 /** The public methods and constructors of the object model, found by reflection so that none is forgotten. */
 final class Api {
@@ -28,7 +30,14 @@ final class Api {
 
     /** The packages that the module exports to everybody. */
     private static final List<String> PACKAGES = Stream.of(
-                    VerbsArena.class, Gid.class, DeviceAttributes.class, FlowRule.class, RegisteredPool.class, QueuePairState.class)
+                    VerbsArena.class,
+                    Gid.class,
+                    CompletionStatus.class,
+                    DeviceAttributes.class,
+                    AsyncEvent.class,
+                    FlowRule.class,
+                    RegisteredPool.class,
+                    QueuePairState.class)
             .map(Class::getPackageName)
             .toList();
 

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -31,7 +30,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Whatever is closed in whatever order: nothing breaks, nothing leaks, and memory goes last. */
 @Tag("lab")

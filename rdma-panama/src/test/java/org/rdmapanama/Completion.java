@@ -2,6 +2,9 @@ package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+
 /** A copy of one work completion, for tests, where garbage does not matter. */
 record Completion(
         long id,

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -19,8 +18,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Completion queues: their size, their moderation, and those that other code made. */
 @Tag("lab")

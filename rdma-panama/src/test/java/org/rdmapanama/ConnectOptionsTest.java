@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.device.Mtu;
 import java.util.Set;
 import java.util.function.IntConsumer;
 import java.util.stream.Stream;
@@ -13,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmapanama.device.Mtu;
 
 class ConnectOptionsTest {
     private static Arguments range(String name, int min, int max, IntConsumer setter) {

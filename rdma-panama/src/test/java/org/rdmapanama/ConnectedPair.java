@@ -1,13 +1,14 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.address.Endpoint;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /** Two sides whose queue pairs are connected to each other, or, of type UD, ready. Closing this closes their arenas. */
 final class ConnectedPair implements AutoCloseable {

@@ -6,16 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairAttribute;
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.internal.network.GidChoice;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.address.GidType;
-import org.rdmapanama.device.Mtu;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -31,7 +21,19 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.LinkLayer;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** What two sides tell each other, and what they make of it. */
 @Tag("lab")

@@ -5,11 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.WorkQueueState;
-import org.rdmapanama.internal.WaitLimits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,6 +16,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.internal.WaitLimits;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.WorkQueueState;
 
 /** Extended completion queues that several threads use, while what reports to them changes or closes. */
 @Tag("lab")

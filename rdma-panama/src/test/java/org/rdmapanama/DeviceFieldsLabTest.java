@@ -3,7 +3,6 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.GroupLayout;
@@ -47,6 +46,7 @@ import org.rdmapanama.device.TagMatchingTransport;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Every field of a device and a port, next to what a C program reads of the same device. */
 @Tag("lab")

@@ -6,10 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.address.GidType;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -26,12 +22,18 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.LinkLayer;
 import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.queue.QueuePairType;
 
 /** What devices say of themselves, compared with what ibv_devinfo says of them. */
 @Tag("lab")

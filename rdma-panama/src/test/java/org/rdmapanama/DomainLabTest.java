@@ -8,8 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.AddressVector;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -24,12 +22,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Thread domains and parent domains, and how objects that Soft-RoCE lacks end. */
 @Tag("lab")

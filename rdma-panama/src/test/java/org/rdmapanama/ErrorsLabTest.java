@@ -5,12 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,7 +16,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** What goes wrong is told: in the completion, or in an exception that names the cause and the cure. */
 @Tag("lab")

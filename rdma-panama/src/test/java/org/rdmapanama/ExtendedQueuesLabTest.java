@@ -7,13 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.internal.WaitLimits;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -31,6 +24,15 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.completion.CompletionFlag;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.internal.Native;
@@ -41,7 +43,11 @@ import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc_tm_info;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.WaitLimits;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Extended completion queues: what is read in place, who may read when, and how they end. */
 @Tag("lab")

@@ -2,8 +2,6 @@ package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.Endpoint;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
@@ -16,7 +14,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * Whatever a program calls, and whichever of the native calls behind it fails: the program is told, nothing is left over,

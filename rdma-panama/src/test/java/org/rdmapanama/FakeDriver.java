@@ -3,7 +3,6 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.queue.QueuePairState;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
@@ -28,6 +27,7 @@ import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.queue.QueuePairState;
 
 /**
  * A driver with the locks of the strictest real ones, that complains of what would hang or crash those: a second call into a

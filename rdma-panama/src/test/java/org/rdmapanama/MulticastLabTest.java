@@ -6,9 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Gid;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
@@ -21,7 +18,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Datagrams to groups. */
 @Tag("lab")

@@ -8,13 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import org.rdmapanama.queue.QueuePairAttribute;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.queue.WorkQueueState;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.GidEntry;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -35,6 +28,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.verbs.ibv_counters;
 import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.ffm.verbs.ibv_flow;
@@ -45,6 +41,11 @@ import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.WorkQueueState;
 
 /**
  * Objects made of native addresses, of every class that can be: one arena plays other code, which made the native object,

@@ -1,14 +1,15 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * Verbs objects of every kind that Soft-RoCE has in one arena, all related to each other in some way, to be closed in

@@ -4,9 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Messages to and fro between two sides, every byte of which is checked: what the C suite calls traffic. */
 final class QpTraffic {

@@ -6,13 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairAttribute;
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairCapabilities;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.device.Mtu;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -22,7 +15,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** A queue pair from state to state, by hand, and what the device says of it afterwards. */
 @Tag("lab")

@@ -5,13 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.Ece;
-import org.rdmapanama.queue.QueuePairCreateFlag;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.RateLimit;
-import org.rdmapanama.queue.RxHash;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.address.Gid;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -26,6 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.RxHashField;
 import org.rdmapanama.device.RxHashFunction;
 import org.rdmapanama.ffm.Shows;
@@ -35,6 +29,12 @@ import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.ibv_rx_hash_conf;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairCreateFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RateLimit;
+import org.rdmapanama.queue.RxHash;
+import org.rdmapanama.queue.SendOperation;
 
 /** What few devices have, or few programs ask of a queue pair. */
 @Tag("lab")

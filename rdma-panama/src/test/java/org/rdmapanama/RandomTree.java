@@ -4,15 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.RxHash;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.queue.SharedReceiveQueueType;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.pool.RegisteredBuffer;
-import org.rdmapanama.pool.RegisteredPool;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -26,11 +17,21 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.RxHashFunction;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RxHash;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.SharedReceiveQueueType;
 
 /**
  * Verbs objects of every kind on one device that has them all, several of each, made on one another at random. The tree

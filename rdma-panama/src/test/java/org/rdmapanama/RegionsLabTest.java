@@ -9,8 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.pool.RegisteredPool;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -22,12 +20,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
 @Tag("lab")

@@ -8,10 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.pool.PoolExhaustedException;
-import org.rdmapanama.pool.RegisteredBuffer;
-import org.rdmapanama.pool.RegisteredPool;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -22,6 +18,11 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.pool.PoolExhaustedException;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Buffers of one region: in work requests, for peers, and given back. */
 @Tag("lab")

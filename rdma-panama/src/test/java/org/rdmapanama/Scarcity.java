@@ -3,7 +3,6 @@ package org.rdmapanama;
 import static org.rdmapanama.FailingCallsLabTest.kind;
 import static org.rdmapanama.FailingCallsLabTest.thrown;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.nio.file.Files;
@@ -17,6 +16,7 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.rdmapanama.ffm.Descriptors;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * Calls everything with 0, 1, 2, ... of something left that this process is not allowed much of, until it works. Prints

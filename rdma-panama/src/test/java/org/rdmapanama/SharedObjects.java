@@ -1,11 +1,11 @@
 package org.rdmapanama;
 
-import org.rdmapanama.pool.RegisteredPool;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Predicate;
+import org.rdmapanama.pool.RegisteredPool;
 
 /** Objects of one shared arena that many threads use, replace and close: a few places for those of each kind. */
 final class SharedObjects {

@@ -7,9 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -22,11 +19,18 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Shared receive queues: who takes which receive, limits and sizes, wrong use, and every way for them to end. */
 @Tag("lab")

@@ -3,13 +3,14 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.Endpoint;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * Two devices, each with one shared receive queue, and queue pairs that take their receives from it, connected in

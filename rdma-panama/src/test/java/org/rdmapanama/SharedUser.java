@@ -1,15 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.pool.RegisteredBuffer;
-import org.rdmapanama.pool.RegisteredPool;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -20,6 +10,17 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * A thread's random calls on objects that others use, change and close at the same time. What comes back must be a result

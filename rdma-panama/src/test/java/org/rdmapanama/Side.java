@@ -3,11 +3,11 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import org.rdmapanama.queue.QueuePairAttribute;
-import org.rdmapanama.queue.QueuePairState;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairState;
 
 /** One side of a {@link ConnectedPair}: a device, a queue pair, one completion queue and a registered buffer. */
 final class Side {

@@ -5,13 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.GidEntry;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.device.LinkLayer;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.ffm.Shows;

@@ -4,11 +4,12 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import org.rdmapanama.queue.QueuePairType;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The cases of AtomicTest in test_atomic.py of rdma-core's own suite, by their names there. */
 @Tag("lab")

@@ -3,13 +3,13 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The cases of CqEventsTestCase of rdma-core's own suite: traffic whose completions are slept for. */
 @Tag("lab")

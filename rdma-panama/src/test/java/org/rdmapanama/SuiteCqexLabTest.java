@@ -5,13 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.util.EnumSet;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The cases of CQEXAPITest and CqExTestCase of rdma-core's own suite. */
 @Tag("lab")

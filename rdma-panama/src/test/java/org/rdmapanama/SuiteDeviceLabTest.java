@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -21,6 +19,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.DeviceCapability;
 import org.rdmapanama.device.LinkLayer;

@@ -5,14 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
 import java.util.EnumSet;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The case of rdma-core's own suite in test_fork.py, class ForkAPITest; and how this process stands next to C. */
 @Tag("lab")

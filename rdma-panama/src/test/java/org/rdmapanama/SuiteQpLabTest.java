@@ -5,6 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.DataInOrder;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
@@ -13,13 +20,6 @@ import org.rdmapanama.queue.QueuePairInitialAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
-import java.util.Set;
-import java.util.function.Consumer;
-import java.util.function.IntFunction;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.ffm.Shows;
 
 /** The cases of QPTest in test_qp.py of rdma-core's own suite, by their names there. */
 @Tag("lab")

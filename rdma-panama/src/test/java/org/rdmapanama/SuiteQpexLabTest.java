@@ -4,16 +4,18 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.address.Endpoint;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.ffm.Shows;
 
 /** The cases of QpExTestCase in test_qpex.py of rdma-core's own suite, by their names there. */
 @Tag("lab")

@@ -1,10 +1,10 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.QueuePairType;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The cases of RoTestCase in test_relaxed_ordering.py of rdma-core's own suite, by their names there. */
 @Tag("lab")

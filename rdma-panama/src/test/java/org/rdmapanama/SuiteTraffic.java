@@ -2,12 +2,13 @@ package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import org.rdmapanama.queue.QueuePairType;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * The traffic of rdma-core's own suite: messages to and fro, one at a time, each side's data checked where it arrives.

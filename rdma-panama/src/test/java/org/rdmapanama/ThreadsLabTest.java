@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.Endpoint;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +23,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Confined arenas keep other threads out; shared ones let them in, and end well while they are in. */
 @Tag("lab")

@@ -1,18 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.Ece;
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.RateLimit;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.queue.WorkQueueState;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.pool.RegisteredBuffer;
-import org.rdmapanama.pool.RegisteredPool;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,9 +7,23 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionFlag;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RateLimit;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.WorkQueueState;
 
 /** Every way to use the objects of a side: all must refuse a closed object, and a thread that does not own them. */
 final class Uses {

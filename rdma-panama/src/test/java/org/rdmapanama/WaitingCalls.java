@@ -5,11 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.pool.RegisteredPool;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -22,12 +17,19 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Interrupts;
 import org.rdmapanama.ffm.waiting.Scene;
 import org.rdmapanama.ffm.waiting.Stage;
 import org.rdmapanama.ffm.waiting.WaitingCall;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /** Every call that waits, for something that completes or for another thread, to be made by virtual threads. */
 final class WaitingCalls {

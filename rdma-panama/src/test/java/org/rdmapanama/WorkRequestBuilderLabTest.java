@@ -4,11 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.GidEntry;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.EnumSet;
@@ -18,6 +13,8 @@ import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_qp;
@@ -25,6 +22,9 @@ import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * What a driver is told, call by call: also of operations that Soft-RoCE does not have. The queue pair is a real one; the

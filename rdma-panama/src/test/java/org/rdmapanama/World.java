@@ -1,13 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.address.MacAddress;
-import org.rdmapanama.pool.RegisteredPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Array;
@@ -30,6 +22,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.MacAddress;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_counters;
 import org.rdmapanama.ffm.verbs.ibv_dm;
@@ -40,6 +35,11 @@ import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * Objects of every type that the public API takes, to be receivers and arguments of calls that are made by reflection:

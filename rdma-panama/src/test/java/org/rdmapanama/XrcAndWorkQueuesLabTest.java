@@ -6,9 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.WorkQueueFlag;
-import org.rdmapanama.queue.WorkQueueState;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -29,6 +26,9 @@ import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.WorkQueueFlag;
+import org.rdmapanama.queue.WorkQueueState;
 
 /**
  * XRC, tag matching and work queues, none of which Soft-RoCE has: that the calls reach the driver with what a C program

@@ -20,11 +20,11 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.verbs.ibv_wc;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * A queue pair of nullnic.c, the device that does nothing, and the objects that a benchmark needs with it. The system

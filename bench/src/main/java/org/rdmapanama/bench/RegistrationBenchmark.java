@@ -18,9 +18,9 @@ import org.rdmapanama.AccessFlag;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.pool.RegisteredPool;
-import org.rdmapanama.VerbsArena;
 
 /**
  * Measures the cost of obtaining registered memory for a moment: by registering and deregistering existing memory, or

@@ -15,12 +15,12 @@ import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
 
 /**
  * A connection: a connected queue pair, its two completion queues, and the id that connected it. {@link RdmaClient} and

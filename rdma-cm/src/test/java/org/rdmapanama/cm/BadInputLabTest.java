@@ -25,13 +25,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AccessFlag;
-import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.queue.Ece;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.queue.Ece;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.VerbsArena;
 
 /**
  * Every public method with null, numbers out of range, names that were not resolved, negative times, and on objects that

@@ -16,9 +16,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairState;
 
 /** Two ids of one process connect from rxe0 to rxe1, event by event. */
 @Tag("lab")

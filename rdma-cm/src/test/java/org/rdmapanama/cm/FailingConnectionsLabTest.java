@@ -25,12 +25,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Descriptors;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.queue.QueuePairState;
 
 /**
  * Whatever a program calls, and whichever call of the connection manager behind it fails: the program is told, nothing is

@@ -25,14 +25,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.queue.Ece;
-import org.rdmapanama.address.Gid;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.cm.internal.Librdmacm;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairType;
 
 /** What else ids can: datagrams, multicast, IPv6, names, other channels, options. */
 @Tag("lab")

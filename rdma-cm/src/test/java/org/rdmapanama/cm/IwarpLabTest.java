@@ -15,15 +15,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionOpcode;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.TransportType;
 
 /** Connections over Software iWARP, where the kernel takes queue pairs through their states. */

@@ -20,13 +20,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Program;
 
 /** Peers in other processes that hang, or die by SIGKILL, at every step of a connection, over RoCE and over iWARP. */

@@ -23,15 +23,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmapanama.AsyncEvent;
-import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
 
 /** Interfaces that go down and come up again, and devices that are taken away. */
 @Tag("lab")

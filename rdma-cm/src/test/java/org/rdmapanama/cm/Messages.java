@@ -11,11 +11,11 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.queue.QueuePairType;
 
 /** As many messages of a size as a C program sends and receives at a time, all through one buffer. */
 final class Messages {

@@ -19,8 +19,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionOpcode;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.MemoryWindow;
@@ -34,6 +32,8 @@ import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.AtomicCapability;
 import org.rdmapanama.device.TransportType;
 

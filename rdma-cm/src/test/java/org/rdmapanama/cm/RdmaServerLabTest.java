@@ -26,7 +26,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
@@ -35,6 +34,7 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
 
 /** Servers and clients of one process, over RoCE and over iWARP. */

@@ -11,13 +11,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairType;
 
 /** How many reads each side may have outstanding is the lowest of what both want. */
 @Tag("lab")

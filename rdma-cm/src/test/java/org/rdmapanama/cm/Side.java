@@ -9,7 +9,6 @@ import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
 
 import java.lang.foreign.ValueLayout;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
@@ -19,6 +18,7 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
 
 /** One side of a test: a queue pair on the device of an id, and registered memory. */
 final class Side {

@@ -19,14 +19,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AddressHandle;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Gid;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairState;
 
 /**
  * The cases of rdma-core's test_rdmacm.py, class CMTestCase, by the same names: ten messages of 1024 bytes each way, over

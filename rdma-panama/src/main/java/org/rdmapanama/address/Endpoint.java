@@ -1,13 +1,13 @@
 package org.rdmapanama.address;
 
-import org.rdmapanama.ConnectOptions;
-import org.rdmapanama.device.Mtu;
 import java.io.Serializable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.device.Mtu;
 
 /**
  * The data that a peer needs to connect to a queue pair. Programs pass it to the other side by any means, such as a

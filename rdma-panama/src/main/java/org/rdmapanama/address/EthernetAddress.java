@@ -1,7 +1,7 @@
 package org.rdmapanama.address;
 
-import org.rdmapanama.Context;
 import java.util.Objects;
+import org.rdmapanama.Context;
 
 /**
  * The Ethernet destination of the frames on a path.

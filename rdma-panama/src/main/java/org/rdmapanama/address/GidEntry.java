@@ -1,9 +1,9 @@
 package org.rdmapanama.address;
 
-import org.rdmapanama.internal.network.SystemNetwork;
-import org.rdmapanama.VerbsException;
 import java.util.Objects;
 import java.util.Optional;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.internal.network.SystemNetwork;
 
 /**
  * One entry of a GID table; see ibv_query_gid_ex(3).

@@ -21,16 +21,16 @@ import static org.rdmapanama.queue.QueuePairAttribute.RQ_PSN;
 import static org.rdmapanama.queue.QueuePairAttribute.SQ_PSN;
 import static org.rdmapanama.queue.QueuePairAttribute.TIMEOUT;
 
-import org.rdmapanama.queue.QueuePairAttribute;
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * The legal transitions between states, and the attributes that each needs and allows: the tables of ibv_modify_qp(3)
@@ -161,7 +161,8 @@ public final class QueuePairTransitions {
      * @throws IllegalArgumentException when there is no such transition, an attribute is missing, or one is given that
      *     does not belong there
      */
-    public static void check(Object queuePair, QueuePairType type, QueuePairState current, QueuePairAttributes attributes) {
+    public static void check(
+            Object queuePair, QueuePairType type, QueuePairState current, QueuePairAttributes attributes) {
         Map<Transition, Attributes> table = TABLES.get(type);
         if (table == null) {
             return;

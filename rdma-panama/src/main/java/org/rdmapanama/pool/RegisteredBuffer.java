@@ -1,11 +1,11 @@
 package org.rdmapanama.pool;
 
+import java.lang.foreign.MemorySegment;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.MemoryWindow;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
-import java.lang.foreign.MemorySegment;
 
 /**
  * A part of a {@link RegisteredPool}: memory that is already registered, with its keys. Add it to work requests with

@@ -1,16 +1,16 @@
 package org.rdmapanama.pool;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.ObjectModelAccess;
 

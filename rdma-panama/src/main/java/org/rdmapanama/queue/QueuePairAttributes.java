@@ -1,18 +1,18 @@
 package org.rdmapanama.queue;
 
-import org.rdmapanama.internal.QueueStructs;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.QueuePair;
-import org.rdmapanama.internal.AddressStructs;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.device.Mtu;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.device.Mtu;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.QueueStructs;
 
 /**
  * Attributes of a queue pair, with a record of which ones are given, {@code struct ibv_qp_attr} and its mask: what

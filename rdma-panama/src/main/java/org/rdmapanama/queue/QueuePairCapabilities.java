@@ -1,6 +1,5 @@
 package org.rdmapanama.queue;
 
-
 /**
  * Sizes of a queue pair, {@code struct ibv_qp_cap}; see ibv_create_qp(3).
  *

@@ -1,6 +1,5 @@
 package org.rdmapanama.queue;
 
-
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;

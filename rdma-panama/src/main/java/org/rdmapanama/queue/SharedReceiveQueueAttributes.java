@@ -1,6 +1,6 @@
 package org.rdmapanama.queue;
 
-import org.rdmapanama.AsyncEventType;
+import org.rdmapanama.event.AsyncEventType;
 
 /**
  * Sizes and limit of a shared receive queue, {@code struct ibv_srq_attr}; see ibv_query_srq(3).

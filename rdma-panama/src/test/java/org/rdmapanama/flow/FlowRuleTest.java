@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.address.MacAddress;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.rdmapanama.address.MacAddress;
 
 /** Rules need no device. That C builds the same bytes is for {@code FlowLabTest} to show. */
 class FlowRuleTest {

@@ -12,14 +12,6 @@ import static org.rdmapanama.queue.QueuePairState.RTS;
 import static org.rdmapanama.queue.QueuePairState.SQD;
 import static org.rdmapanama.queue.QueuePairState.SQE;
 
-import org.rdmapanama.queue.PathMigrationState;
-import org.rdmapanama.queue.QueuePairAttribute;
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairCapabilities;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.device.Mtu;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumSet;
@@ -31,6 +23,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.PathMigrationState;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The attributes that ibv_modify_qp(3) asks for, transition by transition. */
 class QueuePairTransitionsTest {

@@ -5,19 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.internal.QueueStructs;
-import org.rdmapanama.internal.Codes;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.device.Mtu;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.function.IntConsumer;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.AccessFlag;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.device.Mtu;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.QueueStructs;
 
 class QueuePairAttributesTest {
     private static QueuePairAttributes throughNativeMemory(QueuePairAttributes attributes) {

@@ -6,15 +6,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.device.Mtu;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Two sides that are not alike, with packets between them: what each told the other holds for both. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)

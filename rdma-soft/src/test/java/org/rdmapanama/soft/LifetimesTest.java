@@ -14,25 +14,25 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.AccessFlag;
-import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
-import org.rdmapanama.address.Gid;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.MemoryWindowType;
 import org.rdmapanama.Ownership;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.QueuePairType;
 
 /** What is over is over: nothing of a context that was closed stays, and nothing is done to memory given back. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)

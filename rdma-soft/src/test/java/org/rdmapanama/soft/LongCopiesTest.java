@@ -13,15 +13,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Messages between two queue pairs of one process that are longer than what is copied at once. */
 @Timeout(value = 100, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)

@@ -9,17 +9,17 @@ import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * One side of a ping-pong: the same message goes back and forth, sent from and received into the same buffer. Its wire

@@ -137,7 +137,11 @@ class ReadmeLabTest {
                 import java.util.Optional;
                 import java.util.concurrent.*;
                 import org.rdmapanama.*;
+                import org.rdmapanama.address.*;
                 import org.rdmapanama.cm.*;
+                import org.rdmapanama.completion.*;
+                import org.rdmapanama.pool.*;
+                import org.rdmapanama.queue.*;
                 import org.rdmapanama.rsocket.*;
                 public class %s {
                     public static void main(String[] args) throws Exception {

@@ -1,9 +1,5 @@
 package org.rdmapanama.internal.network;
 
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.address.GidType;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.Comparator;
@@ -11,6 +7,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
 
 /**
  * Chooses a GID of a table when the caller has not. The table has the addresses of all network interfaces on a port,

@@ -1,8 +1,8 @@
 package org.rdmapanama.internal.network;
 
-import org.rdmapanama.VerbsException;
 import java.net.InetAddress;
 import java.util.List;
+import org.rdmapanama.VerbsException;
 
 /**
  * The network of a machine, as this process's network namespace has it. Each method throws {@link VerbsException} when

@@ -1,8 +1,5 @@
 package org.rdmapanama.internal.network;
 
-import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.internal.ObjectModelAccess;
-import org.rdmapanama.VerbsException;
 import java.io.IOException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
@@ -18,7 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.internal.ObjectModelAccess;
 
 /**
  * The network of this machine, as it is now.
@@ -105,11 +105,12 @@ public final class SystemNetwork implements Network {
 
     private static void requireDescriptors() {
         if (FreeDescriptors.check(FreeDescriptors.FEW) < 0) {
-            throw ObjectModelAccess.get().failure(
-                    "ibv_query_gid_table",
-                    Errno.EMFILE,
-                    "the network interfaces behind the GIDs",
-                    FreeDescriptors.CURE);
+            throw ObjectModelAccess.get()
+                    .failure(
+                            "ibv_query_gid_table",
+                            Errno.EMFILE,
+                            "the network interfaces behind the GIDs",
+                            FreeDescriptors.CURE);
         }
     }
 }

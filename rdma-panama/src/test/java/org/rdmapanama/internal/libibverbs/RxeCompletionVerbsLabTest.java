@@ -18,11 +18,11 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.internal.provider.CompletionVerbs;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The fault of Soft-RoCE's driver at the end of a batch, and that the way around it is one. */
 @Tag("lab")

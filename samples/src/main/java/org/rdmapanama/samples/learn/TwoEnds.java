@@ -11,13 +11,13 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.device.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.samples.Failure;
 
 /** The starting point of most lessons: two connected queue pairs, each with a completion queue and memory. */

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.completion;
 
 import java.util.EnumSet;
 import java.util.Set;

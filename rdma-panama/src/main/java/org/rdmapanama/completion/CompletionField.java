@@ -1,5 +1,6 @@
-package org.rdmapanama;
+package org.rdmapanama.completion;
 
+import org.rdmapanama.ExtendedCompletionQueue;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**

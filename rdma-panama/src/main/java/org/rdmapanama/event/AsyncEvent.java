@@ -1,6 +1,10 @@
-package org.rdmapanama;
+package org.rdmapanama.event;
 
 import java.util.Objects;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.SharedReceiveQueue;
+import org.rdmapanama.WorkQueue;
 
 /**
  * An asynchronous event of a device, a port or an object; see ibv_get_async_event(3). It is already acknowledged.

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.completion;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
 
@@ -99,15 +99,6 @@ public enum CompletionStatus {
             case TM_ERR -> "tag matching failed";
             case TM_RNDV_INCOMPLETE -> "tag matching left the rendezvous to software";
         };
-    }
-
-    /** Returns the name, and unless it is SUCCESS also the meaning and the vendor error, for messages. */
-    String explained(int vendorError) {
-        if (this == SUCCESS) {
-            return name();
-        }
-        return name() + " (" + description()
-                + (vendorError == 0 ? "" : "; vendor error 0x" + Integer.toHexString(vendorError)) + ")";
     }
 
     /**

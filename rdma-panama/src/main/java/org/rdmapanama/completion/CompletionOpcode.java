@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.completion;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
 
