@@ -140,6 +140,7 @@ class ReadmeLabTest {
                 import org.rdmapanama.address.*;
                 import org.rdmapanama.cm.*;
                 import org.rdmapanama.completion.*;
+                import org.rdmapanama.event.*;
                 import org.rdmapanama.pool.*;
                 import org.rdmapanama.queue.*;
                 import org.rdmapanama.rsocket.*;
