@@ -19,6 +19,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** Address handles: for the answer to a datagram, and where they lead on Ethernet. */
 @Tag("lab")
@@ -47,7 +50,7 @@ class AddressLabTest {
 
     /** Sends from a to b, and returns b's completion of it. */
     private static WorkCompletions ping(ConnectedPair pair) {
-        ConnectedPair.fillWithPattern(pair.a.memory, 3);
+        FillPattern.fill(pair.a.memory, 3);
         pair.b.postReceive(1, 0, AddressHandle.GRH_BYTES + LENGTH);
         Endpoint peer = pair.b.queuePair.localEndpoint();
         AddressHandle way = pair.a.domain.createAddressHandle(pair.a.queuePair.pathTo(peer));

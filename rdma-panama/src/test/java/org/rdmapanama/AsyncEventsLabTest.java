@@ -29,6 +29,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Events of devices, ports and objects: each comes once, and is acknowledged once. libibverbs lets an object go only

@@ -31,6 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** Whatever is closed in whatever order: nothing breaks, nothing leaks, and memory goes last. */
 @Tag("lab")
@@ -223,7 +226,7 @@ class ClosingLabTest {
         RecordingProvider recording = RecordingProvider.of(LabDevices.first());
         VerbsArena arena = VerbsArena.ofConfined();
         try (ConnectedPair pair = setup.in(arena, VerbsArena.ofConfined())
-                .through(() -> recording)
+                .through(own -> Context.open(own, LabDevices.first(), () -> recording))
                 .open()) {
             work.accept(pair);
             int outstanding = recording.posted() - recording.completed();
@@ -343,7 +346,7 @@ class ClosingLabTest {
         VerbsArena arena = VerbsArena.ofConfined();
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
                 .in(arena, VerbsArena.ofConfined())
-                .through(() -> recording)
+                .through(own -> Context.open(own, LabDevices.first(), () -> recording))
                 .open()) {
             pair.a.postReceive(1, 0, 8);
             recording.failOnce("modify_qp", Errno.EIO);

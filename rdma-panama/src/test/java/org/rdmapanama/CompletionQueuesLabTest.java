@@ -20,6 +20,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** Completion queues: their size, their moderation, and those that other code made. */
 @Tag("lab")

@@ -28,6 +28,8 @@ import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** What devices say of themselves, compared with what ibv_devinfo says of them. */
 @Tag("lab")

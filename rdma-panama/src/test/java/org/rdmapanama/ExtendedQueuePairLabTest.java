@@ -28,6 +28,10 @@ import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** Batches on extended queue pairs: what they post, and how they stand wrong use. */
 @Tag("lab")
@@ -58,7 +62,7 @@ class ExtendedQueuePairLabTest {
     @Shows({"ibv_wr_start", "ibv_wr_complete", "ibv_wr_rdma_write", "ibv_wr_send_imm"})
     void shouldPostSeveralWorkRequestsAtOnce() {
         try (ConnectedPair pair = open(SendOperation.RDMA_WRITE, SendOperation.SEND_WITH_IMM)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 1);
+            FillPattern.fill(pair.a.memory, 1);
             pair.b.postReceive(9, 1000, 100);
             try (WorkRequestBuilder batch = ((ExtendedQueuePair) pair.a.queuePair).startWorkRequests()) {
                 write(pair, batch.id(1), 0).segment(pair.a.region, 0, 100);
@@ -117,7 +121,7 @@ class ExtendedQueuePairLabTest {
     @Shows("ibv_wr_set_sge_list")
     void shouldGatherSegmentsOfOneLength() {
         try (ConnectedPair pair = open(SendOperation.SEND)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 4);
+            FillPattern.fill(pair.a.memory, 4);
             pair.b.postReceive(1, 0, 1000);
             try (WorkRequestBuilder batch = pair.a.batch()) {
                 batch.send()
@@ -140,7 +144,7 @@ class ExtendedQueuePairLabTest {
         boolean faulty = LabDevices.areSoftRoce()
                 && NativeLibrary.IBVERBS.version().map(Integer::parseInt).orElse(44) < 64;
         try (ConnectedPair pair = open(SendOperation.SEND)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 4);
+            FillPattern.fill(pair.a.memory, 4);
             pair.b.postReceive(1, 0, 1000);
             try (WorkRequestBuilder batch = pair.a.batch()) {
                 batch.id(5).send().segment(pair.a.region, 0, 100).segment(pair.a.region, 100, 200);
@@ -616,7 +620,7 @@ class ExtendedQueuePairLabTest {
     @Test
     void shouldTakeSlicesOfARegionWithAnAddressOfItsOwn() {
         try (ConnectedPair pair = open(SendOperation.SEND)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 5);
+            FillPattern.fill(pair.a.memory, 5);
             MemorySegment memory = pair.a.memory.asSlice(0, 8192);
             MemoryRegion region = pair.a.domain.register(memory, memory.address() - 4096);
             assertNotEquals(memory.address(), region.address());

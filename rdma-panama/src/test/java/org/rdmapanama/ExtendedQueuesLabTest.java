@@ -35,6 +35,9 @@ import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc_tm_info;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** Extended completion queues: what is read in place, who may read when, and how they end. */
 @Tag("lab")
@@ -556,7 +559,7 @@ class ExtendedQueuesLabTest {
         VerbsArena arena = VerbsArena.ofConfined();
         try (ConnectedPair pair = extended(QueuePairType.RC)
                 .in(arena, VerbsArena.ofConfined())
-                .through(() -> recording)
+                .through(own -> Context.open(own, LabDevices.first(), () -> recording))
                 .open()) {
             for (int i = 0; i < 8; i++) {
                 pair.a.postReceive(i, 0, 8);

@@ -10,6 +10,9 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** Ports whose network interfaces have something upon them, and what is chosen of their GIDs. The kernel makes them. */
 @Tag("lab")
@@ -120,7 +123,7 @@ class GidsLabTest {
             assertEquals(Mtu.BYTES_1024, usual);
             setMtu(first, "veth0", 5000, Mtu.BYTES_4096);
             try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-                ConnectedPair.fillWithPattern(pair.a.memory, 5);
+                FillPattern.fill(pair.a.memory, 5);
                 pair.a.post(pair.writeToB(1, 0, 8192));
                 pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
                 assertEquals(-1, pair.a.memory.asSlice(0, 8192).mismatch(pair.b.memory.asSlice(0, 8192)));

@@ -17,6 +17,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** Memory windows: what they open and to whom, how long they live, and what is refused. */
 @Tag("lab")
@@ -205,7 +208,7 @@ class MemoryWindowLabTest {
             RecordingProvider recording = RecordingProvider.of(LabDevices.first());
             ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
                     .in(arena)
-                    .through(() -> recording)
+                    .through(own -> Context.open(own, LabDevices.first(), () -> recording))
                     .access(AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND)
                     .open();
             MemoryWindow window = window(pair.a, type2);
@@ -357,7 +360,7 @@ class MemoryWindowLabTest {
             RecordingProvider recording = RecordingProvider.of(LabDevices.first());
             ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
                     .in(arena)
-                    .through(() -> recording)
+                    .through(own -> Context.open(own, LabDevices.first(), () -> recording))
                     .access(AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND)
                     .open();
             recording.keepBytes("bindMemoryWindow", ibv_mw_bind.sizeof());

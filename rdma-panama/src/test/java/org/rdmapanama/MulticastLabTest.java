@@ -19,6 +19,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** Datagrams to groups. */
 @Tag("lab")
@@ -76,7 +80,7 @@ class MulticastLabTest {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.UD);
                 MulticastSocket membership = join()) {
             assertTrue(membership.isBound());
-            ConnectedPair.fillWithPattern(pair.a.memory, 7);
+            FillPattern.fill(pair.a.memory, 7);
             pair.b.postReceive(1, 0, AddressHandle.GRH_BYTES + LENGTH);
             pair.b.postReceive(2, 1000, AddressHandle.GRH_BYTES + LENGTH);
             sendToGroup(pair, 10);

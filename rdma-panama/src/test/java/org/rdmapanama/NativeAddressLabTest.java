@@ -38,6 +38,7 @@ import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Objects made of native addresses, of every class that can be: one arena plays other code, which made the native object,

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Verbs objects of every kind that Soft-RoCE has in one arena, all related to each other in some way, to be closed in

@@ -6,6 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Side;
 
 /** Messages to and fro between two sides, every byte of which is checked: what the C suite calls traffic. */
 final class QpTraffic {
@@ -94,7 +98,7 @@ final class QpTraffic {
         long front = from.queuePair.type() == QueuePairType.UD ? AddressHandle.GRH_BYTES : 0;
         long id = 1000L + round;
         to.postReceive(2000 + round, TARGET, write ? 0 : front + size);
-        ConnectedPair.fillWithPattern(from.memory.asSlice(SOURCE, size), round);
+        FillPattern.fill(from.memory.asSlice(SOURCE, size), round);
         to.memory.asSlice(write ? REMOTE : TARGET + front, size).fill((byte) 0);
         post.accept(id);
         from.await().is(write ? CompletionOpcode.RDMA_WRITE : CompletionOpcode.SEND, id);
@@ -119,7 +123,7 @@ final class QpTraffic {
         boolean read = opcode == CompletionOpcode.RDMA_READ;
         MemorySegment source = read ? to.memory.asSlice(REMOTE, size) : from.memory.asSlice(SOURCE, size);
         MemorySegment target = read ? from.memory.asSlice(SOURCE, size) : to.memory.asSlice(REMOTE, size);
-        ConnectedPair.fillWithPattern(source, round);
+        FillPattern.fill(source, round);
         target.fill((byte) 0);
         builder(from, to, operation).accept((long) round);
         from.await().is(opcode, round);

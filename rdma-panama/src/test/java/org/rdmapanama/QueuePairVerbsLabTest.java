@@ -28,6 +28,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.ibv_rx_hash_conf;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.testing.LabDevices;
 
 /** What few devices have, or few programs ask of a queue pair. */
 @Tag("lab")

@@ -22,6 +22,7 @@ import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Verbs objects of every kind on one device that has them all, several of each, made on one another at random. The tree

@@ -26,6 +26,8 @@ import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
 @Tag("lab")

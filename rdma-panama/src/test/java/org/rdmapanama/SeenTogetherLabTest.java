@@ -24,6 +24,7 @@ import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.ffm.verbs.ibv_sge;
+import org.rdmapanama.testing.LabDevices;
 
 /** What belongs together in an object of a shared arena is seen together, whichever thread changes it meanwhile. */
 @Tag("lab")

@@ -18,6 +18,7 @@ import java.util.stream.LongStream;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Heartbeat;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Platform and virtual threads that make random calls on the objects of one arena, until it is closed: in the middle of it

@@ -24,6 +24,8 @@ import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.LabDevices;
 
 /** Shared receive queues: who takes which receive, limits and sizes, wrong use, and every way for them to end. */
 @Tag("lab")

@@ -10,6 +10,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * A thread's random calls on objects that others use, change and close at the same time. What comes back must be a result

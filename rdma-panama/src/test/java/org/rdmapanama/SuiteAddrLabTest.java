@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.device.LinkLayer;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.LabDevices;
 
 /** The cases of the class AHTest of rdma-core's own suite, file test_addr.py. */
 @Tag("lab")

@@ -12,6 +12,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** The cases of rdma-core's test_mr.py that Soft-RoCE passes: its classes MRTest and MWTest, by their names there. */
 @Tag("lab")
@@ -55,7 +59,7 @@ class SuiteMrLabTest {
         }
 
         private static void write(Side from, Side to, MemoryWindow window, int seed) {
-            ConnectedPair.fillWithPattern(from.memory.asSlice(0, SIZE), seed);
+            FillPattern.fill(from.memory.asSlice(0, SIZE), seed);
             from.post(request(from, to, window));
             from.await().is(CompletionOpcode.RDMA_WRITE, 1);
             assertArrayEquals(

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.LabDevices;
 
 /** The cases of QPTest in test_qp.py of rdma-core's own suite, by their names there. */
 @Tag("lab")

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.Completion;
 
 /** The cases of SrqTestCase in rdma-core's test_srq.py that Soft-RoCE passes, under their names. */
 @Tag("lab")

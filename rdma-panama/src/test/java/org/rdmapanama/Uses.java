@@ -10,6 +10,8 @@ import java.util.function.Function;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** Every way to use the objects of a side: all must refuse a closed object, and a thread that does not own them. */
 final class Uses {

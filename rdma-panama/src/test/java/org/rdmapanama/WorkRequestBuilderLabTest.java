@@ -20,6 +20,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * What a driver is told, call by call: also of operations that Soft-RoCE does not have. The queue pair is a real one; the

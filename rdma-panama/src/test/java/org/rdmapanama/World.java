@@ -32,6 +32,9 @@ import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /**
  * Objects of every type that the public API takes, to be receivers and arguments of calls that are made by reflection:

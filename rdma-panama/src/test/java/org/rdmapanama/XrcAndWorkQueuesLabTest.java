@@ -26,6 +26,7 @@ import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * XRC, tag matching and work queues, none of which Soft-RoCE has: that the calls reach the driver with what a C program
