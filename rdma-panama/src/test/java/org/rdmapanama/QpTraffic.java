@@ -57,7 +57,7 @@ final class QpTraffic {
             try (WorkRequestBuilder batch = from.batch().id(id)) {
                 operation.begin(batch, to);
                 if (from.queuePair.type() == QueuePairType.UD) {
-                    batch.to(from == pair.a ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
+                    batch.to(from.equals(pair.a) ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
                 }
                 if (size > 0) {
                     batch.segment(from.region, SOURCE, size);
@@ -71,7 +71,7 @@ final class QpTraffic {
         return id -> {
             SendWorkRequest request = from.request(id, SOURCE, size);
             if (from.queuePair.type() == QueuePairType.UD) {
-                request.to(from == pair.a ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
+                request.to(from.equals(pair.a) ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
             }
             from.post(operation.make(request, to));
         };

@@ -24,10 +24,6 @@ class SuiteAtomicLabTest {
         return ConnectedPair.of(QueuePairType.RC).access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_ATOMIC);
     }
 
-    private static Side peerOf(ConnectedPair pair, Side side) {
-        return side == pair.a ? pair.b : pair.a;
-    }
-
     private static SendWorkRequest add(Side from, Side to) {
         return from.request(1, QpTraffic.SOURCE, 8)
                 .fetchAndAdd(to.region.address() + QpTraffic.REMOTE, to.region.rkey(), 2 * ONES);
@@ -53,7 +49,7 @@ class SuiteAtomicLabTest {
 
     private static void swap(ConnectedPair pair, long before, long expected, long after) {
         QpTraffic.atomic(pair, TIMES, before, after, from -> {
-            Side to = peerOf(pair, from);
+            Side to = pair.other(from);
             from.post(from.request(1, QpTraffic.SOURCE, 8)
                     .compareAndSwap(to.region.address() + QpTraffic.REMOTE, to.region.rkey(), expected, 0));
         });
@@ -62,7 +58,7 @@ class SuiteAtomicLabTest {
     @Test
     void test_atomic_fetch_and_add() {
         try (ConnectedPair pair = setup().open()) {
-            QpTraffic.atomic(pair, TIMES, ONES, 3 * ONES, from -> from.post(add(from, peerOf(pair, from))));
+            QpTraffic.atomic(pair, TIMES, ONES, 3 * ONES, from -> from.post(add(from, pair.other(from))));
         }
     }
 

@@ -190,7 +190,7 @@ class ThreadsLabTest {
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             List<Future<?>> posters = new ArrayList<>();
             for (Side side : List.of(pair.a, pair.b)) {
-                Side peer = side == pair.a ? pair.b : pair.a;
+                Side peer = pair.other(side);
                 SendWorkRequest write = side.request(1, 0, 4096).rdmaWrite(peer.region.address(), peer.region.rkey());
                 posters.add(threads.submit(() -> {
                     while (true) {

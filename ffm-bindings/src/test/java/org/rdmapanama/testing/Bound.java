@@ -13,7 +13,7 @@ public final class Bound {
     /** Enough for everything that happens at once unless something is broken, even in an emulated machine. */
     public static final Duration USUAL = Duration.ofSeconds(10);
 
-    private static final int PAUSE_MILLIS = 5;
+    private static final int PAUSE_MILLIS = 1;
 
     private final Duration limit;
     private final long nanos;

@@ -72,6 +72,16 @@ public final class Lab {
         return PORTS.getAndIncrement();
     }
 
+    /** The same, as an argument of a command. */
+    public static String portText() {
+        return Integer.toString(port());
+    }
+
+    /** An address of a host with a port that no other test of this process gets. */
+    public static InetSocketAddress freeAddress(String host) {
+        return new InetSocketAddress(host, port());
+    }
+
     /**
      * The queue pairs, completion queues, regions, protection domains and ids that programs have, one on a line. The
      * kernel names the thread that made each, not its process; what the kernel has for itself has none.

@@ -23,6 +23,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.testing.Lab;
 
 /** Memory that lives as long as a connection. */
 @Tag("lab")

@@ -28,6 +28,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Lab;
 
 /** Peers in other processes that hang, or die by SIGKILL, at every step of a connection, over RoCE and over iWARP. */
 @Tag("lab")
@@ -40,7 +41,7 @@ class KilledPeerLabTest {
 
     @BeforeEach
     void seeWhatIsThere() throws Exception {
-        Lab.assumeKernel("nobody outlives a process that dies, and tells its peers");
+        Lab.assumeInLab("nobody outlives a process that dies, and tells its peers");
         before = Lab.resources();
     }
 

@@ -32,6 +32,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.testing.Lab;
 
 /** Interfaces that go down and come up again, and devices that are taken away. */
 @Tag("lab")
@@ -40,7 +41,7 @@ import org.rdmapanama.WorkCompletions;
 class LinkLabTest {
     @BeforeEach
     void needsTheKernel() {
-        Lab.assumeKernel("the links are of the lab");
+        Lab.assumeInLab("the links are of the lab");
     }
 
     private static final int PORT = 7531;
@@ -220,7 +221,7 @@ class LinkLabTest {
                     Context context = left.queuePair().context();
                     assertTrue(RdmaDevices.names().contains(wire.leftDevice()));
                     removal = Wire.remove(wire.leftDevice());
-                    CmEvent event = Lab.await(channel, CmEventType.DEVICE_REMOVAL);
+                    CmEvent event = CmEvents.await(channel, CmEventType.DEVICE_REMOVAL);
                     assertSame(bound, event.id());
                     assertEquals(0, event.status());
                     assertTrue(left.awaitDisconnect(Lab.SECONDS));

@@ -36,6 +36,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.Lab;
 
 /** Servers and clients of one process, over RoCE and over iWARP. */
 @Tag("lab")
@@ -126,9 +127,9 @@ class RdmaServerLabTest {
                     Peer peer = new Peer(arena);
                     try (RdmaConnection connection = client.connect(
                             network.second(PORT),
-                            from(network).privateData(Lab.bytes(name)).prepare(peer::prepare),
+                            from(network).privateData(PrivateData.bytes(name)).prepare(peer::prepare),
                             Lab.SECONDS)) {
-                        assertEquals("for " + name, Lab.text(connection.privateData()));
+                        assertEquals("for " + name, PrivateData.text(connection.privateData()));
                         assertTrue(connection.isConnected());
                         peer.send(connection, name);
                         assertEquals("hello, " + name, peer.receive(connection));
@@ -142,12 +143,12 @@ class RdmaServerLabTest {
             for (int i = 0; i < CLIENTS; i++) {
                 ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
                 all.add(threads.submit(() -> {
-                    String name = Lab.text(request.privateData());
+                    String name = PrivateData.text(request.privateData());
                     Peer peer = new Peer(arena);
                     RdmaConnectionOptions options = new RdmaConnectionOptions()
                             .sendWorkRequests(8)
                             .receiveWorkRequests(8)
-                            .privateData(Lab.bytes("for " + name))
+                            .privateData(PrivateData.bytes("for " + name))
                             .prepare(peer::prepare);
                     try (RdmaConnection connection = request.accept(options, Lab.SECONDS)) {
                         assertEquals(name, peer.receive(connection));
@@ -222,10 +223,10 @@ class RdmaServerLabTest {
 
             Future<RdmaConnection> connecting =
                     threads.submit(() -> client.connect(network.second(PORT), from(network), Lab.SECONDS));
-            server.awaitRequest(Lab.SECONDS).orElseThrow().reject(Lab.bytes("full"));
+            server.awaitRequest(Lab.SECONDS).orElseThrow().reject(PrivateData.bytes("full"));
             RejectedException full = rejection(connecting);
             assertEquals(network.rejected(), full.status());
-            assertEquals("full", Lab.text(full.privateData()));
+            assertEquals("full", PrivateData.text(full.privateData()));
 
             // Nobody answers the request until the server closes.
             Future<RdmaConnection> ignored =
@@ -309,7 +310,7 @@ class RdmaServerLabTest {
                 }
                 assertTrue(own.isOpen() && other.isOpen(), "they are the caller's");
             }
-            if (Lab.isKernel()) {
+            if (Lab.isInLab()) {
                 // One of a device that the connection does not come through.
                 IllegalArgumentException wrong = assertThrows(
                         IllegalArgumentException.class,

@@ -39,6 +39,10 @@ public final class ConnectedPair implements AutoCloseable {
         return new Setup(type);
     }
 
+    public Side other(Side side) {
+        return side.equals(a) ? b : a;
+    }
+
     /** An RDMA write of a part of a's buffer to the same place in b's. */
     public SendWorkRequest writeToB(long id, long offset, long length) {
         return a.request(id, offset, length).rdmaWrite(b.region.address() + offset, b.region.rkey());

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.testing.Lab;
 
 /** The comparison with what Java offers today: its table, and that it leaves nothing behind however it ends. */
 @Tag("lab")
@@ -124,8 +125,8 @@ class TodayLabTest {
                     line);
         }
         // Between software devices of one machine no packet leaves it.
-        assertSays(Side.isInLab() ? "TCP traffic left through " : "TCP traffic did not leave through ");
-        assertSays(Side.isInLab() ? "rxe0 and rxe1 are software" : Side.FIRST + " is software");
+        assertSays(Lab.isInLab() ? "TCP traffic left through " : "TCP traffic did not leave through ");
+        assertSays(Lab.isInLab() ? "rxe0 and rxe1 are software" : Lab.FIRST_DEVICE + " is software");
     }
 
     @Test
@@ -153,14 +154,14 @@ class TodayLabTest {
 
     @Test
     void shouldSayThatTcpStaysInside() throws Exception {
-        start("-I", Side.FIRST_ADDRESS, "--size", "1MiB", "--rounds", "1");
+        start("-I", Lab.FIRST_HOST, "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("TCP traffic did not leave through ");
     }
 
     @Test
     void shouldCompareOverIwarp() throws Exception {
-        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is not an iWARP device");
+        assumeTrue(Lab.isInLab(), () -> Lab.FIRST_DEVICE + " is not an iWARP device");
         start("-I", "10.78.0.1,10.78.0.2", "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("siw0 and siw1 are software");
