@@ -29,6 +29,7 @@ import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.FillPattern;
 import org.rdmapanama.testing.LabDevices;
@@ -487,15 +488,9 @@ class ExtendedQueuePairLabTest {
             for (Thread thread : threads) {
                 thread.join(60_000);
             }
-            int completed = 0;
-            long start = System.nanoTime();
-            while (completed < 200 && System.nanoTime() - start < 10_000_000_000L) {
-                for (Completion completion : pair.a.poll()) {
-                    completion.is(CompletionOpcode.RDMA_WRITE, 5);
-                    completed++;
-                }
+            for (Completion completion : pair.a.await(200)) {
+                completion.is(CompletionOpcode.RDMA_WRITE, 5);
             }
-            assertEquals(200, completed);
         }
     }
 
@@ -581,10 +576,7 @@ class ExtendedQueuePairLabTest {
             WorkRequestBuilder batch = extended.startWorkRequests().send().inlineData(text("to itself"));
             assertEquals(QueuePair.POSTED, batch.complete());
             WorkCompletions completions = new WorkCompletions(arena, 4);
-            long start = System.nanoTime();
-            while (queue.poll(completions) == 0 && System.nanoTime() - start < 10_000_000_000L) {
-                Thread.onSpinWait();
-            }
+            Completions.awaitAny(queue, completions);
             assertEquals(CompletionOpcode.RECV, completions.opcode(0), () -> completions.describe(0));
             assertEquals("to itself", textAt(region.memory(), 0, 9));
         }

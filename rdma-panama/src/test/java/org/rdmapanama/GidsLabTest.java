@@ -1,7 +1,6 @@
 package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -10,6 +9,7 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.FillPattern;
 import org.rdmapanama.testing.LabDevices;
@@ -22,11 +22,7 @@ class GidsLabTest {
     private static final String NAMESPACE = "container9";
 
     private static void await(BooleanSupplier condition, String what) throws InterruptedException {
-        long start = System.nanoTime();
-        while (!condition.getAsBoolean()) {
-            assertTrue(System.nanoTime() - start < LONG.toNanos(), what);
-            Thread.sleep(10);
-        }
+        Bound.of(LONG).await(what, condition::getAsBoolean);
     }
 
     private static boolean has(Context context, String address) {

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
@@ -38,6 +37,9 @@ import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.LabDevices;
 
 /**
@@ -50,7 +52,6 @@ class NativeAddressLabTest {
     private static final AccessFlag[] ACCESS = {
         AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.MW_BIND
     };
-    private static final long LIMIT_NANOS = 10_000_000_000L;
     private static final int MESSAGE = 8;
 
     /** What one arena has: its own objects, or borrowed ones of the first. */
@@ -342,17 +343,9 @@ class NativeAddressLabTest {
     }
 
     private static void await(CompletionQueue queue, int count) {
-        WorkCompletions completions = new WorkCompletions(queue.arena, count);
-        long start = System.nanoTime();
-        for (int seen = 0; seen < count; ) {
-            int polled = queue.poll(completions);
-            for (int i = 0; i < polled; i++) {
-                assertTrue(completions.succeeded(i), completions.describe(i));
-            }
-            seen += polled;
-            if (System.nanoTime() - start > LIMIT_NANOS) {
-                fail("only " + seen + " of " + count + " completions came");
-            }
+        WorkCompletions batch = new WorkCompletions(queue.arena, count);
+        for (Completion completion : Completions.await(queue, batch, count, Bound.USUAL)) {
+            assertEquals(CompletionStatus.SUCCESS, completion.status(), completion.text());
         }
     }
 

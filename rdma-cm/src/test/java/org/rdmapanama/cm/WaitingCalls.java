@@ -19,6 +19,7 @@ import org.rdmapanama.ffm.waiting.Scene;
 import org.rdmapanama.ffm.waiting.Stage;
 import org.rdmapanama.ffm.waiting.WaitingCall;
 import org.rdmapanama.rsocket.WaitingSockets;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 
 /**
@@ -163,8 +164,8 @@ final class WaitingCalls {
                 CmId id = channel.createId(PortSpace.TCP);
                 assertTrue(channel.selectableChannel().isOpen());
                 id.resolveAddress(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
-                long start = System.nanoTime();
-                while (channel.poll().isEmpty() && System.nanoTime() - start < Lab.SECONDS.toNanos()) {
+                Bound bound = Bound.of(Lab.SECONDS);
+                while (channel.poll().isEmpty() && !bound.isOver()) {
                     Thread.onSpinWait();
                 }
                 assertTrue(channel.selectableChannel().isOpen());

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 
 /** The comparison with what Java offers today: its table, and that it leaves nothing behind however it ends. */
@@ -70,9 +71,9 @@ class TodayLabTest {
 
     /** Waits long: two more JVMs start slowly in a busy emulated machine. */
     private void awaitTable() throws InterruptedException {
-        long start = System.nanoTime();
+        Bound bound = Bound.of(PATIENCE);
         while (!run.out().contains("round 1 of 1") && run.err().isEmpty()) {
-            assertTrue(System.nanoTime() - start < PATIENCE.toNanos(), run::toString);
+            bound.check(run::toString);
             Thread.sleep(20);
         }
         assertEquals(0, run.join(), run::toString);
