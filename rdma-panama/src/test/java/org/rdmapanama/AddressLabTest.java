@@ -149,13 +149,13 @@ class AddressLabTest {
                     .to(way, peer.queuePairNumber(), QKEY)
                     .send());
             WorkCompletions completions = new WorkCompletions(pair.a.arena, 1);
-            while (pair.a.queue.poll(completions) == 0) {}
+            Completions.awaitAny(pair.a.queue, completions);
             assertThrows(
                     IllegalArgumentException.class,
                     () -> pair.a.context.addressVectorOf(completions, 0, pair.a.memory, 1));
             pair.a.postReceive(1, 0, 100);
             pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
-            while (pair.a.queue.poll(completions) == 0) {}
+            Completions.awaitAny(pair.a.queue, completions);
             assertFalse(completions.succeeded(0));
             assertThrows(
                     IllegalArgumentException.class,

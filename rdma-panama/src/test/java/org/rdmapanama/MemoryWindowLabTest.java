@@ -21,6 +21,7 @@ import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
+import org.rdmapanama.testing.Completions;
 
 /** Memory windows: what they open and to whom, how long they live, and what is refused. */
 @Tag("lab")
@@ -183,9 +184,7 @@ class MemoryWindowLabTest {
             pair.a.post(pair.a.request(1, 0, 64).sendWithInvalidate(window.rkey()));
             pair.a.await().is(CompletionOpcode.SEND, 1);
             WorkCompletions completions = new WorkCompletions(pair.b.arena, 1);
-            while (pair.b.queue.poll(completions) == 0) {
-                Thread.onSpinWait();
-            }
+            Completions.awaitAny(pair.b.queue, completions);
             assertEquals(CompletionStatus.SUCCESS, completions.status(0));
             assertEquals(4, pair.b.memory.get(JAVA_BYTE, 1024));
             assertSaysThatAKeyIsInvalid(completions);

@@ -21,6 +21,7 @@ import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
+import org.rdmapanama.testing.Completions;
 
 /** A queue pair from state to state, by hand, and what the device says of it afterwards. */
 @Tag("lab")
@@ -344,9 +345,7 @@ class QueuePairStatesLabTest {
             send.to(handle, endpoint.queuePairNumber(), 1);
             assertEquals(QueuePair.POSTED, queuePair.postSend(send));
             WorkCompletions completions = new WorkCompletions(arena, 1);
-            while (queue.poll(completions) == 0) {
-                Thread.onSpinWait();
-            }
+            Completions.awaitAny(queue, completions);
             assertEquals(CompletionStatus.SUCCESS, completions.status(0));
             handle.close();
             assertThrows(IllegalStateException.class, () -> queuePair.postSend(send));

@@ -479,7 +479,7 @@ class SharedReceiveQueueLabTest {
                     }
                 });
                 sender.start();
-                while (pair.b.poll().isEmpty()) {}
+                Bound.usual().spin("nothing arrives", () -> !pair.b.poll().isEmpty());
                 if (whole) {
                     pair.b.context.close();
                 } else {

@@ -16,6 +16,7 @@ import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.FillPattern;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
+import org.rdmapanama.testing.Completions;
 
 /** The cases of rdma-core's test_mr.py that Soft-RoCE passes: its classes MRTest and MWTest, by their names there. */
 @Tag("lab")
@@ -161,9 +162,7 @@ class SuiteMrLabTest {
                 peer.post(peer.request(3, 0, 0).sendWithInvalidate(window.rkey()));
                 peer.await().is(CompletionOpcode.SEND, 3);
                 WorkCompletions received = new WorkCompletions(owner.arena, 1);
-                while (owner.queue.poll(received) == 0) {
-                    Thread.onSpinWait();
-                }
+                Completions.awaitAny(owner.queue, received);
                 assertEquals(CompletionStatus.SUCCESS, received.status(0));
                 assertEquals(4, received.id(0));
                 MemoryWindowLabTest.assertSaysThatAKeyIsInvalid(received);
