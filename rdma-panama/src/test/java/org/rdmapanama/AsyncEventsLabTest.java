@@ -34,6 +34,8 @@ import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Events of devices, ports and objects: each comes once, and is acknowledged once. libibverbs lets an object go only

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.LabDevices;
 
 /** Closing while a thread reads a queue in batches, one after the other, and posts in them, as servers do. */
 @Tag("lab")

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.LabDevices;
 
 /** Runs other programs for tests, each with a bound. */
 final class Commands {

@@ -34,6 +34,10 @@ import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** What two sides tell each other, and what they make of it. */
 @Tag("lab")
@@ -61,12 +65,12 @@ class ConnectingLabTest {
 
     /** A message of more than one packet each way. */
     private static void move(ConnectedPair pair) {
-        ConnectedPair.fillWithPattern(pair.a.memory, 1);
+        FillPattern.fill(pair.a.memory, 1);
         pair.b.memory.fill((byte) 0);
         pair.a.post(pair.writeToB(1, 0, LONG));
         pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
         assertEquals(-1, pair.a.memory.asSlice(0, LONG).mismatch(pair.b.memory.asSlice(0, LONG)));
-        ConnectedPair.fillWithPattern(pair.b.memory, 2);
+        FillPattern.fill(pair.b.memory, 2);
         pair.a.post(pair.readFromB(2, 0, LONG));
         pair.a.await().is(CompletionOpcode.RDMA_READ, 2);
         assertEquals(-1, pair.a.memory.asSlice(0, LONG).mismatch(pair.b.memory.asSlice(0, LONG)));
@@ -271,8 +275,9 @@ class ConnectingLabTest {
 
     /** Two queue pairs in RESET, and what the first one's device fails at. */
     private static ConnectedPair unconnected(FailingProvider device) {
-        ConnectedPair pair =
-                ConnectedPair.of(QueuePairType.RC).through(() -> device).open();
+        ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .through(own -> Context.open(own, LabDevices.first(), () -> device))
+                .open();
         for (Side side : List.of(pair.a, pair.b)) {
             side.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
             side.queuePair.localEndpoint(options());

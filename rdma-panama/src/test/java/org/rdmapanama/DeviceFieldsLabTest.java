@@ -47,6 +47,7 @@ import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.LabDevices;
 
 /** Every field of a device and a port, next to what a C program reads of the same device. */
 @Tag("lab")

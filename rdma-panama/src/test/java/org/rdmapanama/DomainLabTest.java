@@ -30,6 +30,7 @@ import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.LabDevices;
 
 /** Thread domains and parent domains, and how objects that Soft-RoCE lacks end. */
 @Tag("lab")

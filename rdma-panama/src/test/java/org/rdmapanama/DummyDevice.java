@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.io.IOException;
+import org.rdmapanama.testing.LabDevices;
 
 /** A Soft-RoCE device on a network device that leads nowhere, to be taken up and down at will. */
 final class DummyDevice implements AutoCloseable {

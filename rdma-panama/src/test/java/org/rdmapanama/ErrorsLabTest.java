@@ -25,6 +25,9 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** What goes wrong is told: in the completion, or in an exception that names the cause and the cure. */
 @Tag("lab")

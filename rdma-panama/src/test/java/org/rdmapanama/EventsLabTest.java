@@ -23,6 +23,8 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** Completion channels: sleeping until something completes, and every way for that sleep to end. */
 @Tag("lab")

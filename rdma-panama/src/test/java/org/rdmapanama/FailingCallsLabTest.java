@@ -17,6 +17,9 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /**
  * Whatever a program calls, and whichever of the native calls behind it fails: the program is told, nothing is left over,
@@ -157,7 +160,9 @@ class FailingCallsLabTest {
     }
 
     private static ConnectedPair open(FailingProvider device) {
-        return ConnectedPair.of(QueuePairType.RC).through(() -> device).open();
+        return ConnectedPair.of(QueuePairType.RC)
+                .through(own -> Context.open(own, LabDevices.first(), () -> device))
+                .open();
     }
 
     @Test

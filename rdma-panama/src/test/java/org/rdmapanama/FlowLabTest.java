@@ -35,6 +35,7 @@ import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowRuleType;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.LabDevices;
 
 /** Flow steering, its actions and its counters: Soft-RoCE has none, and is given what C would give it. */
 @Tag("lab")

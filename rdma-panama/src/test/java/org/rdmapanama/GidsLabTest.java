@@ -1,7 +1,6 @@
 package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -17,6 +16,10 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** Ports whose network interfaces have something upon them, and what is chosen of their GIDs. The kernel makes them. */
 @Tag("lab")
@@ -26,11 +29,7 @@ class GidsLabTest {
     private static final String NAMESPACE = "container9";
 
     private static void await(BooleanSupplier condition, String what) throws InterruptedException {
-        long start = System.nanoTime();
-        while (!condition.getAsBoolean()) {
-            assertTrue(System.nanoTime() - start < LONG.toNanos(), what);
-            Thread.sleep(10);
-        }
+        Bound.of(LONG).await(what, condition::getAsBoolean);
     }
 
     private static boolean has(Context context, String address) {
@@ -127,7 +126,7 @@ class GidsLabTest {
             assertEquals(Mtu.BYTES_1024, usual);
             setMtu(first, "veth0", 5000, Mtu.BYTES_4096);
             try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-                ConnectedPair.fillWithPattern(pair.a.memory, 5);
+                FillPattern.fill(pair.a.memory, 5);
                 pair.a.post(pair.writeToB(1, 0, 8192));
                 pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
                 assertEquals(-1, pair.a.memory.asSlice(0, 8192).mismatch(pair.b.memory.asSlice(0, 8192)));

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
+import org.rdmapanama.completion.CompletionStatus;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -46,6 +46,10 @@ import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Objects made of native addresses, of every class that can be: one arena plays other code, which made the native object,
@@ -57,7 +61,6 @@ class NativeAddressLabTest {
     private static final AccessFlag[] ACCESS = {
         AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.MW_BIND
     };
-    private static final long LIMIT_NANOS = 10_000_000_000L;
     private static final int MESSAGE = 8;
 
     /** What one arena has: its own objects, or borrowed ones of the first. */
@@ -349,17 +352,9 @@ class NativeAddressLabTest {
     }
 
     private static void await(CompletionQueue queue, int count) {
-        WorkCompletions completions = new WorkCompletions(queue.arena, count);
-        long start = System.nanoTime();
-        for (int seen = 0; seen < count; ) {
-            int polled = queue.poll(completions);
-            for (int i = 0; i < polled; i++) {
-                assertTrue(completions.succeeded(i), completions.describe(i));
-            }
-            seen += polled;
-            if (System.nanoTime() - start > LIMIT_NANOS) {
-                fail("only " + seen + " of " + count + " completions came");
-            }
+        WorkCompletions batch = new WorkCompletions(queue.arena, count);
+        for (Completion completion : Completions.await(queue, batch, count, Bound.USUAL)) {
+            assertEquals(CompletionStatus.SUCCESS, completion.status(), completion.text());
         }
     }
 

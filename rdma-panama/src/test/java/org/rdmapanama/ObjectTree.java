@@ -10,6 +10,7 @@ import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Verbs objects of every kind that Soft-RoCE has in one arena, all related to each other in some way, to be closed in

@@ -9,6 +9,10 @@ import java.util.function.Consumer;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Side;
 
 /** Messages to and fro between two sides, every byte of which is checked: what the C suite calls traffic. */
 final class QpTraffic {
@@ -56,7 +60,7 @@ final class QpTraffic {
             try (WorkRequestBuilder batch = from.batch().id(id)) {
                 operation.begin(batch, to);
                 if (from.queuePair.type() == QueuePairType.UD) {
-                    batch.to(from == pair.a ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
+                    batch.to(from.equals(pair.a) ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
                 }
                 if (size > 0) {
                     batch.segment(from.region, SOURCE, size);
@@ -70,7 +74,7 @@ final class QpTraffic {
         return id -> {
             SendWorkRequest request = from.request(id, SOURCE, size);
             if (from.queuePair.type() == QueuePairType.UD) {
-                request.to(from == pair.a ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
+                request.to(from.equals(pair.a) ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
             }
             from.post(operation.make(request, to));
         };
@@ -97,7 +101,7 @@ final class QpTraffic {
         long front = from.queuePair.type() == QueuePairType.UD ? AddressHandle.GRH_BYTES : 0;
         long id = 1000L + round;
         to.postReceive(2000 + round, TARGET, write ? 0 : front + size);
-        ConnectedPair.fillWithPattern(from.memory.asSlice(SOURCE, size), round);
+        FillPattern.fill(from.memory.asSlice(SOURCE, size), round);
         to.memory.asSlice(write ? REMOTE : TARGET + front, size).fill((byte) 0);
         post.accept(id);
         from.await().is(write ? CompletionOpcode.RDMA_WRITE : CompletionOpcode.SEND, id);
@@ -122,7 +126,7 @@ final class QpTraffic {
         boolean read = opcode == CompletionOpcode.RDMA_READ;
         MemorySegment source = read ? to.memory.asSlice(REMOTE, size) : from.memory.asSlice(SOURCE, size);
         MemorySegment target = read ? from.memory.asSlice(SOURCE, size) : to.memory.asSlice(REMOTE, size);
-        ConnectedPair.fillWithPattern(source, round);
+        FillPattern.fill(source, round);
         target.fill((byte) 0);
         builder(from, to, operation).accept((long) round);
         from.await().is(opcode, round);

@@ -35,6 +35,7 @@ import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.RateLimit;
 import org.rdmapanama.queue.RxHash;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.LabDevices;
 
 /** What few devices have, or few programs ask of a queue pair. */
 @Tag("lab")

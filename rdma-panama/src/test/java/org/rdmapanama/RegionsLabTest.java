@@ -29,6 +29,8 @@ import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
 @Tag("lab")

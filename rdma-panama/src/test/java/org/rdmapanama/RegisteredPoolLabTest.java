@@ -23,6 +23,9 @@ import org.rdmapanama.pool.PoolExhaustedException;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** Buffers of one region: in work requests, for peers, and given back. */
 @Tag("lab")
@@ -41,7 +44,7 @@ class RegisteredPoolLabTest {
                 RegisteredBuffer target = to.allocate(100 + i, 256);
                 assertEquals(0, target.memory().address() % 256);
                 assertEquals(100 + i, source.memory().byteSize());
-                ConnectedPair.fillWithPattern(source.memory(), i);
+                FillPattern.fill(source.memory(), i);
                 if (i % 2 == 0) {
                     pair.b.post(pair.b.receiveRequest(2, 0, 0).add(target));
                     pair.a.post(pair.a.request(1, 0, 0).add(source));

@@ -26,6 +26,8 @@ import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.LabDevices;
 
 /** What belongs together in an object of a shared arena is seen together, whichever thread changes it meanwhile. */
 @Tag("lab")
@@ -37,11 +39,11 @@ class SeenTogetherLabTest {
     private static FutureTask<Void> meanwhile(Runnable runnable) {
         FutureTask<Void> task = new FutureTask<>(runnable, null);
         Thread thread = Thread.ofPlatform().start(task);
-        long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-        while (thread.getState() != Thread.State.TERMINATED && thread.getState() != Thread.State.WAITING) {
-            assertTrue(System.nanoTime() < limit, "the other thread neither ends nor waits");
-            Thread.onSpinWait();
-        }
+        Bound.ofSeconds(SECONDS)
+                .spin(
+                        "the other thread neither ends nor waits",
+                        () -> thread.getState() == Thread.State.TERMINATED
+                                || thread.getState() == Thread.State.WAITING);
         return task;
     }
 

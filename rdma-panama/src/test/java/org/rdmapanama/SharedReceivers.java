@@ -1,9 +1,9 @@
 package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -11,6 +11,10 @@ import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Two devices, each with one shared receive queue, and queue pairs that take their receives from it, connected in
@@ -20,7 +24,7 @@ final class SharedReceivers implements AutoCloseable {
     static final int SLOT = 256;
     private static final int SLOTS = 512;
     private static final int QKEY = 0x1111_1111;
-    private static final long LIMIT_NANOS = 20_000_000_000L;
+    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     /** One device. */
     final class Peer {
@@ -71,25 +75,11 @@ final class SharedReceivers implements AutoCloseable {
         }
 
         List<Completion> poll() {
-            List<Completion> completions = new ArrayList<>();
-            int count = queue.poll(batch);
-            for (int i = 0; i < count; i++) {
-                completions.add(Completion.of(batch, i));
-            }
-            return completions;
+            return Completions.poll(queue, batch);
         }
 
         List<Completion> await(int count) {
-            List<Completion> completions = new ArrayList<>();
-            long start = System.nanoTime();
-            while (completions.size() < count) {
-                completions.addAll(poll());
-                if (System.nanoTime() - start > LIMIT_NANOS) {
-                    return fail("only " + completions.size() + " of " + count + " completions came: " + completions);
-                }
-            }
-            assertEquals(count, completions.size(), () -> "too many completions: " + completions);
-            return completions;
+            return Completions.await(queue, batch, count, LIMIT);
         }
 
         Completion await() {
@@ -114,15 +104,7 @@ final class SharedReceivers implements AutoCloseable {
     }
 
     static void connect(QueuePair one, QueuePair other, ConnectOptions options) {
-        Endpoint endpointOfOne = one.localEndpoint(options);
-        Endpoint endpointOfOther = other.localEndpoint(options);
-        if (one.type() == QueuePairType.UD) {
-            one.activate();
-            other.activate();
-        } else {
-            one.connect(endpointOfOther);
-            other.connect(endpointOfOne);
-        }
+        ConnectedPair.of(one.type()).connectA(options).connectB(options).connect(one, other);
     }
 
     static SharedReceivers open(QueuePairType... types) {

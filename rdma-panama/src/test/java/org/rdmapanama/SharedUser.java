@@ -21,6 +21,7 @@ import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * A thread's random calls on objects that others use, change and close at the same time. What comes back must be a result

@@ -15,6 +15,7 @@ import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.device.LinkLayer;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.LabDevices;
 
 /** The cases of the class AHTest of rdma-core's own suite, file test_addr.py. */
 @Tag("lab")

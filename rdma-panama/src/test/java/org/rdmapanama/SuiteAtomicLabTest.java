@@ -10,6 +10,10 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** The cases of AtomicTest in test_atomic.py of rdma-core's own suite, by their names there. */
 @Tag("lab")
@@ -20,10 +24,6 @@ class SuiteAtomicLabTest {
 
     private static ConnectedPair.Setup setup() {
         return ConnectedPair.of(QueuePairType.RC).access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_ATOMIC);
-    }
-
-    private static Side peerOf(ConnectedPair pair, Side side) {
-        return side == pair.a ? pair.b : pair.a;
     }
 
     private static SendWorkRequest add(Side from, Side to) {
@@ -51,7 +51,7 @@ class SuiteAtomicLabTest {
 
     private static void swap(ConnectedPair pair, long before, long expected, long after) {
         QpTraffic.atomic(pair, TIMES, before, after, from -> {
-            Side to = peerOf(pair, from);
+            Side to = pair.other(from);
             from.post(from.request(1, QpTraffic.SOURCE, 8)
                     .compareAndSwap(to.region.address() + QpTraffic.REMOTE, to.region.rkey(), expected, 0));
         });
@@ -60,7 +60,7 @@ class SuiteAtomicLabTest {
     @Test
     void test_atomic_fetch_and_add() {
         try (ConnectedPair pair = setup().open()) {
-            QpTraffic.atomic(pair, TIMES, ONES, 3 * ONES, from -> from.post(add(from, peerOf(pair, from))));
+            QpTraffic.atomic(pair, TIMES, ONES, 3 * ONES, from -> from.post(add(from, pair.other(from))));
         }
     }
 

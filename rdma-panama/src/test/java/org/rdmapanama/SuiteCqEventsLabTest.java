@@ -10,6 +10,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.Side;
 
 /** The cases of CqEventsTestCase of rdma-core's own suite: traffic whose completions are slept for. */
 @Tag("lab")

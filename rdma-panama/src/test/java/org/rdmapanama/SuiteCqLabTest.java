@@ -16,6 +16,9 @@ import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** The cases of CQAPITest and CQTest of rdma-core's own suite. */
 @Tag("lab")

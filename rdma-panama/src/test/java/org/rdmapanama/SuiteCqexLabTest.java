@@ -13,6 +13,10 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** The cases of CQEXAPITest and CqExTestCase of rdma-core's own suite. */
 @Tag("lab")

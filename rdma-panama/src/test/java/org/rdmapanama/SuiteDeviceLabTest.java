@@ -29,6 +29,7 @@ import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
+import org.rdmapanama.testing.LabDevices;
 
 /** Cases of rdma-core's own suite: test_device.py, class DeviceTest. */
 @Tag("lab")

@@ -14,6 +14,9 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** The case of rdma-core's own suite in test_fork.py, class ForkAPITest; and how this process stands next to C. */
 @Tag("lab")
@@ -82,7 +85,7 @@ class SuiteForkLabTest {
     void shouldKeepRegisteredMemoryWhenAProcessIsStarted() throws Exception {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             Commands.run("true");
-            ConnectedPair.fillWithPattern(pair.a.memory, 7);
+            FillPattern.fill(pair.a.memory, 7);
             pair.a.post(pair.writeToB(1, 0, 4096));
             pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
             assertEquals(

@@ -15,6 +15,11 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completions;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** The cases of rdma-core's test_mr.py that Soft-RoCE passes: its classes MRTest and MWTest, by their names there. */
 @Tag("lab")
@@ -58,7 +63,7 @@ class SuiteMrLabTest {
         }
 
         private static void write(Side from, Side to, MemoryWindow window, int seed) {
-            ConnectedPair.fillWithPattern(from.memory.asSlice(0, SIZE), seed);
+            FillPattern.fill(from.memory.asSlice(0, SIZE), seed);
             from.post(request(from, to, window));
             from.await().is(CompletionOpcode.RDMA_WRITE, 1);
             assertArrayEquals(
@@ -160,9 +165,7 @@ class SuiteMrLabTest {
                 peer.post(peer.request(3, 0, 0).sendWithInvalidate(window.rkey()));
                 peer.await().is(CompletionOpcode.SEND, 3);
                 WorkCompletions received = new WorkCompletions(owner.arena, 1);
-                while (owner.queue.poll(received) == 0) {
-                    Thread.onSpinWait();
-                }
+                Completions.awaitAny(owner.queue, received);
                 assertEquals(CompletionStatus.SUCCESS, received.status(0));
                 assertEquals(4, received.id(0));
                 MemoryWindowLabTest.assertSaysThatAKeyIsInvalid(received);

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.LabDevices;
 
 /** The cases of rdma-core's test_pd.py, its class PDTest, by their names there. */
 @Tag("lab")

@@ -20,6 +20,7 @@ import org.rdmapanama.queue.QueuePairInitialAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.LabDevices;
 
 /** The cases of QPTest in test_qp.py of rdma-core's own suite, by their names there. */
 @Tag("lab")

@@ -16,6 +16,9 @@ import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.Side;
 
 /** The cases of QpExTestCase in test_qpex.py of rdma-core's own suite, by their names there. */
 @Tag("lab")
@@ -136,10 +139,6 @@ class SuiteQpexLabTest {
         }
     }
 
-    private static Side peerOf(ConnectedPair pair, Side side) {
-        return side == pair.a ? pair.b : pair.a;
-    }
-
     @Test
     @Shows("ibv_wr_atomic_cmp_swp")
     void test_qp_ex_rc_atomic_cmp_swp() {
@@ -151,7 +150,7 @@ class SuiteQpexLabTest {
 
     private static void swap(ConnectedPair pair, long before, long expected, long desired, long after) {
         QpTraffic.atomic(pair, TIMES, before, after, from -> {
-            Side to = peerOf(pair, from);
+            Side to = pair.other(from);
             WorkRequestBuilder batch = from.batch();
             batch.compareAndSwap(to.region.address() + QpTraffic.REMOTE, to.region.rkey(), expected, desired)
                     .segment(from.region, QpTraffic.SOURCE, 8);
@@ -164,7 +163,7 @@ class SuiteQpexLabTest {
     void test_qp_ex_rc_atomic_fetch_add() {
         try (ConnectedPair pair = open(QueuePairType.RC, SendOperation.ATOMIC_FETCH_AND_ADD)) {
             QpTraffic.atomic(pair, TIMES, 0x0101_0101_0101_0101L, 0x0303_0303_0303_0303L, from -> {
-                Side to = peerOf(pair, from);
+                Side to = pair.other(from);
                 WorkRequestBuilder batch = from.batch();
                 batch.fetchAndAdd(to.region.address() + QpTraffic.REMOTE, to.region.rkey(), 0x0202_0202_0202_0202L)
                         .segment(from.region, QpTraffic.SOURCE, 8);

@@ -5,6 +5,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
 
 /** The cases of RoTestCase in test_relaxed_ordering.py of rdma-core's own suite, by their names there. */
 @Tag("lab")

@@ -13,6 +13,7 @@ import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
 
 /** The cases of SrqTestCase in rdma-core's test_srq.py that Soft-RoCE passes, under their names. */
 @Tag("lab")

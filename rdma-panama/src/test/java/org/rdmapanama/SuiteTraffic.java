@@ -9,6 +9,11 @@ import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /**
  * The traffic of rdma-core's own suite: messages to and fro, one at a time, each side's data checked where it arrives.
@@ -47,7 +52,7 @@ final class SuiteTraffic {
         int header = way == null ? 0 : HEADER;
         to.postReceive(number, RECEIVE_AT, SIZE + (long) header);
         MemorySegment data = from.memory.asSlice(0, SIZE);
-        ConnectedPair.fillWithPattern(data, number);
+        FillPattern.fill(data, number);
         SendWorkRequest send = from.request(number, 0, SIZE).send();
         if (way != null) {
             send.to(way, to.queuePair.number(), LabDevices.connectOptions().qkey());

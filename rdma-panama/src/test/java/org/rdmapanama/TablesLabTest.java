@@ -21,6 +21,7 @@ import org.rdmapanama.address.GidType;
 import org.rdmapanama.device.RawClock;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_values_ex;
+import org.rdmapanama.testing.LabDevices;
 
 /** The tables of a port, place by place, and the clock of a device. */
 @Tag("lab")

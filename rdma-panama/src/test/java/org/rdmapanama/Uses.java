@@ -24,6 +24,8 @@ import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.RateLimit;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** Every way to use the objects of a side: all must refuse a closed object, and a thread that does not own them. */
 final class Uses {

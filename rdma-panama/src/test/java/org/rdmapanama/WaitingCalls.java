@@ -30,6 +30,9 @@ import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** Every call that waits, for something that completes or for another thread, to be made by virtual threads. */
 final class WaitingCalls {
@@ -378,7 +381,7 @@ final class WaitingCalls {
     private static Scene closeWithWork(Stage stage, Case.Body release, Late provider) {
         ConnectedPair pair = stage.keep(ConnectedPair.of(QueuePairType.RC)
                 .in(VerbsArena.ofShared())
-                .through(() -> provider)
+                .through(own -> Context.open(own, LabDevices.first(), () -> provider))
                 .open());
         pair.a.post(pair.a.receiveRequest(1, 0, 8));
         pair.a.post(pair.writeToB(2, 0, 8));

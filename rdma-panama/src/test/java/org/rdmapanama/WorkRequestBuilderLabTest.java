@@ -25,6 +25,7 @@ import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * What a driver is told, call by call: also of operations that Soft-RoCE does not have. The queue pair is a real one; the

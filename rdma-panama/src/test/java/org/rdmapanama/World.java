@@ -40,6 +40,9 @@ import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /**
  * Objects of every type that the public API takes, to be receivers and arguments of calls that are made by reflection:

@@ -29,6 +29,7 @@ import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.WorkQueueFlag;
 import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * XRC, tag matching and work queues, none of which Soft-RoCE has: that the calls reach the driver with what a C program

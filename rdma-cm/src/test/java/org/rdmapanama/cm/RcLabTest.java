@@ -36,6 +36,7 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.AtomicCapability;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.testing.Lab;
 
 /** What reliable connections do, on those that the connection manager makes over RoCE and over iWARP. */
 @Tag("lab")
@@ -490,7 +491,7 @@ class RcLabTest {
         if (network == Network.IWARP) {
             return AtomicCapability.NONE;
         }
-        return Lab.isKernel() ? AtomicCapability.HCA : AtomicCapability.GLOBAL;
+        return Lab.isInLab() ? AtomicCapability.HCA : AtomicCapability.GLOBAL;
     }
 
     /**

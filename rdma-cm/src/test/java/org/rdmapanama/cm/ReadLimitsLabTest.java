@@ -133,12 +133,12 @@ class ReadLimitsLabTest {
                 TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
             QueuePair queuePair = queuePair(arena, ids.client);
             ids.client.connect(queuePair, parameters(1, 2));
-            CmEvent request = Lab.await(ids.passive, CmEventType.CONNECT_REQUEST);
+            CmEvent request = CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST);
             request.id().accept(TwoIds.parameters().responderResources(16).initiatorDepth(16));
-            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
             ids.client.establish(queuePair);
             assertLimits(1, 2, queuePair);
-            Lab.await(ids.passive, CmEventType.ESTABLISHED);
+            CmEvents.await(ids.passive, CmEventType.ESTABLISHED);
         }
     }
 }

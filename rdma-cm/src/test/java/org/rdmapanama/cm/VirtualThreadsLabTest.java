@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.waiting.ChildProcess;
+import org.rdmapanama.testing.Lab;
 
 /**
  * Virtual threads wait for connections, and on rsockets, without keeping their carriers, and whether or not they are

@@ -25,6 +25,7 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Bound;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -304,9 +305,9 @@ final class EverySizeCommand implements Callable<Integer> {
 
     /** Waits for one completion, at index 0. */
     private void awaitOne(String what, long size) {
-        long start = System.nanoTime();
+        Bound bound = Bound.of(LIMIT);
         while (queue.poll(completions) == 0) {
-            if (System.nanoTime() - start > LIMIT.toNanos()) {
+            if (bound.isOver()) {
                 throw new Failure("no completion of " + what + " of " + size);
             }
             if (Thread.interrupted()) {

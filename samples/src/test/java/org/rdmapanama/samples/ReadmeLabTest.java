@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.NeedsKernelDevice;
+import org.rdmapanama.testing.Lab;
 
 /**
  * The Java samples of README.md and of docs/ compile and run as they stand. Those of docs/LEARN.md are the sources of the
@@ -149,7 +150,7 @@ class ReadmeLabTest {
                 %s
                     }
                 }
-                """.formatted(name, code.replace("10.77.0.2", Side.SECOND_ADDRESS));
+                """.formatted(name, code.replace("10.77.0.2", Lab.SECOND_HOST));
     }
 
     /** The integration tests run in the project's folder. */

@@ -1,12 +1,14 @@
-package org.rdmapanama;
+package org.rdmapanama.testing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
-
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 /** A copy of one work completion, for tests, where garbage does not matter. */
-record Completion(
+public record Completion(
         long id,
         CompletionStatus status,
         int rawOpcode,
@@ -18,7 +20,7 @@ record Completion(
         int sourceQueuePair,
         String text) {
 
-    static Completion of(WorkCompletions batch, int index) {
+    public static Completion of(WorkCompletions batch, int index) {
         return new Completion(
                 batch.id(index),
                 batch.status(index),
@@ -33,13 +35,13 @@ record Completion(
     }
 
     /** The opcode, which only a successful completion has. */
-    CompletionOpcode opcode() {
+    public CompletionOpcode opcode() {
         assertEquals(CompletionStatus.SUCCESS, status, text);
         return CompletionOpcode.of(rawOpcode);
     }
 
     /** Checks that this succeeded and belongs to a work request of this kind and identifier. */
-    Completion is(CompletionOpcode opcode, long expectedId) {
+    public Completion is(CompletionOpcode opcode, long expectedId) {
         assertEquals(opcode, opcode(), text);
         assertEquals(expectedId, id, text);
         return this;
