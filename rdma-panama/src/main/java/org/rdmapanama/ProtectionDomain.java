@@ -564,7 +564,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_create_qp_ex
      */
     public QueuePair createQueuePair(QueuePairOptions options) {
-        return QueuePair.create(this, options);
+        return QueuePairCreation.create(this, options);
     }
 
     /**

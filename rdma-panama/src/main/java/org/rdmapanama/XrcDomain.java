@@ -82,7 +82,7 @@ public final class XrcDomain extends ContextObject {
      * @verb ibv_open_qp
      */
     public QueuePair openQueuePair(int number) {
-        return QueuePair.open(this, number);
+        return QueuePairCreation.open(this, number);
     }
 
     @Override
