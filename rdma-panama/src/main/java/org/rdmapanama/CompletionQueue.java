@@ -61,10 +61,9 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
             requireSameContext(context, channel);
         }
         return context.create(
-                "ibv_create_cq",
-                ENDING,
-                entries + " entries, completion vector " + completionVector,
-                errno -> cureOfCreate(context, errno),
+                new Creation("ibv_create_cq", ENDING)
+                        .arguments(entries + " entries, completion vector " + completionVector)
+                        .cures(errno -> cureOfCreate(context, errno)),
                 () -> {
                     if (channel != null) {
                         channel.checkOpen();

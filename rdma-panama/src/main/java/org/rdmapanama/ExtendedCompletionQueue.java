@@ -106,11 +106,10 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
             MemorySegment attributes = temporary.allocate(ibv_cq_init_attr_ex.layout());
             options.write(attributes);
             return context.create(
-                    "ibv_create_cq_ex",
-                    ENDING,
-                    options.toString(),
-                    errno -> cureOfCreate(context, errno),
-                    options.capability(),
+                    new Creation("ibv_create_cq_ex", ENDING)
+                            .arguments(options.toString())
+                            .cures(errno -> cureOfCreate(context, errno))
+                            .capability(options.capability()),
                     () -> {
                         if (channel != null) {
                             channel.checkOpen();

@@ -63,12 +63,10 @@ public final class MemoryWindow extends ContextObject {
         }
         int code = type.code();
         return protectionDomain.context.create(
-                "ibv_alloc_mw",
-                ENDING,
-                type.toString(),
-                null,
-                "DeviceCapability.MEM_WINDOW, MEM_WINDOW_TYPE_2A or MEM_WINDOW_TYPE_2B in"
-                        + " DeviceAttributes.capabilities",
+                new Creation("ibv_alloc_mw", ENDING)
+                        .arguments(type.toString())
+                        .capability("DeviceCapability.MEM_WINDOW, MEM_WINDOW_TYPE_2A or MEM_WINDOW_TYPE_2B in"
+                                + " DeviceAttributes.capabilities"),
                 () -> {
                     protectionDomain.checkOpen();
                     return protectionDomain.provider.allocateMemoryWindow(protectionDomain.address, code);
@@ -197,7 +195,7 @@ public final class MemoryWindow extends ContextObject {
                             "ibv_bind_mw",
                             -result,
                             queuePair + ", " + this + ", " + binding,
-                            null,
+                            Cures.NONE,
                             "DeviceCapability.MEM_WINDOW in DeviceAttributes.capabilities");
                 }
                 return result;

@@ -38,7 +38,7 @@ final class MulticastGroups {
         Group group = new Group(gid, lid);
         change(() -> {
             requireOneLid(group);
-            check("ibv_attach_mcast", call(group, true), group, null);
+            check("ibv_attach_mcast", call(group, true), group, Cures.NONE);
             groups.add(group);
         });
     }
@@ -85,7 +85,7 @@ final class MulticastGroups {
         }
     }
 
-    private void check(String verb, int result, Group group, Context.Cures cures) {
+    private void check(String verb, int result, Group group, Cures cures) {
         if (result < 0) {
             throw queuePair.context.failure(
                     verb,

@@ -46,11 +46,10 @@ final class QueuePairCreation {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes, protectionDomain.address, temporary);
             Supplier<T> maker = () -> context.create(
-                    verb,
-                    QueuePair.ENDING,
-                    options.toString(),
-                    errno -> cureOfCreate(context, errno),
-                    options.capability(),
+                    new Creation(verb, QueuePair.ENDING)
+                            .arguments(options.toString())
+                            .cures(errno -> cureOfCreate(context, errno))
+                            .capability(options.capability()),
                     () -> {
                         protectionDomain.checkOpen();
                         uses.forEach(ContextObject::checkOpen);
@@ -172,11 +171,9 @@ final class QueuePairCreation {
             ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
             ibv_qp_open_attr.qp_type(attributes, options.type().code());
             return context.create(
-                    "ibv_open_qp",
-                    QueuePair.ENDING,
-                    "number " + number,
-                    null,
-                    options.type().capability(),
+                    new Creation("ibv_open_qp", QueuePair.ENDING)
+                            .arguments("number " + number)
+                            .capability(options.type().capability()),
                     () -> {
                         xrcDomain.checkOpen();
                         return context.provider().openQueuePair(attributes.address());

@@ -58,11 +58,9 @@ public final class WorkQueue extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_wq_init_attr.layout());
             options.write(attributes, protectionDomain);
             return context.create(
-                    "ibv_create_wq",
-                    ENDING,
-                    options.toString(),
-                    null,
-                    CAPABILITY,
+                    new Creation("ibv_create_wq", ENDING)
+                            .arguments(options.toString())
+                            .capability(CAPABILITY),
                     () -> {
                         protectionDomain.checkOpen();
                         options.completionQueue().checkOpen();
