@@ -648,12 +648,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      */
     public final SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
-        SendWorkRequest request = Objects.requireNonNull(first, "first");
-        long bad = request.firstNotPosted();
-        while (request != null && request.address(arena) != bad) {
-            request = request.next();
-        }
-        return request;
+        return ChainedRequest.rest(first, arena);
     }
 
     /**
@@ -668,7 +663,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      */
     public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     /**

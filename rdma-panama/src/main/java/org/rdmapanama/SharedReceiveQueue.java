@@ -458,7 +458,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     /**
@@ -514,7 +514,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     @Override

@@ -217,7 +217,7 @@ public final class WorkQueue extends ContextObject {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     @Override
