@@ -705,7 +705,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_destroy_cq
      */
     public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel, int completionVector) {
-        return CompletionQueue.create(this, entries, channel, completionVector);
+        return CompletionQueueCreation.create(this, entries, channel, completionVector);
     }
 
     /**
@@ -720,7 +720,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_create_cq_ex
      */
     public ExtendedCompletionQueue createCompletionQueue(CompletionQueueOptions options) {
-        return ExtendedCompletionQueue.create(this, options);
+        return CompletionQueueCreation.createExtended(this, options);
     }
 
     /**
