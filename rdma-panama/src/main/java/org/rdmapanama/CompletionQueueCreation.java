@@ -88,7 +88,7 @@ final class CompletionQueueCreation {
                         Codes.flags(
                                 CompletionField.class,
                                 CompletionField::code,
-                                context.provider().completionVerbs().readable(cq)),
+                                context.provider().preparePollBatches().readable(cq)),
                         channelOrContext(context, cq)));
     }
 

@@ -87,7 +87,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
         super(context, address, parents);
         this.fields = Codes.copyOf(CompletionField.class, fields);
         readable = Codes.mask(fields, CompletionField::code);
-        verbs = provider.completionVerbs();
+        verbs = provider.preparePollBatches();
         struct = Native.struct(address, ibv_cq_ex.sizeof() + Pthread.MUTEX_GROWTH);
         tagInfo = fields.contains(CompletionField.TM_INFO) ? arena.allocate(ibv_wc_tm_info.layout()) : null;
     }

@@ -159,7 +159,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         batch = new Batch(queuePair, "complete() or abort()", this::start, this::giveUp);
         this.extended = extended;
         arena = queuePair.arena;
-        verbs = queuePair.provider.sendVerbs();
+        verbs = queuePair.provider.prepareSendBatches();
         sizes = queuePair.capabilities();
         maxSegments = sizes.maxSendSegments();
         this.maxTsoHeader = maxTsoHeader;
