@@ -61,12 +61,11 @@ public final class AddressHandle extends ContextObject {
     private static AddressHandle create(
             String verb, ProtectionDomain protectionDomain, AddressVector path, LongSupplier nativeCreate) {
         return protectionDomain.context.create(
-                verb,
-                ENDING,
-                path.toString(),
-                errno -> errno == Errno.ETIMEDOUT.number
-                        ? "no host answers at " + path.destination() + "; check the address and the route to it"
-                        : null,
+                new Creation(verb, ENDING)
+                        .arguments(path.toString())
+                        .cures(errno -> errno == Errno.ETIMEDOUT.number
+                                ? "no host answers at " + path.destination() + "; check the address and the route to it"
+                                : null),
                 () -> {
                     protectionDomain.checkOpen();
                     return nativeCreate.getAsLong();

@@ -48,11 +48,7 @@ public final class Counters extends ContextObject {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_counters_init_attr.layout());
             return context.create(
-                    "ibv_create_counters",
-                    ENDING,
-                    "",
-                    null,
-                    CAPABILITY,
+                    new Creation("ibv_create_counters", ENDING).capability(CAPABILITY),
                     () -> context.provider().createCounters(attributes.address()),
                     counters -> new Counters(context, counters));
         }

@@ -47,7 +47,7 @@ public final class ExtendedQueuePair extends QueuePair {
             throw new IllegalArgumentException("options must name the operations of an extended queue pair; call"
                     + " QueuePairOptions.sendOperations, or create a plain one with ProtectionDomain.createQueuePair");
         }
-        return create(
+        return QueuePairCreation.create(
                 protectionDomain,
                 options,
                 (qp, granted) -> new ExtendedQueuePair(protectionDomain, options, qp, granted));
@@ -81,7 +81,7 @@ public final class ExtendedQueuePair extends QueuePair {
             long nativeAddress,
             Ownership ownership) {
         SendOperation[] operations = sendOperations.toArray(SendOperation[]::new);
-        return wrap(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, options -> {
+        return QueuePairCreation.wrap(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, options -> {
             if (protectionDomain.provider.extended(nativeAddress) == 0) {
                 throw new IllegalArgumentException(
                         "nativeAddress must be that of an extended queue pair; this one was created without"

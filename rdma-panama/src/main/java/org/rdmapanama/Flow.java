@@ -50,11 +50,10 @@ public final class Flow extends ContextObject {
             MemorySegment attributes = temporary.allocate(encoded.length, Long.BYTES);
             attributes.copyFrom(MemorySegment.ofArray(encoded));
             return queuePair.context.create(
-                    "ibv_create_flow",
-                    ENDING,
-                    rule + " to " + queuePair,
-                    Flow::cureOfCreate,
-                    CAPABILITY,
+                    new Creation("ibv_create_flow", ENDING)
+                            .arguments(rule + " to " + queuePair)
+                            .cures(Flow::cureOfCreate)
+                            .capability(CAPABILITY),
                     () -> {
                         parents.forEach(VerbsObject::checkOpen);
                         return queuePair.provider.createFlow(queuePair.address, attributes.address());

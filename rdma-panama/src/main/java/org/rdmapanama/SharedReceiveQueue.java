@@ -116,11 +116,10 @@ public final class SharedReceiveQueue extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_srq_init_attr.layout());
             options.writeBasic(attributes);
             return context.create(
-                    "ibv_create_srq",
-                    ENDING,
-                    options.toString(),
-                    errno -> cureOfCreate(context, errno),
-                    "DeviceAttributes.maxSharedReceiveQueues",
+                    new Creation("ibv_create_srq", ENDING)
+                            .arguments(options.toString())
+                            .cures(errno -> cureOfCreate(context, errno))
+                            .capability("DeviceAttributes.maxSharedReceiveQueues"),
                     () -> {
                         checkUsable(protectionDomain, options);
                         return context.provider()
@@ -141,11 +140,10 @@ public final class SharedReceiveQueue extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_srq_init_attr_ex.layout());
             options.writeExtended(attributes, protectionDomain);
             return context.create(
-                    "ibv_create_srq_ex",
-                    ENDING,
-                    options.toString(),
-                    errno -> cureOfCreate(context, errno),
-                    capability,
+                    new Creation("ibv_create_srq_ex", ENDING)
+                            .arguments(options.toString())
+                            .cures(errno -> cureOfCreate(context, errno))
+                            .capability(capability),
                     () -> {
                         checkUsable(protectionDomain, options);
                         boolean known = context.provider().queryDevice(device.address()) >= 0;
@@ -464,7 +462,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     /**
@@ -520,7 +518,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     @Override

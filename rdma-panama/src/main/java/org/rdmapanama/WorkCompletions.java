@@ -9,6 +9,7 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.NetworkOrder;
 
 /**
  * A batch of work completions, an array of {@code struct ibv_wc}, that {@link CompletionQueue#poll} fills repeatedly;
@@ -189,7 +190,7 @@ public final class WorkCompletions {
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public int immediate(int index) {
-        return ExtendedCompletionQueue.hostOrder(batch.getInt(at(index, IMM_DATA)));
+        return NetworkOrder.convert(batch.getInt(at(index, IMM_DATA)));
     }
 
     /**

@@ -61,11 +61,9 @@ public final class WorkQueue extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_wq_init_attr.layout());
             options.write(attributes, protectionDomain);
             return context.create(
-                    "ibv_create_wq",
-                    ENDING,
-                    options.toString(),
-                    null,
-                    CAPABILITY,
+                    new Creation("ibv_create_wq", ENDING)
+                            .arguments(options.toString())
+                            .capability(CAPABILITY),
                     () -> {
                         protectionDomain.checkOpen();
                         options.completionQueue().checkOpen();
@@ -222,7 +220,7 @@ public final class WorkQueue extends ContextObject {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     @Override

@@ -521,10 +521,7 @@ class ClosingLabTest {
                 OutOfMemoryError thrown = assertThrows(
                         OutOfMemoryError.class,
                         () -> context.create(
-                                "ibv_alloc_pd",
-                                ProtectionDomain.ENDING,
-                                "",
-                                null,
+                                new Creation("ibv_alloc_pd", ProtectionDomain.ENDING),
                                 recording::allocateProtectionDomain,
                                 address -> {
                                     // As far as a constructor may come that fails in the end.

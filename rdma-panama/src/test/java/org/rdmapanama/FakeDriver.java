@@ -193,12 +193,12 @@ abstract class FakeDriver extends ProviderContext {
     }
 
     @Override
-    public SendVerbs sendVerbs() {
+    public SendVerbs prepareSendBatches() {
         return sendVerbs;
     }
 
     @Override
-    public CompletionVerbs completionVerbs() {
+    public CompletionVerbs preparePollBatches() {
         return completionVerbs;
     }
 

@@ -154,13 +154,13 @@ class RecordingProvider extends ProviderContext {
     }
 
     @Override
-    public SendVerbs sendVerbs() {
-        return real.sendVerbs();
+    public SendVerbs prepareSendBatches() {
+        return real.prepareSendBatches();
     }
 
     @Override
-    public CompletionVerbs completionVerbs() {
-        return real.completionVerbs();
+    public CompletionVerbs preparePollBatches() {
+        return real.preparePollBatches();
     }
 
     @Override

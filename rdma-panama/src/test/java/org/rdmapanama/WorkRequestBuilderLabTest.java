@@ -49,8 +49,8 @@ class WorkRequestBuilderLabTest {
         }
 
         @Override
-        public SendVerbs sendVerbs() {
-            return throughTheStructure ? super.sendVerbs() : recorded;
+        public SendVerbs prepareSendBatches() {
+            return throughTheStructure ? super.prepareSendBatches() : recorded;
         }
 
         @Override

@@ -406,8 +406,10 @@ class XrcAndWorkQueuesLabTest {
         TagOperation chain = TagOperation.allocate(arena, 0).next(delete);
         assertThrows(IllegalArgumentException.class, () -> chain.check(1, 10));
         assertThrows(IllegalArgumentException.class, () -> delete.next(chain));
-        assertSame(delete, chain.find(arena, delete.address(arena)));
-        assertNull(chain.find(arena, 1));
+        chain.firstNotPosted(delete.address(arena));
+        assertSame(delete, ChainedRequest.rest(chain, arena));
+        chain.firstNotPosted(0);
+        assertNull(ChainedRequest.rest(chain, arena));
         assertEquals(0, add.unexpectedCount(4).withoutUnexpectedCount().clear().handle());
         try (VerbsArena other = VerbsArena.ofConfined()) {
             TagOperation foreign = TagOperation.allocate(other, 0);
