@@ -15,6 +15,7 @@ module org.rdmapanama {
     exports org.rdmapanama.device;
     exports org.rdmapanama.event;
     exports org.rdmapanama.flow;
+    exports org.rdmapanama.memory;
     exports org.rdmapanama.pool;
     exports org.rdmapanama.queue;
     exports org.rdmapanama.internal.provider to

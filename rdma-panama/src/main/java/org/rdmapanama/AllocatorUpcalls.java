@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.Log;
+import org.rdmapanama.memory.AccessFlag;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.NavigableMap;

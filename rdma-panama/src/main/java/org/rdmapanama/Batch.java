@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.Log;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 

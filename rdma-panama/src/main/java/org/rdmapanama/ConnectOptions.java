@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.memory.AccessFlag;
 import java.net.InetAddress;
 import java.util.Arrays;
 import java.util.EnumSet;

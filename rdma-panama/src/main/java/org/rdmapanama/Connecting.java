@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.memory.AccessFlag;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;

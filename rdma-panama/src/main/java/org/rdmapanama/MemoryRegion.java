@@ -2,6 +2,9 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import org.rdmapanama.internal.Log;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.ReregistrationFailure;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.Log;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

@@ -3,6 +3,8 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;

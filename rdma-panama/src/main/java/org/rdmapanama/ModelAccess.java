@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.memory.AccessFlag;
 import java.util.Set;
 import org.rdmapanama.internal.ObjectModelAccess;
 

@@ -1,5 +1,8 @@
 package org.rdmapanama;
 
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

@@ -2,6 +2,9 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import org.rdmapanama.queue.WorkRequestOpcode;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Objects;

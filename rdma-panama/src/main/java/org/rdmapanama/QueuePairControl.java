@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.WorkRequestOpcode;
 import org.rdmapanama.internal.QueuePairTransitions;
 import org.rdmapanama.queue.DataInOrder;
 import org.rdmapanama.queue.Ece;

@@ -3,6 +3,8 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.rdmapanama.queue.TagOpcode;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_ops_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;

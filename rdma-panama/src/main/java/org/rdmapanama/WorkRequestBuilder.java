@@ -3,6 +3,8 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.rdmapanama.memory.FlushLevel;
+import org.rdmapanama.memory.FlushType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.EnumSet;

@@ -19,6 +19,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.QueuePairState;
 
@@ -36,6 +37,7 @@ final class Api {
                     DeviceAttributes.class,
                     AsyncEvent.class,
                     FlowRule.class,
+                    AccessFlag.class,
                     RegisteredPool.class,
                     QueuePairState.class)
             .map(Class::getPackageName)

@@ -3,6 +3,13 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import org.rdmapanama.queue.TagOpcode;
+import org.rdmapanama.queue.WorkRequestOpcode;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.FlushLevel;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.memory.ReregistrationFailure;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;

@@ -10,6 +10,10 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.FlushLevel;
+import org.rdmapanama.memory.FlushType;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;

@@ -27,6 +27,7 @@ class InterleavingsTest {
             "org.rdmapanama.flow",
             "org.rdmapanama.internal",
             "org.rdmapanama.internal.network",
+            "org.rdmapanama.memory",
             "org.rdmapanama.pool",
             "org.rdmapanama.queue");
 

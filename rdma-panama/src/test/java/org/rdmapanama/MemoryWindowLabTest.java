@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

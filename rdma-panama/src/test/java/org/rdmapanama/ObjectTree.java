@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

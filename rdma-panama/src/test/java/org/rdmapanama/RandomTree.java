@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import org.rdmapanama.memory.AccessFlag;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.queue.WorkRequestOpcode;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.rdmapanama.memory.AccessFlag;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;

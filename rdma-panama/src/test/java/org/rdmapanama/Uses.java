@@ -1,5 +1,9 @@
 package org.rdmapanama;
 
+import org.rdmapanama.queue.WorkRequestOpcode;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,7 +1,7 @@
 package org.rdmapanama.bench;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;

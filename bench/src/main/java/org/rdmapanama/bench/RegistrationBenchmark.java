@@ -14,7 +14,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;

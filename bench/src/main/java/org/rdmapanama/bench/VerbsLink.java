@@ -1,6 +1,6 @@
 package org.rdmapanama.bench;
 
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;

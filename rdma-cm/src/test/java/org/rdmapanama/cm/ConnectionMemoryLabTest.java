@@ -3,8 +3,8 @@ package org.rdmapanama.cm;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
-import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
 import java.lang.foreign.ValueLayout;
 import java.lang.management.BufferPoolMXBean;

@@ -1,9 +1,9 @@
 package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
-import static org.rdmapanama.AccessFlag.REMOTE_READ;
-import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
 import java.lang.foreign.ValueLayout;
 import org.rdmapanama.AddressHandle;

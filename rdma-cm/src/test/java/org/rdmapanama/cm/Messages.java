@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.completion.CompletionStatus;

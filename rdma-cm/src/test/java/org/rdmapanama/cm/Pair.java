@@ -2,14 +2,14 @@ package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
-import static org.rdmapanama.AccessFlag.REMOTE_READ;
-import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ReceiveWorkRequest;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;

@@ -3,7 +3,7 @@ package org.rdmapanama.device;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_odp_caps;
 import org.rdmapanama.ffm.verbs.rdma_h;

@@ -2,7 +2,7 @@ package org.rdmapanama.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.util.Set;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;

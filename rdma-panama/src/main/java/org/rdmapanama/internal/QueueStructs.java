@@ -4,7 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.device.RxHashField;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;

@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.UnsupportedVerbException;

@@ -3,7 +3,7 @@ package org.rdmapanama.testing;
 import java.time.Duration;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.CompletionQueue;

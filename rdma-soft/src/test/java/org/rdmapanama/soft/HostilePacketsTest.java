@@ -16,7 +16,7 @@ import java.nio.channels.DatagramChannel;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;

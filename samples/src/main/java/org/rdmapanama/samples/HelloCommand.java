@@ -3,7 +3,7 @@ package org.rdmapanama.samples;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.Callable;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.DeviceList;

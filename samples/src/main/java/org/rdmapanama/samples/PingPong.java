@@ -3,7 +3,7 @@ package org.rdmapanama.samples;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;

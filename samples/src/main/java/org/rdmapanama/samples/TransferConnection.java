@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;

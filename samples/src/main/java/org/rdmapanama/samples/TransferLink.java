@@ -3,7 +3,7 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;

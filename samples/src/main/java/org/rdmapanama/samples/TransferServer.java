@@ -2,7 +2,7 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
 

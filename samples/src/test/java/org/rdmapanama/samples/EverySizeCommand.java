@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;

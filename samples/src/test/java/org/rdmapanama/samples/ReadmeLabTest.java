@@ -128,7 +128,7 @@ class ReadmeLabTest {
 
     private static String program(String name, String code) {
         return """
-                import static org.rdmapanama.AccessFlag.*;
+                import static org.rdmapanama.memory.AccessFlag.*;
                 import java.lang.foreign.*;
                 import java.net.InetSocketAddress;
                 import java.nio.*;
@@ -142,6 +142,7 @@ class ReadmeLabTest {
                 import org.rdmapanama.cm.*;
                 import org.rdmapanama.completion.*;
                 import org.rdmapanama.event.*;
+                import org.rdmapanama.memory.*;
                 import org.rdmapanama.pool.*;
                 import org.rdmapanama.queue.*;
                 import org.rdmapanama.rsocket.*;

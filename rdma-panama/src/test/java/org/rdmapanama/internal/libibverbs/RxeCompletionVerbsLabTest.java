@@ -10,7 +10,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.ExtendedCompletionQueue;

@@ -1,9 +1,9 @@
 package org.rdmapanama.samples.learn;
 
-import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
-import static org.rdmapanama.AccessFlag.REMOTE_ATOMIC;
-import static org.rdmapanama.AccessFlag.REMOTE_READ;
-import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_ATOMIC;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
 import java.time.Duration;
 import org.rdmapanama.CompletionChannel;

@@ -2,7 +2,7 @@ package org.rdmapanama.samples.learn;
 
 import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ReceiveWorkRequest;

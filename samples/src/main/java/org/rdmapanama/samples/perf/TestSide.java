@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;

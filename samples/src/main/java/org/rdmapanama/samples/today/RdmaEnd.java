@@ -1,7 +1,7 @@
 package org.rdmapanama.samples.today;
 
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.QueuePair;

@@ -5,7 +5,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.function.IntConsumer;
-import org.rdmapanama.AccessFlag;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaConnection;

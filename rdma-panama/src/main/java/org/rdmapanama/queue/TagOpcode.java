@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.queue;
 
 import java.util.Locale;
 import org.rdmapanama.ffm.verbs.rdma_h;

@@ -1,5 +1,7 @@
-package org.rdmapanama;
+package org.rdmapanama.memory;
 
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 
