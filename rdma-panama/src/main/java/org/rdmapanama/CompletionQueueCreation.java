@@ -1,8 +1,8 @@
 package org.rdmapanama;
 
-import org.rdmapanama.completion.CompletionField;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;

@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.memory.AccessFlag;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -19,6 +18,7 @@ import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
 import org.rdmapanama.internal.network.GidChoice;
 import org.rdmapanama.internal.provider.ReadLimits;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;

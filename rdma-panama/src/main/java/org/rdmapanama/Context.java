@@ -23,7 +23,6 @@ import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.EthernetAddress;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.address.GidType;
 import org.rdmapanama.address.MacAddress;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.NodeType;
@@ -31,7 +30,6 @@ import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.RawClock;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.event.AsyncEvent;
-import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.Waiting;
@@ -45,8 +43,6 @@ import org.rdmapanama.ffm.verbs.timespec;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.AddressStructs;
-import org.rdmapanama.internal.network.GidChoice;
-import org.rdmapanama.internal.network.SystemNetwork;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**

@@ -1,9 +1,6 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.event.AsyncEvent;
-import org.rdmapanama.event.AsyncEventType;
-import org.rdmapanama.ffm.verbs.ibv_async_event;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +8,9 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.verbs.ibv_async_event;
 
 /** The objects that were created on an open device, by the addresses of their C structures. */
 final class ContextObjects {

@@ -1,7 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.internal.Log;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -11,7 +9,9 @@ import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mw;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.MemoryWindowType;
 
 /**
  * A memory window, {@code struct ibv_mw}: a separate remote key for a part of a region. Work requests grant and revoke

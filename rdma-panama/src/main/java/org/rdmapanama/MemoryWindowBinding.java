@@ -3,8 +3,6 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -12,6 +10,8 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.pool.RegisteredBuffer;
 
 /**

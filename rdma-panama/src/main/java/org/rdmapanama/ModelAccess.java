@@ -1,8 +1,8 @@
 package org.rdmapanama;
 
-import org.rdmapanama.memory.AccessFlag;
 import java.util.Set;
 import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.memory.AccessFlag;
 
 /** Opens what other packages of this module need, but not programs. */
 final class ModelAccess extends ObjectModelAccess {

@@ -1,12 +1,12 @@
 package org.rdmapanama;
 
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.internal.AddressStructs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The multicast groups that a queue pair is attached to. */
 final class MulticastGroups {

@@ -1,12 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
-import org.rdmapanama.address.GidType;
-import org.rdmapanama.internal.network.GidChoice;
-import org.rdmapanama.internal.network.SystemNetwork;
-import org.rdmapanama.internal.AddressStructs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
@@ -15,10 +8,17 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.ffm.verbs.ibv_gid;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
+import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.internal.network.SystemNetwork;
 
 /** The ports of an open device, with their tables of GIDs and partition keys. */
 final class Ports {

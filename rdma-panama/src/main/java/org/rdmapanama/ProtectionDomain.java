@@ -1,8 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryAdvice;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -19,6 +16,9 @@ import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
 
 /**
  * A protection domain, {@code struct ibv_pd}: memory regions and queue pairs can be used together only if they belong

@@ -2,9 +2,6 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import org.rdmapanama.queue.WorkRequestOpcode;
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Objects;
@@ -17,10 +14,9 @@ import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.flow.FlowRule;
-import org.rdmapanama.internal.AddressStructs;
-import org.rdmapanama.internal.QueuePairTransitions;
-import org.rdmapanama.internal.QueueStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.DataInOrder;
 import org.rdmapanama.queue.Ece;
 import org.rdmapanama.queue.QueuePairAttribute;
@@ -30,6 +26,7 @@ import org.rdmapanama.queue.QueuePairInitialAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.RateLimit;
+import org.rdmapanama.queue.WorkRequestOpcode;
 
 /**
  * A queue pair, {@code struct ibv_qp}: a send queue and a receive queue to which work requests are posted.

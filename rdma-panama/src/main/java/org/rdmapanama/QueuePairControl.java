@@ -1,15 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.WorkRequestOpcode;
-import org.rdmapanama.internal.QueuePairTransitions;
-import org.rdmapanama.queue.DataInOrder;
-import org.rdmapanama.queue.Ece;
-import org.rdmapanama.queue.QueuePairAttribute;
-import org.rdmapanama.queue.QueuePairAttributes;
-import org.rdmapanama.queue.QueuePairInitialAttributes;
-import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.RateLimit;
-import org.rdmapanama.internal.QueueStructs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -22,6 +12,16 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.QueuePairTransitions;
+import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.queue.DataInOrder;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairInitialAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.RateLimit;
+import org.rdmapanama.queue.WorkRequestOpcode;
 
 /**
  * The control path of a queue pair: its methods that query and change attributes, options of connection establishment

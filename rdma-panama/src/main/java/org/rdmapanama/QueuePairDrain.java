@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.internal.Log;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -13,6 +12,7 @@ import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.ShortWait;
 
 /**

@@ -2,11 +2,11 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.queue.SendOperation;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.internal.NetworkOrder;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * The operation of the work request that a {@link WorkRequestBuilder} constructs, if it is a rare one: its arguments and

@@ -2,9 +2,9 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.memory.AccessFlag;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.queue.QueuePairCapabilities;
 

@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.memory.AccessFlag;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -14,6 +13,7 @@ import java.util.regex.Pattern;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.DeviceCapability;
 import org.rdmapanama.device.OnDemandPagingCapabilities;
+import org.rdmapanama.memory.AccessFlag;
 
 /** Checks which memory may be registered, and explains why registering failed. */
 final class RegistrableMemory {

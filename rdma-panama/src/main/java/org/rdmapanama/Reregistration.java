@@ -1,12 +1,12 @@
 package org.rdmapanama;
 
-import org.rdmapanama.memory.AccessFlag;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * Changes to a memory region, in any combination; see {@link MemoryRegion#reregister}. Anything not named here stays as

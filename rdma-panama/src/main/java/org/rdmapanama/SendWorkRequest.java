@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
-import org.rdmapanama.queue.WorkRequestOpcode;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -12,6 +11,7 @@ import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.WorkRequestOpcode;
 
 /**
  * A work request for a send queue, {@code struct ibv_send_wr}: encoded once in native memory, posted any number of

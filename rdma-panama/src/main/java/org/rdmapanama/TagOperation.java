@@ -3,11 +3,11 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.queue.TagOpcode;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_ops_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.TagOpcode;
 
 /**
  * An operation on the list of tags of a shared receive queue, {@code struct ibv_ops_wr}: encoded in native memory,

@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.internal.Log;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -12,6 +11,7 @@ import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.internal.WaitLimits;
 

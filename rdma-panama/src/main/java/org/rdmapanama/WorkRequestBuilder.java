@@ -3,8 +3,6 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import org.rdmapanama.memory.FlushLevel;
-import org.rdmapanama.memory.FlushType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -18,6 +16,8 @@ import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.memory.FlushLevel;
+import org.rdmapanama.memory.FlushType;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.QueuePairType;

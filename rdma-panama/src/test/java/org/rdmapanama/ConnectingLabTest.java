@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.memory.AccessFlag;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -31,6 +30,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.LinkLayer;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;

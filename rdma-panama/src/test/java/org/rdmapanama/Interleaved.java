@@ -1,6 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.memory.AccessFlag;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -10,6 +9,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.rdmapanama.interleaving.Explorer;
 import org.rdmapanama.interleaving.Steps;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;

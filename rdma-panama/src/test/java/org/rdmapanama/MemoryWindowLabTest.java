@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -21,6 +19,8 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Completions;
@@ -31,7 +31,7 @@ import org.rdmapanama.testing.Side;
 /** Memory windows: what they open and to whom, how long they live, and what is refused. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class MemoryWindowLabTest {
+public class MemoryWindowLabTest {
     private static ConnectedPair open() {
         return open(VerbsArena.ofConfined());
     }
@@ -199,7 +199,7 @@ class MemoryWindowLabTest {
     }
 
     /** Soft-RoCE of Linux 6.1 sets the flag that means so in the kernel, and something else here: IBV_WC_IP_CSUM_OK. */
-    static void assertSaysThatAKeyIsInvalid(WorkCompletions received) {
+    public static void assertSaysThatAKeyIsInvalid(WorkCompletions received) {
         boolean said = LabDevices.areSoftRoce()
                 ? (received.flags(0) & rdma_h.IBV_WC_IP_CSUM_OK()) != 0 || received.hasInvalidatedRkey(0)
                 : received.hasInvalidatedRkey(0);

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.memory.ReregistrationFailure;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.memory.ReregistrationFailure;
 
 class MemoryWindowTest {
     @Test

@@ -1,7 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -10,6 +8,8 @@ import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.testing.LabDevices;

@@ -30,7 +30,7 @@ final class PretendingProvider extends RecordingProvider {
         super(device.providerDevice().provider().open(device.providerDevice()));
     }
 
-    static PretendingProvider of(Device device) {
+    public static PretendingProvider of(Device device) {
         return new PretendingProvider(device);
     }
 

@@ -5,9 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.queue.WorkRequestOpcode;
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -32,12 +29,15 @@ import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.ibv_rx_hash_conf;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.Ece;
 import org.rdmapanama.queue.QueuePairCreateFlag;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.RateLimit;
 import org.rdmapanama.queue.RxHash;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.WorkRequestOpcode;
 import org.rdmapanama.testing.LabDevices;
 
 /** What few devices have, or few programs ask of a queue pair. */

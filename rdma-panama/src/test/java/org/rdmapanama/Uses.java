@@ -1,9 +1,5 @@
 package org.rdmapanama;
 
-import org.rdmapanama.queue.WorkRequestOpcode;
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryAdvice;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +15,9 @@ import org.rdmapanama.completion.CompletionFlag;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.Ece;
@@ -28,6 +27,7 @@ import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.RateLimit;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.queue.WorkRequestOpcode;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
 

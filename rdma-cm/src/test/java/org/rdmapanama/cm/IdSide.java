@@ -7,13 +7,13 @@ import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
 import java.lang.foreign.ValueLayout;
 import org.rdmapanama.AddressHandle;
-import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.Side;

@@ -14,7 +14,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
@@ -25,6 +24,7 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 

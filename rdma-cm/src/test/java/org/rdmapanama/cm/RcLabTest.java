@@ -18,12 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.MemoryWindow;
 import org.rdmapanama.MemoryWindowBinding;
-import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
@@ -36,6 +34,8 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.AtomicCapability;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.testing.Lab;
 
 /** What reliable connections do, on those that the connection manager makes over RoCE and over iWARP. */

@@ -2,11 +2,11 @@ package org.rdmapanama.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.util.Set;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * What other packages of this module need of the object model, and programs do not. The object model implements it when

@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.device.RxHashField;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
@@ -12,6 +11,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_cap;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_rx_hash_conf;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.QueuePairInitialAttributes;

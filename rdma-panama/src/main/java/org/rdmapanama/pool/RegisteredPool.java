@@ -5,7 +5,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.UnsupportedVerbException;
@@ -13,6 +12,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * A large memory region that is handed out in buffers. Registering memory is expensive: a system call pins every page

@@ -5,7 +5,6 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.device.Mtu;
@@ -13,6 +12,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * Attributes of a queue pair, with a record of which ones are given, {@code struct ibv_qp_attr} and its mask: what

@@ -11,13 +11,13 @@ import java.util.EnumSet;
 import java.util.Set;
 import java.util.function.IntConsumer;
 import org.junit.jupiter.api.Test;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.memory.AccessFlag;
 
 class QueuePairAttributesTest {
     private static QueuePairAttributes throughNativeMemory(QueuePairAttributes attributes) {

@@ -2,11 +2,10 @@ package org.rdmapanama.testing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import org.rdmapanama.completion.CompletionOpcode;
-import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
+
 /** A copy of one work completion, for tests, where garbage does not matter. */
 public record Completion(
         long id,

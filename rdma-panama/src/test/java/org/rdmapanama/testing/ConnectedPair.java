@@ -3,22 +3,22 @@ package org.rdmapanama.testing;
 import java.time.Duration;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionChannel;
-import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
-import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /** Two sides whose queue pairs are connected to each other, or, of type UD, ready. Closing this closes their arenas. */
 public final class ConnectedPair implements AutoCloseable {

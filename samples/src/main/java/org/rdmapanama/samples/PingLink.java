@@ -3,7 +3,6 @@ package org.rdmapanama.samples;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
@@ -19,6 +18,7 @@ import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * One side of a ping: a connection, two data buffers, and a message buffer for each direction. Its wire protocol is

@@ -3,7 +3,6 @@ package org.rdmapanama.samples;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
@@ -19,6 +18,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
 
 /**

@@ -10,7 +10,6 @@ import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.ExtendedCompletionQueue;
@@ -22,6 +21,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.internal.provider.CompletionVerbs;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.Bound;
 

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.device;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -27,22 +27,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.device.CompletionQueueModerationCapabilities;
-import org.rdmapanama.device.DeviceAttributes;
-import org.rdmapanama.device.DeviceCapability;
-import org.rdmapanama.device.ExtendedPortCapability;
-import org.rdmapanama.device.OdpOperation;
-import org.rdmapanama.device.OnDemandPagingCapabilities;
-import org.rdmapanama.device.PacketPacingCapabilities;
-import org.rdmapanama.device.PciAtomicSize;
-import org.rdmapanama.device.PortAttributes;
-import org.rdmapanama.device.PortCapability;
-import org.rdmapanama.device.RawPacketCapability;
-import org.rdmapanama.device.RssCapabilities;
-import org.rdmapanama.device.RxHashField;
-import org.rdmapanama.device.RxHashFunction;
-import org.rdmapanama.device.TagMatchingCapabilities;
-import org.rdmapanama.device.TagMatchingTransport;
+import org.rdmapanama.CStructs;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.Context;
+import org.rdmapanama.Device;
+import org.rdmapanama.Insides;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
@@ -291,10 +281,10 @@ class DeviceFieldsLabTest {
     void shouldGetTheSameBytesAsC() throws Exception {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment bytes = temporary.allocate(ibv_device_attr_ex.layout());
-            assertEquals(0, context.provider().queryDevice(bytes.address()));
+            assertEquals(0, Insides.provider(context).queryDevice(bytes.address()));
             assertEquals(runC(DUMP.formatted("device")), hex(bytes));
             MemorySegment ofPort = temporary.allocate(ibv_port_attr.layout());
-            assertEquals(0, context.provider().queryPort(1, ofPort.address()));
+            assertEquals(0, Insides.provider(context).queryPort(1, ofPort.address()));
             // The structure of the installed header may be shorter than ours.
             String inC = runC(DUMP.formatted("port"));
             assertEquals(inC, hex(ofPort).substring(0, inC.length()));

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,8 +10,15 @@ import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.CompletionQueueOptions;
+import org.rdmapanama.Context;
+import org.rdmapanama.ExtendedCompletionQueue;
+import org.rdmapanama.UnsupportedVerbException;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.ConnectedPair;
@@ -62,12 +69,12 @@ class SuiteCqexLabTest {
             int max = context.queryDevice().maxCompletionQueueEntries();
             VerbsException tooLarge = assertThrows(
                     VerbsException.class, () -> context.createCompletionQueue(new CompletionQueueOptions(max + 1)));
-            assertEquals(Errno.EINVAL.number, tooLarge.errno());
+            assertEquals(Errno.EINVAL, tooLarge.errno());
             int vector = SuiteCqLabTest.completionVectors(context) + 1;
             VerbsException noVector = assertThrows(
                     VerbsException.class,
                     () -> context.createCompletionQueue(new CompletionQueueOptions(10).completionVector(vector)));
-            assertEquals(Errno.EINVAL.number, noVector.errno());
+            assertEquals(Errno.EINVAL, noVector.errno());
         }
     }
 

@@ -1,15 +1,8 @@
-package org.rdmapanama;
+package org.rdmapanama.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
-import org.rdmapanama.queue.TagOpcode;
-import org.rdmapanama.queue.WorkRequestOpcode;
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.FlushLevel;
-import org.rdmapanama.memory.MemoryAdvice;
-import org.rdmapanama.memory.MemoryWindowType;
-import org.rdmapanama.memory.ReregistrationFailure;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -19,6 +12,7 @@ import java.util.Set;
 import java.util.function.IntFunction;
 import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.ForkStatus;
 import org.rdmapanama.address.GidType;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.completion.CompletionOpcode;
@@ -45,7 +39,11 @@ import org.rdmapanama.flow.CounterReadFlag;
 import org.rdmapanama.flow.EspFlag;
 import org.rdmapanama.flow.FlowFlag;
 import org.rdmapanama.flow.FlowRuleType;
-import org.rdmapanama.internal.Codes;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.FlushLevel;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.memory.ReregistrationFailure;
 import org.rdmapanama.queue.DataInOrder;
 import org.rdmapanama.queue.PathMigrationState;
 import org.rdmapanama.queue.QueuePairAttribute;
@@ -55,8 +53,10 @@ import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.queue.SharedReceiveQueueType;
+import org.rdmapanama.queue.TagOpcode;
 import org.rdmapanama.queue.WorkQueueState;
 import org.rdmapanama.queue.WorkQueueType;
+import org.rdmapanama.queue.WorkRequestOpcode;
 
 /** Each constant is found by its value in C, and a value that is not known does no harm where a driver gave it. */
 class CodesTest {

@@ -1,9 +1,12 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.Insides;
+import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
@@ -55,7 +58,7 @@ final class SuiteTraffic {
         FillPattern.fill(data, number);
         SendWorkRequest send = from.request(number, 0, SIZE).send();
         if (way != null) {
-            send.to(way, to.queuePair.number(), LabDevices.connectOptions().qkey());
+            send.to(way, to.queuePair.number(), Insides.qkey(LabDevices.connectOptions()));
         }
         from.post(send);
         taking.take(from).is(CompletionOpcode.SEND, number);

@@ -1,18 +1,26 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryWindowType;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.MemoryWindow;
+import org.rdmapanama.MemoryWindowBinding;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -209,7 +217,7 @@ class SuiteQpexLabTest {
             pair.b.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
             ReceiveWorkRequest receive = pair.b.receiveRequest(1, 0, 100);
             VerbsException refused = assertThrows(VerbsException.class, () -> pair.b.queuePair.postReceive(receive));
-            assertEquals(Errno.EINVAL.number, refused.errno());
+            assertEquals(Errno.EINVAL, refused.errno());
         }
     }
 
@@ -241,7 +249,7 @@ class SuiteQpexLabTest {
                 pair.b.post(receive);
             }
             assertEquals(QueuePair.QUEUE_FULL, pair.b.queuePair.postReceive(receive));
-            assertEquals(Errno.ENOMEM.number, -QueuePair.QUEUE_FULL);
+            assertEquals(Errno.ENOMEM, -QueuePair.QUEUE_FULL);
         }
     }
 

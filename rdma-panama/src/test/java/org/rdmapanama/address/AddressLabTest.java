@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -18,11 +18,14 @@ import java.util.function.Predicate;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.address.AddressVector;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.EthernetAddress;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.MacAddress;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.Context;
+import org.rdmapanama.Device;
+import org.rdmapanama.Ownership;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairAttributes;

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -19,6 +19,11 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.Context;
+import org.rdmapanama.Device;
+import org.rdmapanama.DeviceList;
+import org.rdmapanama.Insides;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.device.DeviceAttributes;
@@ -28,6 +33,7 @@ import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.testing.LabDevices;
 
@@ -181,7 +187,7 @@ class SuiteDeviceLabTest {
         forEachDevice((device, context) -> {
             try (Arena temporary = Arena.ofConfined()) {
                 MemorySegment entry = temporary.allocate(ibv_gid_entry.layout());
-                assertEquals(-Errno.EINVAL.number, context.provider().queryGidTable(entry.address(), 0));
+                assertEquals(-Errno.EINVAL, Insides.provider(context).queryGidTable(entry.address(), 0));
             }
         });
     }
@@ -213,7 +219,7 @@ class SuiteDeviceLabTest {
             assertEquals(Optional.empty(), context.queryGidEntry(1, empty));
             try (Arena temporary = Arena.ofConfined()) {
                 MemorySegment entry = temporary.allocate(ibv_gid_entry.layout());
-                assertEquals(-Errno.ENODATA.number, context.provider().queryGidEx(1, empty, entry.address()));
+                assertEquals(-Errno.ENODATA, Insides.provider(context).queryGidEx(1, empty, entry.address()));
             }
         });
     }

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,6 +10,14 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.CStructs;
+import org.rdmapanama.Commands;
+import org.rdmapanama.Context;
+import org.rdmapanama.ForkStatus;
+import org.rdmapanama.ForkSupport;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.internal.libibverbs.NativeProvider;

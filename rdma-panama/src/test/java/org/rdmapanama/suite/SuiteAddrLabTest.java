@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,6 +10,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.Context;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.device.LinkLayer;

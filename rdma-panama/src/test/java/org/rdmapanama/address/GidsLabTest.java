@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.address;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -9,9 +9,13 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
-import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.Commands;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Context;
+import org.rdmapanama.DummyDevice;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.queue.QueuePairAttribute;

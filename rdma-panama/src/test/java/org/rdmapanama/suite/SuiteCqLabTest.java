@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -8,11 +8,20 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
+import org.rdmapanama.Insides;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.queue.QueuePairType;
@@ -75,12 +84,12 @@ class SuiteCqLabTest {
             int max = context.queryDevice().maxCompletionQueueEntries();
             VerbsException tooLarge =
                     assertThrows(VerbsException.class, () -> context.createCompletionQueue(max + 1, null, 0));
-            assertEquals(Errno.EINVAL.number, tooLarge.errno());
+            assertEquals(Errno.EINVAL, tooLarge.errno());
             assertTrue(tooLarge.getMessage().contains(String.valueOf(max)), tooLarge::getMessage);
             int vectors = completionVectors(context);
             VerbsException noVector =
                     assertThrows(VerbsException.class, () -> context.createCompletionQueue(100, null, vectors + 1));
-            assertEquals(Errno.EINVAL.number, noVector.errno());
+            assertEquals(Errno.EINVAL, noVector.errno());
         }
     }
 
@@ -102,16 +111,13 @@ class SuiteCqLabTest {
                 pair.a.post(pair.a
                         .request(i, 0, 64)
                         .send()
-                        .to(
-                                way,
-                                pair.b.queuePair.number(),
-                                LabDevices.connectOptions().qkey()));
+                        .to(way, pair.b.queuePair.number(), Insides.qkey(LabDevices.connectOptions())));
             }
             int before = queue.entries();
             try {
                 queue.resize(1);
             } catch (VerbsException e) {
-                assertEquals(Errno.EINVAL.number, e.errno());
+                assertEquals(Errno.EINVAL, e.errno());
                 assertEquals(before, queue.entries());
             }
             List<Completion> completions = pair.a.await(posted);

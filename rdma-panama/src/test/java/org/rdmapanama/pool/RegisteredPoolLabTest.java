@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.pool;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.memory.AccessFlag;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -19,10 +18,12 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.Context;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.completion.CompletionOpcode;
-import org.rdmapanama.pool.PoolExhaustedException;
-import org.rdmapanama.pool.RegisteredBuffer;
-import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.FillPattern;

@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -15,6 +15,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.Commands;
+import org.rdmapanama.Context;
+import org.rdmapanama.Insides;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.RecordingProvider;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.testing.LabDevices;
 
@@ -33,7 +39,7 @@ class SuitePdLabTest {
         // JUnit prepares in another thread than it tests in.
         arena = VerbsArena.ofShared();
         recording = RecordingProvider.of(LabDevices.first());
-        context = Context.open(arena, LabDevices.first(), () -> recording);
+        context = Insides.open(arena, LabDevices.first(), () -> recording);
     }
 
     @AfterEach

@@ -1,10 +1,11 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
-import org.rdmapanama.memory.AccessFlag;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.AddressHandle;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.ConnectedPair;
 

@@ -1,15 +1,19 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import org.rdmapanama.memory.AccessFlag;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.ConnectedPair;
@@ -88,7 +92,7 @@ class SuiteAtomicLabTest {
                     .request(1, QpTraffic.SOURCE, 8)
                     .fetchAndAdd(pair.b.region.address() + QpTraffic.REMOTE + 1, pair.b.region.rkey(), 2);
             VerbsException refused = assertThrows(VerbsException.class, () -> pair.a.queuePair.postSend(request));
-            assertEquals(Errno.EINVAL.number, refused.errno());
+            assertEquals(Errno.EINVAL, refused.errno());
         }
     }
 

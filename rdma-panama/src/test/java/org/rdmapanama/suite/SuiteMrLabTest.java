@@ -1,4 +1,4 @@
-package org.rdmapanama;
+package org.rdmapanama.suite;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -7,15 +7,25 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.memory.MemoryWindowType;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.Context;
+import org.rdmapanama.Insides;
+import org.rdmapanama.MemoryWindow;
+import org.rdmapanama.MemoryWindowBinding;
+import org.rdmapanama.MemoryWindowLabTest;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
@@ -102,8 +112,9 @@ class SuiteMrLabTest {
             for (AccessFlag flag : List.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)) {
                 assertThrows(IllegalArgumentException.class, () -> domain.register(arena.allocate(4096), flag));
                 // The driver says the same.
-                long refused = context.provider()
-                        .registerMemory(domain.address, arena.allocate(4096).address(), 4096, 0, flag.code());
+                long refused = Insides.provider(context)
+                        .registerMemory(
+                                domain.nativeAddress(), arena.allocate(4096).address(), 4096, 0, flag.code());
                 assertTrue(refused < 0, "a region came of it");
             }
         }
@@ -195,7 +206,9 @@ class SuiteMrLabTest {
             ProtectionDomain domain = context.allocateProtectionDomain();
             assertThrows(IllegalArgumentException.class, () -> domain.allocateMemoryWindow(MemoryWindowType.UNKNOWN));
             // The driver says the same to a type that there is not.
-            assertTrue(context.provider().allocateMemoryWindow(domain.address, 3) < 0, "a window came of it");
+            assertTrue(
+                    Insides.provider(context).allocateMemoryWindow(domain.nativeAddress(), 3) < 0,
+                    "a window came of it");
             MemoryWindow right = domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
             right.close();
             assertFalse(right.isOpen());
