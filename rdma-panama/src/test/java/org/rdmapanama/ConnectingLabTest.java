@@ -275,7 +275,7 @@ class ConnectingLabTest {
 
     private static FailingProvider failing() {
         Device device = LabDevices.first();
-        return new FailingProvider(device.providerDevice().provider().open(device.providerDevice()));
+        return FailingProvider.of(device.providerDevice().provider().open(device.providerDevice()));
     }
 
     /** Takes a queue pair to RTR, and no further. */

@@ -154,7 +154,7 @@ class FailingCallsLabTest {
     }
 
     private static FailingProvider device() {
-        return new FailingProvider(PretendingProvider.of(LabDevices.first()));
+        return FailingProvider.of(PretendingProvider.of(LabDevices.first()));
     }
 
     private static ConnectedPair open(FailingProvider device) {

@@ -18,10 +18,10 @@ import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
-import org.rdmapanama.testing.Completions;
 
 /** Memory windows: what they open and to whom, how long they live, and what is refused. */
 @Tag("lab")

@@ -18,10 +18,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
-import org.rdmapanama.testing.Completions;
 
 /** A queue pair from state to state, by hand, and what the device says of it afterwards. */
 @Tag("lab")

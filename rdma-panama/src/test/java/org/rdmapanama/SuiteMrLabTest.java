@@ -12,11 +12,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.FillPattern;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
-import org.rdmapanama.testing.Completions;
 
 /** The cases of rdma-core's test_mr.py that Soft-RoCE passes: its classes MRTest and MWTest, by their names there. */
 @Tag("lab")

@@ -64,7 +64,7 @@ class FailingConnectionsLabTest {
     void replaceManager() {
         assumeTrue(!Lab.isInLab(), "the kernel's connection manager repeats and waits for seconds where a peer fails");
         usual = ConnectionManagers.preferred();
-        manager = new FailingConnectionManager(usual);
+        manager = FailingConnectionManager.of(usual);
         ConnectionManagers.replace(manager);
     }
 

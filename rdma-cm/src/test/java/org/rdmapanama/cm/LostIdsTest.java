@@ -22,7 +22,7 @@ import org.rdmapanama.testing.Bound;
 class LostIdsTest {
     private static final int NO_TYPE = 99;
 
-    private final ScriptedConnectionManager manager = new ScriptedConnectionManager();
+    private final ScriptedConnectionManager manager = ScriptedConnectionManager.create();
 
     @Test
     void shouldDestroyAnIdWhoseObjectCannotBeMade() {
