@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.IntSupplier;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
@@ -87,8 +88,13 @@ abstract class FailingConnectionManager extends ConnectionManager {
         return address;
     }
 
-    private long madeAt(String kind, long pointer) {
-        return made(kind, Native.struct(pointer, JAVA_LONG.byteSize()).get(JAVA_LONG, 0));
+    /** A method that puts what it makes where the pointer says, unless it fails. */
+    private int making(String method, String kind, long pointer, IntSupplier making) {
+        int result = fails(method) ? (int) FAILURE : making.getAsInt();
+        if (result == 0) {
+            made(kind, Native.struct(pointer, JAVA_LONG.byteSize()).get(JAVA_LONG, 0));
+        }
+        return result;
     }
 
     private void ended(String kind, long address) {
@@ -131,12 +137,9 @@ abstract class FailingConnectionManager extends ConnectionManager {
 
     @Override
     public int getEvent(long channel, long event) {
-        if (fails("getEvent")) {
-            return (int) FAILURE;
-        }
-        int result = real.getEvent(channel, event);
+        int result = making("getEvent", "event", event, () -> real.getEvent(channel, event));
         if (result == 0) {
-            long address = madeAt("event", event);
+            long address = Native.struct(event, JAVA_LONG.byteSize()).get(JAVA_LONG, 0);
             MemorySegment struct = Native.struct(address, rdma_cm_event.sizeof());
             if (CmEventType.of(rdma_cm_event.event(struct)) == CmEventType.CONNECT_REQUEST) {
                 made("id", rdma_cm_event.id(struct).address());
@@ -153,11 +156,7 @@ abstract class FailingConnectionManager extends ConnectionManager {
 
     @Override
     public int createId(long channel, long id, long context, int portSpace) {
-        int result = fails("createId") ? (int) FAILURE : real.createId(channel, id, context, portSpace);
-        if (result == 0) {
-            madeAt("id", id);
-        }
-        return result;
+        return making("createId", "id", id, () -> real.createId(channel, id, context, portSpace));
     }
 
     @Override
@@ -171,12 +170,7 @@ abstract class FailingConnectionManager extends ConnectionManager {
 
     @Override
     public int createEndpoint(long id, long addressInfo, long pd, long initialAttributes) {
-        int result =
-                fails("createEndpoint") ? (int) FAILURE : real.createEndpoint(id, addressInfo, pd, initialAttributes);
-        if (result == 0) {
-            madeAt("id", id);
-        }
-        return result;
+        return making("createEndpoint", "id", id, () -> real.createEndpoint(id, addressInfo, pd, initialAttributes));
     }
 
     @Override
@@ -187,11 +181,7 @@ abstract class FailingConnectionManager extends ConnectionManager {
 
     @Override
     public int getAddressInfo(long node, long service, long hints, long result) {
-        int status = fails("getAddressInfo") ? (int) FAILURE : real.getAddressInfo(node, service, hints, result);
-        if (status == 0) {
-            madeAt("info", result);
-        }
-        return status;
+        return making("getAddressInfo", "info", result, () -> real.getAddressInfo(node, service, hints, result));
     }
 
     @Override

@@ -6,6 +6,7 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.Predicate;
 import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.Label;
@@ -67,8 +68,8 @@ public final class WrittenMethods {
                         standIn,
                         "$Guarded",
                         written -> {
-                            for (Method method : base.getDeclaredMethods()) {
-                                if (isOpen(method) && !declares(standIn, method) && guarded.test(method)) {
+                            for (Method method : written.leftBy(base)) {
+                                if (guarded.test(method)) {
                                     written.writePassing(method, true, null);
                                 }
                             }
@@ -92,13 +93,18 @@ public final class WrittenMethods {
                         standIn,
                         "$Passing",
                         written -> {
-                            for (Method method : base.getDeclaredMethods()) {
-                                if (isOpen(method) && !declares(standIn, method)) {
-                                    written.writePassing(method, guarded.test(method), base);
-                                }
+                            for (Method method : written.leftBy(base)) {
+                                written.writePassing(method, guarded.test(method), base);
                             }
                         },
                         arguments);
+    }
+
+    /** The public methods of a class that the stand-in does not have itself. */
+    private List<Method> leftBy(Class<?> base) {
+        return Arrays.stream(base.getDeclaredMethods())
+                .filter(method -> isOpen(method) && !declares(standIn, method))
+                .toList();
     }
 
     private static boolean isOpen(Method method) {
