@@ -775,8 +775,16 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** Reads an event and acknowledges it, so that its object can be destroyed. */
+    /** Reads an event and acknowledges it in any case, because destroying its object waits for that. */
     private AsyncEvent received(MemorySegment event) {
+        try {
+            return readAsyncEvent(event);
+        } finally {
+            provider.ackAsyncEvent(event.address());
+        }
+    }
+
+    private AsyncEvent readAsyncEvent(MemorySegment event) {
         AsyncEventType type = AsyncEventType.of(ibv_async_event.event_type(event));
         MemorySegment element = ibv_async_event.element(event);
         int port = 0;
@@ -787,7 +795,6 @@ public final class Context extends VerbsObject {
             case DEVICE_FATAL, UNKNOWN -> {}
             default -> source = find(ibv_async_event.element.qp(element).address());
         }
-        provider.ackAsyncEvent(event.address());
         return new AsyncEvent(
                 type,
                 port,
