@@ -19,6 +19,7 @@ import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Heartbeat;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.testing.Bound;
 
 /**
  * Platform and virtual threads that make random calls on the servers, connections, requests, channels and ids of one arena.
@@ -86,12 +87,12 @@ final class ConnectionsFuzz {
             for (int i = 0; i < users.size(); i++) {
                 start(users.get(i), i < PLATFORM_THREADS);
             }
-            long start = System.nanoTime();
+            Bound bound = Bound.of(LIMIT_OF_CALLS);
             do {
                 heartbeat.await(ended, TIME);
             } while (done() < LEAST_CALLS
                     && failures.isEmpty()
-                    && System.nanoTime() - start < LIMIT_OF_CALLS.toNanos());
+                    && !bound.isOver());
             try {
                 if (closesInTheMiddle) {
                     arena.close();

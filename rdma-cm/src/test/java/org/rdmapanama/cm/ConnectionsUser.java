@@ -15,6 +15,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.testing.Lab;
 
 /**
  * A thread's random calls on servers, connections, requests, channels and ids that others use and close at the same time.

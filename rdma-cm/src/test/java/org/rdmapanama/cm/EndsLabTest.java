@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.QueuePairState;
+import org.rdmapanama.testing.Lab;
 
 /** How connections end, and what is said of it. */
 @Tag("lab")
