@@ -53,7 +53,7 @@ final class ConnectionsFuzz {
         this.seed = seed;
         // Of seeds that follow each other, Random itself makes numbers that are much alike.
         random = new Random(new SplittableRandom(seed).nextLong());
-        manager = new FailingConnectionManager(usual);
+        manager = FailingConnectionManager.of(usual);
     }
 
     public static void main(String[] arguments) {
@@ -90,9 +90,7 @@ final class ConnectionsFuzz {
             Bound bound = Bound.of(LIMIT_OF_CALLS);
             do {
                 heartbeat.await(ended, TIME);
-            } while (done() < LEAST_CALLS
-                    && failures.isEmpty()
-                    && !bound.isOver());
+            } while (done() < LEAST_CALLS && failures.isEmpty() && !bound.isOver());
             try {
                 if (closesInTheMiddle) {
                     arena.close();
