@@ -43,7 +43,7 @@ abstract class FailingConnectionManager extends ConnectionManager {
                 MethodHandles.lookup(),
                 FailingConnectionManager.class,
                 ConnectionManager.class,
-                method -> method.getReturnType() == int.class,
+                method -> method.getReturnType() == int.class || method.getReturnType() == long.class,
                 real);
     }
 
