@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import org.rdmapanama.event.AsyncEventType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
@@ -594,12 +595,14 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** Reads an event and acknowledges it, so that its object can be destroyed. */
+    /** Reads an event and acknowledges it in any case, because destroying its object waits for that. */
     private AsyncEvent received(MemorySegment event) {
         // Find its object before: afterwards it may be destroyed and another one created at its address.
-        AsyncEvent received = objects.readEvent(event);
-        provider.ackAsyncEvent(event.address());
-        return received;
+        try {
+            return objects.readEvent(event);
+        } finally {
+            provider.ackAsyncEvent(event.address());
+        }
     }
 
     /** Returns the object at an address, or null. Takes no lock. */

@@ -274,21 +274,28 @@ class ConnectingLabTest {
         }
     }
 
-    /** Two queue pairs in RESET, and what the first one's device fails at. */
-    private static ConnectedPair unconnected(FailingProvider device) {
+    /** Two queue pairs, of which the first one could be taken to RTR, but no further, and the other one is in RESET. */
+    private static ConnectedPair stoppedAtRtr() {
+        FailingProvider device = failing();
         ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
                 .through(own -> Context.open(own, LabDevices.first(), () -> device))
                 .open();
-        for (Side side : List.of(pair.a, pair.b)) {
-            side.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
-            side.queuePair.localEndpoint(options());
+        try {
+            for (Side side : List.of(pair.a, pair.b)) {
+                side.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+                side.queuePair.localEndpoint(options());
+            }
+            failAtRts(device, pair.a.queuePair, pair.b.queuePair.localEndpoint());
+            return pair;
+        } catch (RuntimeException | Error e) {
+            pair.close();
+            throw e;
         }
-        return pair;
     }
 
     private static FailingProvider failing() {
         Device device = LabDevices.first();
-        return new FailingProvider(device.providerDevice().provider().open(device.providerDevice()));
+        return FailingProvider.of(device.providerDevice().provider().open(device.providerDevice()));
     }
 
     /** Takes a queue pair to RTR, and no further. */
@@ -306,11 +313,8 @@ class ConnectingLabTest {
 
     @Test
     void shouldGoOnWithTheSameEndpoint() {
-        FailingProvider device = failing();
-        try (ConnectedPair pair = unconnected(device)) {
-            Endpoint ofB = pair.b.queuePair.localEndpoint();
-            failAtRts(device, pair.a.queuePair, ofB);
-            pair.a.queuePair.connect(handedOver(ofB));
+        try (ConnectedPair pair = stoppedAtRtr()) {
+            pair.a.queuePair.connect(handedOver(pair.b.queuePair.localEndpoint()));
             pair.b.queuePair.connect(pair.a.queuePair.localEndpoint());
             move(pair);
         }
@@ -319,10 +323,8 @@ class ConnectingLabTest {
     /** The peer has heard of the failure and begins anew: with another number of the first packet, path MTU, and reads. */
     @Test
     void shouldNotPutTwoEndpointsOfAPeerTogether() {
-        FailingProvider device = failing();
-        try (ConnectedPair pair = unconnected(device)) {
+        try (ConnectedPair pair = stoppedAtRtr()) {
             QueuePair queuePair = pair.a.queuePair;
-            failAtRts(device, queuePair, pair.b.queuePair.localEndpoint());
             Endpoint anew = pair.b.queuePair.localEndpoint(
                     options().pathMtu(Mtu.BYTES_256).maxReadAtomic(1));
             pair.b.queuePair.connect(queuePair.localEndpoint());
@@ -338,11 +340,9 @@ class ConnectingLabTest {
 
     @Test
     void shouldNotTakeAWayToRtrOfSomebodyElseForItsOwn() {
-        FailingProvider device = failing();
-        try (ConnectedPair pair = unconnected(device)) {
+        try (ConnectedPair pair = stoppedAtRtr()) {
             QueuePair queuePair = pair.a.queuePair;
             Endpoint ofB = pair.b.queuePair.localEndpoint();
-            failAtRts(device, queuePair, ofB);
             queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
             queuePair.initialize();
             queuePair.modify(new QueuePairAttributes()

@@ -16,6 +16,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -234,15 +235,14 @@ class SeenTogetherLabTest {
         }
     }
 
-    @Test
-    void shouldBuildSegmentsOfOneRegistration() throws Exception {
+    private static void assertOneRegistration(BiConsumer<ReceiveWorkRequest, MemoryRegion> adding) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             MemoryRegion region = regionIn(arena);
             ReceiveWorkRequest request = ReceiveWorkRequest.allocate(arena, 1);
             MemorySegment segment = segmentOf(request);
             assertOneRegistration(
                     () -> {
-                        request.clear().add(region, 0, 4096);
+                        adding.accept(request, region);
                         return segment;
                     },
                     region);
@@ -250,18 +250,13 @@ class SeenTogetherLabTest {
     }
 
     @Test
+    void shouldBuildSegmentsOfOneRegistration() throws Exception {
+        assertOneRegistration((request, region) -> request.clear().add(region, 0, 4096));
+    }
+
+    @Test
     void shouldBuildSegmentsOfSlicesOfOneRegistration() throws Exception {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            MemoryRegion region = regionIn(arena);
-            ReceiveWorkRequest request = ReceiveWorkRequest.allocate(arena, 1);
-            MemorySegment segment = segmentOf(request);
-            assertOneRegistration(
-                    () -> {
-                        request.clear().add(region, region.memory());
-                        return segment;
-                    },
-                    region);
-        }
+        assertOneRegistration((request, region) -> request.clear().add(region, region.memory()));
     }
 
     private static MemoryRegion regionIn(VerbsArena arena) {

@@ -20,7 +20,10 @@ public final class FillPattern {
 
     public static byte[] bytes(int size, int seed) {
         byte[] bytes = new byte[size];
-        fill(MemorySegment.ofArray(bytes), seed);
+        // Not by fill: a JVM without its second compiler, as in the lab, is slow at access to segments.
+        for (int i = 0; i < size; i++) {
+            bytes[i] = at(i, seed);
+        }
         return bytes;
     }
 

@@ -64,7 +64,7 @@ class FailingConnectionsLabTest {
     void replaceManager() {
         assumeTrue(!Lab.isInLab(), "the kernel's connection manager repeats and waits for seconds where a peer fails");
         usual = ConnectionManagers.preferred();
-        manager = new FailingConnectionManager(usual);
+        manager = FailingConnectionManager.of(usual);
         ConnectionManagers.replace(manager);
     }
 
@@ -220,6 +220,12 @@ class FailingConnectionsLabTest {
         uses.put("RdmaConnection.awaitDisconnect", scene -> {
             RdmaConnection connection = scene.connection();
             return none(() -> connection.awaitDisconnect(Duration.ZERO));
+        });
+        uses.put("RdmaConnection.awaitDisconnect of an end", scene -> {
+            RdmaConnection connection = scene.connection();
+            RdmaConnection peer = (RdmaConnection) scene.all.getLast();
+            scene.again(none(() -> peer.disconnect(Duration.ofMillis(50))));
+            return none(() -> assertTrue(connection.awaitDisconnect(Lab.SECONDS)));
         });
         uses.put("RdmaConnection.disconnect", scene -> {
             RdmaConnection connection = scene.connection();
@@ -494,13 +500,9 @@ class FailingConnectionsLabTest {
             }
             String where = "call " + n + ", " + manager.failed() + ": ";
             failed = manager.failed() != null;
-            boolean answer = manager.failedToAnswer();
             manager.failAt(0);
             if (failed != (thrown != null)) {
-                // An end is answered in case that the peer has begun it, too.
-                if (!answer) {
-                    faults.add(where + (failed ? "nothing is thrown" : thrown));
-                }
+                faults.add(where + (failed ? "nothing is thrown" : thrown));
             } else if (failed) {
                 if (!tells(thrown)) {
                     faults.add(where + thrown);
@@ -542,7 +544,8 @@ class FailingConnectionsLabTest {
                 List.of(),
                 Stream.of(ConnectionManager.class.getDeclaredMethods())
                         .map(Method::getName)
-                        .filter(name -> Stream.of(FailingConnectionManager.class.getDeclaredMethods())
+                        .filter(name -> Stream.of(manager.getClass(), FailingConnectionManager.class)
+                                .flatMap(type -> Stream.of(type.getDeclaredMethods()))
                                 .noneMatch(method -> method.getName().equals(name)))
                         .toList(),
                 "FailingConnectionManager lacks these");

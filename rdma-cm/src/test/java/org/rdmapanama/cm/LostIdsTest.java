@@ -22,7 +22,7 @@ import org.rdmapanama.testing.Bound;
 class LostIdsTest {
     private static final int NO_TYPE = 99;
 
-    private final ScriptedConnectionManager manager = new ScriptedConnectionManager();
+    private final ScriptedConnectionManager manager = ScriptedConnectionManager.create();
 
     @Test
     void shouldDestroyAnIdWhoseObjectCannotBeMade() {
@@ -206,6 +206,21 @@ class LostIdsTest {
             id.migrate(channel);
             channel.close();
             assertEquals(manager.ids, manager.destroyed);
+        }
+    }
+
+    /** A channel that waits for an id that nobody can close any more would stay. */
+    @Test
+    void shouldCloseAChannelAfterAClosedIdWasToMoveThere() {
+        for (int which = 0; which < 2; which++) {
+            try (EventChannel channel = EventChannel.create(manager);
+                    EventChannel other = EventChannel.create(manager)) {
+                CmId id = channel.createId(PortSpace.TCP);
+                id.close();
+                EventChannel target = which == 0 ? channel : other;
+                assertThrows(IllegalStateException.class, () -> id.migrate(target));
+            }
+            assertTrue(manager.channels.isEmpty(), "no channel is left");
         }
     }
 

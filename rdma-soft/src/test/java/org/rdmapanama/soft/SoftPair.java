@@ -44,6 +44,7 @@ final class SoftPair implements AutoCloseable {
                 .queues(DEPTH, DEPTH)
                 .queueEntries(4 * DEPTH)
                 .segments(2)
+                .limit(LIMIT)
                 .connectA(options)
                 .connectB(options)
                 .open();
