@@ -10,8 +10,14 @@ module org.rdmapanama {
     requires org.rdmapanama.ffm;
 
     exports org.rdmapanama;
+    exports org.rdmapanama.address;
+    exports org.rdmapanama.completion;
     exports org.rdmapanama.device;
+    exports org.rdmapanama.event;
     exports org.rdmapanama.flow;
+    exports org.rdmapanama.memory;
+    exports org.rdmapanama.pool;
+    exports org.rdmapanama.queue;
     exports org.rdmapanama.internal.provider to
             org.rdmapanama.cm,
             org.rdmapanama.soft;

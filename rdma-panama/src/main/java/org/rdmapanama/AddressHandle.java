@@ -3,7 +3,9 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
+import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
@@ -30,7 +32,7 @@ public final class AddressHandle extends ContextObject {
     static AddressHandle create(ProtectionDomain protectionDomain, AddressVector path) {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
-            path.write(attributes);
+            AddressStructs.writeVector(path, attributes);
             return create(
                     "ibv_create_ah",
                     protectionDomain,
@@ -59,12 +61,11 @@ public final class AddressHandle extends ContextObject {
     private static AddressHandle create(
             String verb, ProtectionDomain protectionDomain, AddressVector path, LongSupplier nativeCreate) {
         return protectionDomain.context.create(
-                verb,
-                ENDING,
-                path.toString(),
-                errno -> errno == Errno.ETIMEDOUT.number
-                        ? "no host answers at " + path.destination() + "; check the address and the route to it"
-                        : null,
+                new Creation(verb, ENDING)
+                        .arguments(path.toString())
+                        .cures(errno -> errno == Errno.ETIMEDOUT.number
+                                ? "no host answers at " + path.destination() + "; check the address and the route to it"
+                                : null),
                 () -> {
                     protectionDomain.checkOpen();
                     return nativeCreate.getAsLong();

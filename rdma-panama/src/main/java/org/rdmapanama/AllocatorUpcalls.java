@@ -7,6 +7,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Log;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * The two functions through which a driver calls a {@link ResourceAllocator}. They live as long as the arena, and so

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.rdmapanama.internal.Log;
 
 /**
  * Tracks which thread may use an extended queue now. From the start of a batch to its end a driver may hold its own

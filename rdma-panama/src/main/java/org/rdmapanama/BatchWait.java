@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.rdmapanama.internal.ShortWait;
 
 /**
  * A wait for batches or calls of other threads on extended queues. Those threads may in turn wait for a batch of the

@@ -5,6 +5,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.rdmapanama.internal.ShortWait;
 
 /**
  * One closing of a tree of objects. It first waits until no other thread uses the objects and then destroys each object

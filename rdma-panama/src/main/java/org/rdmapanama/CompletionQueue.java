@@ -49,32 +49,6 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
         entries = entriesInDevice();
     }
 
-    /** The caller must hold the arena's lock. */
-    private static CompletionQueue of(Context context, long address) {
-        return new CompletionQueue(context, address, channelOrContext(context, address));
-    }
-
-    static CompletionQueue create(Context context, int entries, CompletionChannel channel, int completionVector) {
-        checkedEntries(entries);
-        checkedVector(completionVector);
-        if (channel != null) {
-            requireSameContext(context, channel);
-        }
-        return context.create(
-                "ibv_create_cq",
-                ENDING,
-                entries + " entries, completion vector " + completionVector,
-                errno -> cureOfCreate(context, errno),
-                () -> {
-                    if (channel != null) {
-                        channel.checkOpen();
-                    }
-                    long channelAddress = channel == null ? 0 : channel.address;
-                    return context.provider().createCompletionQueue(entries, 0, channelAddress, completionVector);
-                },
-                cq -> of(context, cq));
-    }
-
     /**
      * Wraps a completion queue that other code in this process has created. Its events go to the object of its channel,
      * if the channel already has one; see {@link CompletionChannel#ofNativeAddress}.
@@ -88,19 +62,7 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
      * @throws IllegalStateException when the context is closed
      */
     public static CompletionQueue ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
-        return context.wrap(nativeAddress, ownership, cq -> of(context, cq));
-    }
-
-    /** The parent of a queue: the object of its channel or, if there is none, the open device. */
-    static VerbsObject channelOrContext(Context context, long address) {
-        long channel = ibv_cq.channel(Native.struct(address, ibv_cq.layout())).address();
-        return context.find(channel) instanceof CompletionChannel known ? known : context;
-    }
-
-    static void requireSameContext(Context context, ContextObject other) {
-        if (other.context != context) {
-            throw new IllegalArgumentException(other + " belongs to another context than " + context);
-        }
+        return CompletionQueueCreation.wrap(context, nativeAddress, ownership);
     }
 
     static int checkedEntries(int entries) {
@@ -115,14 +77,6 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
             throw new IllegalArgumentException("completionVector must not be negative: " + completionVector);
         }
         return completionVector;
-    }
-
-    static String cureOfCreate(Context context, int errno) {
-        if (errno == Errno.EINVAL.number) {
-            return "the device allows at most " + context.queryDevice().maxCompletionQueueEntries()
-                    + " entries, and may have fewer completion vectors";
-        }
-        return errno == Errno.ENOMEM.number ? RegistrableMemory.cureOfTooMany("completion queues") : null;
     }
 
     private int entriesInDevice() {

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
+import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;

@@ -4,6 +4,9 @@ import java.net.InetAddress;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * The options with which {@link QueuePair#connect} connects a queue pair. The defaults suit most programs. Threads: one

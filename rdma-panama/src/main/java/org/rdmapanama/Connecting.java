@@ -4,13 +4,24 @@ import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReference;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
 import org.rdmapanama.device.AtomicCapability;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.LinkLayer;
+import org.rdmapanama.device.Mtu;
 import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
+import org.rdmapanama.internal.network.GidChoice;
 import org.rdmapanama.internal.provider.ReadLimits;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Takes a queue pair from RESET to RTS: creates its endpoint, and combines it with the endpoint of the peer. */
 final class Connecting {

@@ -3,33 +3,33 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
-import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import java.util.function.Function;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.EthernetAddress;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.MacAddress;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.RawClock;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.Waiting;
@@ -37,18 +37,13 @@ import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
-import org.rdmapanama.ffm.verbs.ibv_gid;
-import org.rdmapanama.ffm.verbs.ibv_gid_entry;
-import org.rdmapanama.ffm.verbs.ibv_port_attr;
 import org.rdmapanama.ffm.verbs.ibv_values_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.ffm.verbs.timespec;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowSpecification;
-import org.rdmapanama.internal.libibverbs.NativeProvider;
-import org.rdmapanama.internal.provider.Provider;
+import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
-import org.rdmapanama.internal.provider.ProviderException;
 
 /**
  * An open device, {@code struct ibv_context}: its ports and tables, and the root of all objects created on it.
@@ -72,19 +67,18 @@ public final class Context extends VerbsObject {
     private final ProviderContext provider;
     private final String name;
 
-    /** Changed with the arena's lock held, and read without it to find the source of an event. */
-    private final Map<Long, VerbsObject> objects = new ConcurrentHashMap<>();
-
+    private final ContextObjects objects = new ContextObjects(this);
+    private final Ports ports = new Ports(this);
     private final NodeType nodeType;
     private final TransportType transportType;
     private final int completionVectors;
     private final int asyncFileDescriptor;
-    private int physicalPorts;
 
     /** Whether the queue pairs have been drained. Guarded by the arena's lock. */
     private boolean drained;
 
-    private Context(VerbsArena arena, ProviderContext provider, Device device) {
+    /** For {@link ContextOpening}. The caller must hold the arena's lock. */
+    Context(VerbsArena arena, ProviderContext provider, Device device) {
         super(arena, provider.address());
         this.provider = provider;
         name = device.name();
@@ -106,8 +100,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_open_device
      */
     public static Context open(VerbsArena arena, Device device) {
-        Provider provider = device.providerDevice().provider();
-        return open(arena, device, () -> provider.open(device.providerDevice()));
+        return ContextOpening.open(arena, device);
     }
 
     /**
@@ -119,7 +112,7 @@ public final class Context extends VerbsObject {
      * @throws IllegalStateException when the arena is closed
      */
     public static Context open(VerbsArena arena) {
-        return open(arena, DeviceList.findPreferred());
+        return ContextOpening.open(arena, DeviceList.findPreferred());
     }
 
     /**
@@ -134,7 +127,7 @@ public final class Context extends VerbsObject {
      */
     public static Context open(VerbsArena arena, String deviceName) {
         Objects.requireNonNull(arena, "arena");
-        return open(arena, DeviceList.find(deviceName));
+        return ContextOpening.open(arena, DeviceList.find(deviceName));
     }
 
     /**
@@ -151,22 +144,7 @@ public final class Context extends VerbsObject {
      * @throws IllegalStateException when the arena is closed
      */
     public static Context ofNativeAddress(VerbsArena arena, long nativeAddress, Ownership ownership) {
-        if (nativeAddress == 0) {
-            throw new IllegalArgumentException("nativeAddress must not be 0");
-        }
-        Objects.requireNonNull(arena, "arena");
-        Objects.requireNonNull(ownership, "ownership");
-        arena.lock().lock();
-        try {
-            arena.requireNoContextAt(nativeAddress);
-            String name = NativeProvider.deviceNameOf(nativeAddress);
-            Device device = DeviceList.query().byName(name);
-            Provider provider = device.providerDevice().provider();
-            return open(
-                    arena, device, () -> provider.at(nativeAddress), opened -> add(arena, opened, device, ownership));
-        } finally {
-            arena.lock().unlock();
-        }
+        return ContextOpening.wrap(arena, nativeAddress, ownership);
     }
 
     /**
@@ -186,35 +164,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_import_device
      */
     public static Context importFrom(VerbsArena arena, int fileDescriptor) {
-        Objects.requireNonNull(arena, "arena");
-        Device device = deviceOf(fileDescriptor);
-        try {
-            return open(arena, device, () -> NativeProvider.importDevice(fileDescriptor));
-        } catch (VerbsException e) {
-            if (e.errno() == Errno.EOPNOTSUPP.number || e.errno() == Errno.ENOSYS.number) {
-                throw new UnsupportedVerbException(
-                        e.verb(), e.errno(), device.name(), "descriptor " + fileDescriptor, IMPORT_CAPABILITY);
-            }
-            throw e;
-        }
-    }
-
-    /** Returns the device whose command channel the descriptor is. */
-    private static Device deviceOf(int fileDescriptor) {
-        String file;
-        try {
-            file = Files.readSymbolicLink(Path.of("/proc/self/fd/" + fileDescriptor))
-                    .getFileName()
-                    .toString();
-        } catch (IOException notOpen) {
-            throw new IllegalArgumentException("fileDescriptor must be open: " + fileDescriptor, notOpen);
-        }
-        return DeviceList.query().stream()
-                .filter(device -> file.equals(device.providerDevice().deviceFile()))
-                .findFirst()
-                .orElseThrow(() ->
-                        new IllegalArgumentException("fileDescriptor must be the command channel of an RDMA device: "
-                                + fileDescriptor + " is " + file));
+        return ContextOpening.importFrom(arena, fileDescriptor);
     }
 
     /**
@@ -295,46 +245,9 @@ public final class Context extends VerbsObject {
         return DeviceMemory.create(this, byteSize, logAlignment);
     }
 
+    /** Opens a device by other means than its provider, for tests. */
     static Context open(VerbsArena arena, Device device, Supplier<ProviderContext> opener) {
-        return open(arena, device, opener, provider -> adopted(arena, provider, device));
-    }
-
-    private static Context open(
-            VerbsArena arena,
-            Device device,
-            Supplier<ProviderContext> opener,
-            Function<ProviderContext, Context> adopter) {
-        arena.lock().lock();
-        try {
-            arena.checkOpen();
-            return adopter.apply(opener.get());
-        } catch (ProviderException e) {
-            throw new VerbsException(e.verb(), e.errno(), "device " + device.name(), e.getMessage());
-        } finally {
-            arena.lock().unlock();
-        }
-    }
-
-    /** A device that was opened here and got no Java object would never be closed. */
-    private static Context adopted(VerbsArena arena, ProviderContext provider, Device device) {
-        try {
-            return add(arena, provider, device, Ownership.OWNED);
-        } catch (Throwable e) {
-            int result = provider.close();
-            if (result < 0) {
-                e.addSuppressed(new VerbsException("ibv_close_device", -result, "device " + device.name(), null));
-            }
-            throw e;
-        }
-    }
-
-    private static Context add(VerbsArena arena, ProviderContext provider, Device device, Ownership ownership) {
-        Context context = new Context(arena, provider, device);
-        if (ownership == Ownership.BORROWED) {
-            context.borrow();
-        }
-        arena.add(context);
-        return context;
+        return ContextOpening.open(arena, device, opener);
     }
 
     ProviderContext provider() {
@@ -392,28 +305,11 @@ public final class Context extends VerbsObject {
      * @verb ibv_query_port
      */
     public PortAttributes queryPort(int port) {
-        checkPort(port);
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_port_attr.layout());
-            check("ibv_query_port", call(() -> provider.queryPort(port, attributes.address())), "port " + port);
-            return PortAttributes.ofNative(port, attributes);
-        }
-    }
-
-    /** Queried once, because the ports of an open device do not change. */
-    private int physicalPorts() {
-        checkOpen();
-        if (physicalPorts == 0) {
-            physicalPorts = queryDevice().physicalPorts();
-        }
-        return physicalPorts;
+        return ports.query(port);
     }
 
     void checkPort(int port) {
-        int ports = physicalPorts();
-        if (port < 1 || port > ports) {
-            throw new IllegalArgumentException("port of " + this + " must be between 1 and " + ports + ": " + port);
-        }
+        ports.check(port);
     }
 
     /**
@@ -425,34 +321,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_query_gid_table
      */
     public List<GidEntry> gidTable() {
-        int capacity = 0;
-        int ports = physicalPorts();
-        for (int port = 1; port <= ports; port++) {
-            capacity += queryPort(port).gidTableLength();
-        }
-        if (capacity == 0) {
-            return List.of();
-        }
-        long entrySize = ibv_gid_entry.sizeof();
-        int max = capacity;
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment entries = temporary.allocate(ibv_gid_entry.layout(), capacity);
-            long count = check("ibv_query_gid_table", call(() -> provider.queryGidTable(entries.address(), max)), "");
-            List<GidEntry> table = new ArrayList<>();
-            for (long i = 0; i < count; i++) {
-                table.add(read(entries.asSlice(i * entrySize, entrySize)));
-            }
-            return table;
-        }
-    }
-
-    private static GidEntry read(MemorySegment entry) {
-        return new GidEntry(
-                ibv_gid_entry.port_num(entry),
-                ibv_gid_entry.gid_index(entry),
-                Gid.read(entry, ibv_gid_entry.gid$offset()),
-                GidType.of(ibv_gid_entry.gid_type(entry)),
-                ibv_gid_entry.ndev_ifindex(entry));
+        return ports.gidTable();
     }
 
     /**
@@ -468,15 +337,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_query_gid
      */
     public Gid queryGid(int port, int index) {
-        checkGidIndex(port, index);
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment gid = temporary.allocate(ibv_gid.layout());
-            check(
-                    "ibv_query_gid",
-                    call(() -> provider.queryGid(port, index, gid.address())),
-                    "port " + port + ", GID index " + index);
-            return Gid.read(gid, 0);
-        }
+        return ports.queryGid(port, index);
     }
 
     /**
@@ -492,24 +353,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_query_gid_ex
      */
     public Optional<GidEntry> queryGidEntry(int port, int index) {
-        checkGidIndex(port, index);
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment entry = temporary.allocate(ibv_gid_entry.layout());
-            int result = (int) call(() -> provider.queryGidEx(port, index, entry.address()));
-            if (result == -Errno.ENODATA.number) {
-                return Optional.empty();
-            }
-            check("ibv_query_gid_ex", result, "port " + port + ", GID index " + index);
-            return Optional.of(read(entry));
-        }
-    }
-
-    private void checkGidIndex(int port, int index) {
-        int length = queryPort(port).gidTableLength();
-        if (index < 0 || index >= length) {
-            throw new IndexOutOfBoundsException("index in the GID table of port " + port + " of " + this
-                    + " must be at least 0 and below " + length + ": " + index);
-        }
+        return ports.queryGidEntry(port, index);
     }
 
     /**
@@ -524,15 +368,7 @@ public final class Context extends VerbsObject {
      * @throws IllegalStateException when this is closed
      */
     public GidEntry gid(int port, int index) {
-        checkPort(port);
-        List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
-        return table.stream().filter(e -> e.index() == index).findFirst().orElseThrow(() -> {
-            String filled = table.stream()
-                    .map(e -> e.index() + " " + e.gid() + " " + e.type())
-                    .collect(Collectors.joining(", "));
-            return new IllegalArgumentException("GID index " + index + " of port " + port + " of " + this
-                    + " has no GID; the indexes with one are " + (filled.isEmpty() ? "none" : filled));
-        });
+        return ports.gid(port, index);
     }
 
     /**
@@ -569,8 +405,7 @@ public final class Context extends VerbsObject {
 
     /** Chooses with the peer's address and endpoint, each of which may be null. */
     Optional<GidEntry> chooseGid(int port, InetAddress peer, Endpoint remote) {
-        List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
-        return GidChoice.best(table, peer, remote, SystemNetwork.INSTANCE);
+        return ports.chooseGid(port, peer, remote);
     }
 
     /**
@@ -586,13 +421,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_query_pkey
      */
     public int pkey(int port, int index) {
-        int length = queryPort(port).pkeyTableLength();
-        if (index < 0 || index >= length) {
-            throw new IndexOutOfBoundsException("index in the P_Key table of port " + port + " of " + this
-                    + " must be at least 0 and below " + length + ": " + index);
-        }
-        return (int) check(
-                "ibv_query_pkey", call(() -> provider.queryPkey(port, index)), "port " + port + ", index " + index);
+        return ports.pkey(port, index);
     }
 
     /**
@@ -608,17 +437,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_get_pkey_index
      */
     public OptionalInt pkeyIndex(int port, int pkey) {
-        checkPort(port);
-        if (pkey < 0 || pkey > 0xffff) {
-            throw new IllegalArgumentException("pkey must be between 0 and 0xffff: 0x" + Integer.toHexString(pkey));
-        }
-        int result = (int) call(() -> provider.pkeyIndex(port, pkey));
-        // The library reads beyond the end of the table, where there is no such file.
-        if (result == -Errno.ENOENT.number) {
-            return OptionalInt.empty();
-        }
-        return OptionalInt.of(
-                (int) check("ibv_get_pkey_index", result, "port " + port + ", P_Key 0x" + Integer.toHexString(pkey)));
+        return ports.pkeyIndex(port, pkey);
     }
 
     /**
@@ -637,7 +456,7 @@ public final class Context extends VerbsObject {
             ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK());
             check("ibv_query_rt_values_ex", call(() -> provider.queryRealTime(values.address())), "", capability);
             if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK()) == 0) {
-                throw failure("ibv_query_rt_values_ex", Errno.EOPNOTSUPP.number, "", null, capability);
+                throw failure("ibv_query_rt_values_ex", Errno.EOPNOTSUPP.number, "", Cures.NONE, capability);
             }
             MemorySegment clock = ibv_values_ex.raw_clock(values);
             return new RawClock(timespec.tv_sec(clock), timespec.tv_nsec(clock));
@@ -684,7 +503,7 @@ public final class Context extends VerbsObject {
                         "the datagram must have been sent to an address of this port, not to a multicast group, and the"
                                 + " first " + AddressHandle.GRH_BYTES + " bytes of its buffer must be unchanged");
             }
-            return AddressVector.read(attributes);
+            return AddressStructs.readVector(attributes);
         }
     }
 
@@ -733,7 +552,7 @@ public final class Context extends VerbsObject {
         checkPort(way.port());
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
-            way.write(attributes);
+            AddressStructs.writeVector(way, attributes);
             MemorySegment mac = temporary.allocate(MacAddress.BYTES);
             MemorySegment vlan = temporary.allocate(JAVA_SHORT);
             int result = (int)
@@ -777,39 +596,17 @@ public final class Context extends VerbsObject {
 
     /** Reads an event and acknowledges it in any case, because destroying its object waits for that. */
     private AsyncEvent received(MemorySegment event) {
+        // Find its object before: afterwards it may be destroyed and another one created at its address.
         try {
-            return readAsyncEvent(event);
+            return objects.readEvent(event);
         } finally {
             provider.ackAsyncEvent(event.address());
         }
     }
 
-    private AsyncEvent readAsyncEvent(MemorySegment event) {
-        AsyncEventType type = AsyncEventType.of(ibv_async_event.event_type(event));
-        MemorySegment element = ibv_async_event.element(event);
-        int port = 0;
-        VerbsObject source = null;
-        switch (type) {
-            case PORT_ACTIVE, PORT_ERR, LID_CHANGE, PKEY_CHANGE, SM_CHANGE, CLIENT_REREGISTER, GID_CHANGE ->
-                port = ibv_async_event.element.port_num(element);
-            case DEVICE_FATAL, UNKNOWN -> {}
-            default -> source = find(ibv_async_event.element.qp(element).address());
-        }
-        return new AsyncEvent(
-                type,
-                port,
-                source instanceof QueuePair queuePair ? queuePair : null,
-                source instanceof CompletionQueue completionQueue ? completionQueue : null,
-                source instanceof SharedReceiveQueue sharedReceiveQueue ? sharedReceiveQueue : null,
-                source instanceof WorkQueue workQueue ? workQueue : null);
-    }
-
-    /**
-     * Takes no lock: a thread that closes an object holds the arena's lock and waits until the object's events are
-     * acknowledged, which comes after this.
-     */
+    /** Returns the object at an address, or null. Takes no lock. */
     VerbsObject find(long nativeAddress) {
-        return objects.get(nativeAddress);
+        return objects.find(nativeAddress);
     }
 
     /**
@@ -823,10 +620,7 @@ public final class Context extends VerbsObject {
      */
     public ProtectionDomain allocateProtectionDomain() {
         return create(
-                "ibv_alloc_pd",
-                ProtectionDomain.ENDING,
-                "",
-                null,
+                new Creation("ibv_alloc_pd", ProtectionDomain.ENDING),
                 provider::allocateProtectionDomain,
                 pd -> new ProtectionDomain(this, pd));
     }
@@ -886,10 +680,7 @@ public final class Context extends VerbsObject {
      */
     public CompletionChannel createCompletionChannel() {
         return create(
-                "ibv_create_comp_channel",
-                CompletionChannel.ENDING,
-                "",
-                null,
+                new Creation("ibv_create_comp_channel", CompletionChannel.ENDING),
                 provider::createCompletionChannel,
                 channel -> new CompletionChannel(this, channel));
     }
@@ -924,7 +715,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_destroy_cq
      */
     public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel, int completionVector) {
-        return CompletionQueue.create(this, entries, channel, completionVector);
+        return CompletionQueueCreation.create(this, entries, channel, completionVector);
     }
 
     /**
@@ -939,7 +730,7 @@ public final class Context extends VerbsObject {
      * @verb ibv_create_cq_ex
      */
     public ExtendedCompletionQueue createCompletionQueue(CompletionQueueOptions options) {
-        return ExtendedCompletionQueue.create(this, options);
+        return CompletionQueueCreation.createExtended(this, options);
     }
 
     /**
@@ -996,114 +787,20 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Creates an object of this context. Throws if the verb fails, and registers the object by its address so that
-     * events find it.
-     */
-    <T extends ContextObject> T create(
-            String verb,
-            Ending ending,
-            String arguments,
-            Cures cures,
-            LongSupplier nativeCreate,
-            LongMapper<T> wrapper) {
-        return create(verb, ending, arguments, cures, null, nativeCreate, wrapper);
-    }
-
-    /**
-     * Creates an object of this context.
+     * Creates an object of this context, and registers it by its address so that events find it.
      *
-     * @param ending how to destroy the native object if no Java object is created for it
-     * @param capability where to look for support of this verb, or null when every device supports it
-     * @throws UnsupportedVerbException when the device does not support it
+     * @param nativeCreate calls the verb, with the arena's lock held; returns an address or a negated errno
+     * @param wrapper creates the Java object for the address
+     * @throws UnsupportedVerbException when the device does not support the verb
+     * @throws VerbsException when the verb fails otherwise
      */
-    <T extends ContextObject> T create(
-            String verb,
-            Ending ending,
-            String arguments,
-            Cures cures,
-            String capability,
-            LongSupplier nativeCreate,
-            LongMapper<T> wrapper) {
-        return create(verb, ending, arguments, cures, capability, nativeCreate, wrapper, () -> {});
-    }
-
-    /**
-     * Creates an object of this context.
-     *
-     * @param lost called with the arena's lock held when the native object has no Java object and cannot be destroyed
-     */
-    <T extends ContextObject> T create(
-            String verb,
-            Ending ending,
-            String arguments,
-            Cures cures,
-            String capability,
-            LongSupplier nativeCreate,
-            LongMapper<T> wrapper,
-            Runnable lost) {
-        arena.lock().lock();
-        try {
-            checkOpen();
-            long result = nativeCreate.getAsLong();
-            if (result < 0) {
-                throw failure(verb, (int) -result, arguments, cures, capability);
-            }
-            return adopted(ending, result, wrapper, lost);
-        } finally {
-            arena.lock().unlock();
-        }
+    <T extends ContextObject> T create(Creation creation, LongSupplier nativeCreate, LongFunction<T> wrapper) {
+        return objects.create(creation, nativeCreate, wrapper);
     }
 
     /** Creates a Java object for a native one that exists already. */
-    <T extends VerbsObject> T wrap(long nativeAddress, Ownership ownership, LongMapper<T> wrapper) {
-        if (nativeAddress == 0) {
-            throw new IllegalArgumentException("nativeAddress must not be 0");
-        }
-        Objects.requireNonNull(ownership, "ownership");
-        arena.lock().lock();
-        try {
-            checkOpen();
-            VerbsObject known = objects.get(nativeAddress);
-            if (known != null) {
-                throw new IllegalArgumentException(
-                        "nativeAddress has a Java object already: " + known + "; use that one");
-            }
-            T object = wrapper.apply(nativeAddress);
-            if (ownership == Ownership.BORROWED) {
-                object.borrow();
-            }
-            adopt(object);
-            return object;
-        } finally {
-            arena.lock().unlock();
-        }
-    }
-
-    /** A native object without a Java object would never be destroyed. */
-    private <T extends ContextObject> T adopted(Ending ending, long address, LongMapper<T> wrapper, Runnable lost) {
-        try {
-            T object = wrapper.apply(address);
-            assert object.ending().equals(ending) : object;
-            adopt(object);
-            return object;
-        } catch (Throwable e) {
-            int result = ending.call().end(provider, address);
-            if (result < 0) {
-                lost.run();
-                e.addSuppressed(new VerbsException(ending.verb(), -result, toString(), null));
-            }
-            throw e;
-        }
-    }
-
-    private void adopt(VerbsObject object) {
-        try {
-            object.join();
-            objects.put(object.address, object);
-        } catch (Throwable e) {
-            object.leave();
-            throw e;
-        }
+    <T extends VerbsObject> T wrap(long nativeAddress, Ownership ownership, LongFunction<T> wrapper) {
+        return objects.wrap(nativeAddress, ownership, wrapper);
     }
 
     /**
@@ -1115,7 +812,7 @@ public final class Context extends VerbsObject {
         if (capability != null && (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number)) {
             return new UnsupportedVerbException(verb, errno, name, arguments, capability);
         }
-        String cure = cures == null ? null : cure(cures, errno);
+        String cure = cure(cures, errno);
         if (cure == null && errno == Errno.EMFILE.number) {
             cure = FreeDescriptors.CURE;
         }
@@ -1134,28 +831,16 @@ public final class Context extends VerbsObject {
     /** Throws if a verb failed. */
     long check(String verb, long result, String arguments, String capability) {
         if (result < 0) {
-            throw failure(verb, (int) -result, arguments, null, capability);
+            throw failure(verb, (int) -result, arguments, Cures.NONE, capability);
         }
         return result;
     }
 
     void forget(VerbsObject object) {
-        objects.remove(object.address, object);
+        objects.forget(object);
     }
 
-    /** Returns what to do about an errno, or null. */
-    @FunctionalInterface
-    interface Cures {
-        String of(int errno);
-    }
-
-    /** Creates an object of an address. */
-    @FunctionalInterface
-    interface LongMapper<T> {
-        T apply(long address);
-    }
-
-    private long call(LongSupplier verb) {
+    long call(LongSupplier verb) {
         enter();
         try {
             return verb.getAsLong();
@@ -1164,7 +849,7 @@ public final class Context extends VerbsObject {
         }
     }
 
-    private long check(String verb, long result, String arguments) {
+    long check(String verb, long result, String arguments) {
         if (result < 0) {
             throw new VerbsException(verb, (int) -result, describe(arguments), null);
         }
@@ -1184,7 +869,7 @@ public final class Context extends VerbsObject {
         }
         // Close all objects of one kind before the next: in the order of the tree a queue would be destroyed before the
         // regions of its siblings.
-        for (VerbsObject object : inClosingOrder(objects.values())) {
+        for (VerbsObject object : inClosingOrder(objects.all())) {
             object.closeTree(closing);
         }
         super.closeTree(closing);
@@ -1192,24 +877,20 @@ public final class Context extends VerbsObject {
 
     /** Visits all objects of this context except itself. Takes no lock. */
     void forEachObject(Consumer<ContextObject> visitor) {
-        for (VerbsObject object : objects.values()) {
+        for (VerbsObject object : objects.all()) {
             visitor.accept((ContextObject) object);
         }
     }
 
     @Override
     void forEachInTree(Consumer<VerbsObject> visitor) {
-        objects.values().forEach(visitor);
+        objects.all().forEach(visitor);
         visitor.accept(this);
     }
 
     /** Returns all open queue pairs that this process destroys. */
     List<QueuePair> queuePairs() {
-        return objects.values().stream()
-                .filter(QueuePair.class::isInstance)
-                .map(QueuePair.class::cast)
-                .filter(queuePair -> !queuePair.isBorrowed() && !queuePair.isRefused())
-                .toList();
+        return objects.queuePairs();
     }
 
     @Override
@@ -1224,8 +905,7 @@ public final class Context extends VerbsObject {
 
     @Override
     void ended() {
-        objects.values().forEach(VerbsObject::lose);
-        objects.clear();
+        objects.loseAll();
         arena.remove(this);
     }
 

@@ -11,6 +11,7 @@ import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_counter_attach_attr;
 import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
 import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.CounterReadFlag;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -47,11 +48,7 @@ public final class Counters extends ContextObject {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_counters_init_attr.layout());
             return context.create(
-                    "ibv_create_counters",
-                    ENDING,
-                    "",
-                    null,
-                    CAPABILITY,
+                    new Creation("ibv_create_counters", ENDING).capability(CAPABILITY),
                     () -> context.provider().createCounters(attributes.address()),
                     counters -> new Counters(context, counters));
         }

@@ -52,11 +52,10 @@ public final class DeviceMemory extends ContextObject {
             ibv_alloc_dm_attr.length(attributes, byteSize);
             ibv_alloc_dm_attr.log_align_req(attributes, logAlignment);
             return context.create(
-                    "ibv_alloc_dm",
-                    ENDING,
-                    byteSize + " bytes, aligned to 2 to the power of " + logAlignment,
-                    errno -> "DeviceAttributes.maxDeviceMemory is the total that the device has",
-                    "DeviceAttributes.maxDeviceMemory, which is 0 without device memory",
+                    new Creation("ibv_alloc_dm", ENDING)
+                            .arguments(byteSize + " bytes, aligned to 2 to the power of " + logAlignment)
+                            .cures(errno -> "DeviceAttributes.maxDeviceMemory is the total that the device has")
+                            .capability("DeviceAttributes.maxDeviceMemory, which is 0 without device memory"),
                     () -> context.provider().allocateDeviceMemory(attributes.address()),
                     dm -> new DeviceMemory(context, dm, byteSize, false));
         }
@@ -65,11 +64,9 @@ public final class DeviceMemory extends ContextObject {
     static DeviceMemory importFrom(Context context, int handle, long byteSize) {
         checkSize(byteSize);
         return context.create(
-                "ibv_import_dm",
-                UNIMPORT,
-                "handle " + handle,
-                null,
-                Context.IMPORT_CAPABILITY,
+                new Creation("ibv_import_dm", UNIMPORT)
+                        .arguments("handle " + handle)
+                        .capability(Context.IMPORT_CAPABILITY),
                 () -> context.provider().importDeviceMemory(handle),
                 dm -> new DeviceMemory(context, dm, byteSize, true));
     }

@@ -5,16 +5,19 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import java.util.Set;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.completion.CompletionFlag;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
-import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_poll_cq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wc_tm_info;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.NetworkOrder;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 
 /**
@@ -83,50 +86,14 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      */
     private boolean current;
 
-    private ExtendedCompletionQueue(
-            Context context, long address, Set<CompletionField> fields, VerbsObject... parents) {
+    /** For {@link CompletionQueueCreation}. The caller must hold the arena's lock. */
+    ExtendedCompletionQueue(Context context, long address, Set<CompletionField> fields, VerbsObject... parents) {
         super(context, address, parents);
         this.fields = Codes.copyOf(CompletionField.class, fields);
         readable = Codes.mask(fields, CompletionField::code);
-        verbs = provider.completionVerbs();
+        verbs = provider.preparePollBatches();
         struct = Native.struct(address, ibv_cq_ex.sizeof() + Pthread.MUTEX_GROWTH);
         tagInfo = fields.contains(CompletionField.TM_INFO) ? arena.allocate(ibv_wc_tm_info.layout()) : null;
-    }
-
-    static ExtendedCompletionQueue create(Context context, CompletionQueueOptions options) {
-        CompletionChannel channel = options.channel();
-        ProtectionDomain parentDomain = options.parentDomain();
-        if (channel != null) {
-            requireSameContext(context, channel);
-        }
-        if (parentDomain != null) {
-            requireSameContext(context, parentDomain);
-        }
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_cq_init_attr_ex.layout());
-            options.write(attributes);
-            return context.create(
-                    "ibv_create_cq_ex",
-                    ENDING,
-                    options.toString(),
-                    errno -> cureOfCreate(context, errno),
-                    options.capability(),
-                    () -> {
-                        if (channel != null) {
-                            channel.checkOpen();
-                        }
-                        if (parentDomain != null) {
-                            parentDomain.checkOpen();
-                        }
-                        return context.provider().createExtendedCompletionQueue(attributes.address());
-                    },
-                    cq -> {
-                        VerbsObject first = channelOrContext(context, cq);
-                        return parentDomain == null
-                                ? new ExtendedCompletionQueue(context, cq, options.fields(), first)
-                                : new ExtendedCompletionQueue(context, cq, options.fields(), first, parentDomain);
-                    });
-        }
     }
 
     /**
@@ -142,17 +109,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      * @throws IllegalStateException when the context is closed
      */
     public static ExtendedCompletionQueue ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
-        return context.wrap(
-                nativeAddress,
-                ownership,
-                cq -> new ExtendedCompletionQueue(
-                        context,
-                        cq,
-                        Codes.flags(
-                                CompletionField.class,
-                                CompletionField::code,
-                                context.provider().completionVerbs().readable(cq)),
-                        channelOrContext(context, cq)));
+        return CompletionQueueCreation.wrapExtended(context, nativeAddress, ownership);
     }
 
     /**
@@ -255,14 +212,6 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
             throw new IllegalStateException(this + " was created without CompletionField." + field
                     + "; name it in CompletionQueueOptions.fields");
         }
-    }
-
-    static int hostOrder(int value) {
-        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Integer.reverseBytes(value);
-    }
-
-    private static short hostOrder(short value) {
-        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Short.reverseBytes(value);
     }
 
     /**
@@ -423,7 +372,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      */
     public int immediate() {
         require(CompletionField.IMM);
-        return hostOrder(verbs.readImmData(address));
+        return NetworkOrder.convert(verbs.readImmData(address));
     }
 
     /**
@@ -541,7 +490,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      */
     public int vlan() {
         require(CompletionField.CVLAN);
-        return Short.toUnsignedInt(hostOrder(verbs.readCvlan(address)));
+        return Short.toUnsignedInt(NetworkOrder.convert(verbs.readCvlan(address)));
     }
 
     /**
@@ -597,7 +546,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      *     completion
      */
     public String describe() {
-        return status().explained(vendorError())
+        return WorkCompletions.explained(status(), vendorError())
                 + (fields.contains(CompletionField.QP_NUM) ? " on queue pair 0x%06x".formatted(queuePairNumber()) : "")
                 + ", work request " + id();
     }

@@ -3,6 +3,8 @@ package org.rdmapanama;
 import java.util.Arrays;
 import java.util.Set;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * A queue pair whose sends can also be posted call by call, {@code struct ibv_qp_ex}: without a structure for each work
@@ -45,7 +47,7 @@ public final class ExtendedQueuePair extends QueuePair {
             throw new IllegalArgumentException("options must name the operations of an extended queue pair; call"
                     + " QueuePairOptions.sendOperations, or create a plain one with ProtectionDomain.createQueuePair");
         }
-        return create(
+        return QueuePairCreation.create(
                 protectionDomain,
                 options,
                 (qp, granted) -> new ExtendedQueuePair(protectionDomain, options, qp, granted));
@@ -79,7 +81,7 @@ public final class ExtendedQueuePair extends QueuePair {
             long nativeAddress,
             Ownership ownership) {
         SendOperation[] operations = sendOperations.toArray(SendOperation[]::new);
-        return wrap(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, options -> {
+        return QueuePairCreation.wrap(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, options -> {
             if (protectionDomain.provider.extended(nativeAddress) == 0) {
                 throw new IllegalArgumentException(
                         "nativeAddress must be that of an extended queue pair; this one was created without"

@@ -8,6 +8,7 @@ import java.util.Objects;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * An active rule of flow steering, {@code struct ibv_flow}: packets that match it go to its queue pair. Closing it
@@ -49,11 +50,10 @@ public final class Flow extends ContextObject {
             MemorySegment attributes = temporary.allocate(encoded.length, Long.BYTES);
             attributes.copyFrom(MemorySegment.ofArray(encoded));
             return queuePair.context.create(
-                    "ibv_create_flow",
-                    ENDING,
-                    rule + " to " + queuePair,
-                    Flow::cureOfCreate,
-                    CAPABILITY,
+                    new Creation("ibv_create_flow", ENDING)
+                            .arguments(rule + " to " + queuePair)
+                            .cures(Flow::cureOfCreate)
+                            .capability(CAPABILITY),
                     () -> {
                         parents.forEach(VerbsObject::checkOpen);
                         return queuePair.provider.createFlow(queuePair.address, attributes.address());

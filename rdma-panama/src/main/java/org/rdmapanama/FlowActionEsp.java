@@ -25,11 +25,9 @@ public final class FlowActionEsp extends ContextObject {
     static FlowActionEsp create(Context context, FlowActionEspOptions options) {
         try (FlowActionEspOptions.Native struct = options.toNative()) {
             return context.create(
-                    "ibv_create_flow_action_esp",
-                    ENDING,
-                    options.toString(),
-                    null,
-                    CAPABILITY,
+                    new Creation("ibv_create_flow_action_esp", ENDING)
+                            .arguments(options.toString())
+                            .capability(CAPABILITY),
                     () -> context.provider().createFlowActionEsp(struct.address()),
                     action -> new FlowActionEsp(context, action));
         }

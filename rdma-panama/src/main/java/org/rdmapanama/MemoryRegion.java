@@ -14,7 +14,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.ReregistrationFailure;
 
 /**
  * Registered memory, {@code struct ibv_mr}, which the device may access under a local and a remote key.

@@ -1,12 +1,17 @@
 package org.rdmapanama;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mw;
+import org.rdmapanama.ffm.verbs.ibv_mw_bind;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.MemoryWindowType;
 
 /**
  * A memory window, {@code struct ibv_mw}: a separate remote key for a part of a region. Work requests grant and revoke
@@ -60,12 +65,10 @@ public final class MemoryWindow extends ContextObject {
         }
         int code = type.code();
         return protectionDomain.context.create(
-                "ibv_alloc_mw",
-                ENDING,
-                type.toString(),
-                null,
-                "DeviceCapability.MEM_WINDOW, MEM_WINDOW_TYPE_2A or MEM_WINDOW_TYPE_2B in"
-                        + " DeviceAttributes.capabilities",
+                new Creation("ibv_alloc_mw", ENDING)
+                        .arguments(type.toString())
+                        .capability("DeviceCapability.MEM_WINDOW, MEM_WINDOW_TYPE_2A or MEM_WINDOW_TYPE_2B in"
+                                + " DeviceAttributes.capabilities"),
                 () -> {
                     protectionDomain.checkOpen();
                     return protectionDomain.provider.allocateMemoryWindow(protectionDomain.address, code);
@@ -172,9 +175,36 @@ public final class MemoryWindow extends ContextObject {
         rkey = key;
     }
 
-    /** Reads the key that the driver chose. Called between {@link #enter} and {@link #exit}. */
-    void boundByDriver() {
-        rkey = ibv_mw.rkey(struct);
+    /**
+     * For {@link QueuePair#bind}, between {@link #enter} and {@link #exit} of the queue pair, which must be ready to
+     * send.
+     */
+    int bind(QueuePair queuePair, MemoryWindowBinding binding, long id, boolean signaled) {
+        MemoryRegion region = binding.region();
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment request = temporary.allocate(ibv_mw_bind.layout());
+            ibv_mw_bind.wr_id(request, id);
+            ibv_mw_bind.send_flags(request, signaled ? rdma_h.IBV_SEND_SIGNALED() : 0);
+            binding.write(request, ibv_mw_bind.bind_info$offset());
+            hold(queuePair, region);
+            try {
+                int result = provider.bindMemoryWindow(queuePair.address, address, request.address());
+                if (result == 0) {
+                    // The driver has chosen the key.
+                    rkey = ibv_mw.rkey(struct);
+                } else if (result != QueuePair.QUEUE_FULL) {
+                    throw context.failure(
+                            "ibv_bind_mw",
+                            -result,
+                            queuePair + ", " + this + ", " + binding,
+                            Cures.NONE,
+                            "DeviceCapability.MEM_WINDOW in DeviceAttributes.capabilities");
+                }
+                return result;
+            } finally {
+                release(region);
+            }
+        }
     }
 
     void requireSameDomain(QueuePair queuePair, MemoryRegion region) {

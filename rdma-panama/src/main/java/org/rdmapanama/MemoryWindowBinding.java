@@ -10,6 +10,9 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.pool.RegisteredBuffer;
 
 /**
  * The part of a region that a memory window opens to peers, and the operations it allows there, {@code struct
@@ -76,7 +79,7 @@ public final class MemoryWindowBinding {
      * @throws IllegalStateException when the buffer or its pool is closed
      */
     public MemoryWindowBinding(RegisteredBuffer buffer, AccessFlag... access) {
-        this(buffer.region(), buffer.offsetOf(0, buffer.byteSize()), buffer.byteSize(), access);
+        this(buffer.region(), Segments.offsetOf(buffer, 0, buffer.byteSize()), buffer.byteSize(), access);
     }
 
     /** {@return the region that the window opens} */

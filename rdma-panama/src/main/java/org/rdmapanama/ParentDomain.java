@@ -48,11 +48,9 @@ public final class ParentDomain extends ProtectionDomain {
                 upcalls.write(attributes);
             }
             return protectionDomain.context.create(
-                    "ibv_alloc_parent_domain",
-                    ENDING,
-                    protectionDomain + ", " + options,
-                    null,
-                    CAPABILITY,
+                    new Creation("ibv_alloc_parent_domain", ENDING)
+                            .arguments(protectionDomain + ", " + options)
+                            .capability(CAPABILITY),
                     () -> {
                         protectionDomain.checkOpen();
                         if (threadDomain != null) {

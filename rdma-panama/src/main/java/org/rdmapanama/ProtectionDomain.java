@@ -7,13 +7,18 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.LongFunction;
 import java.util.function.Supplier;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
 
 /**
  * A protection domain, {@code struct ibv_pd}: memory regions and queue pairs can be used together only if they belong
@@ -72,11 +77,9 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
 
     static ProtectionDomain importFrom(Context context, int handle) {
         return context.create(
-                "ibv_import_pd",
-                UNIMPORT,
-                "handle " + handle,
-                null,
-                Context.IMPORT_CAPABILITY,
+                new Creation("ibv_import_pd", UNIMPORT)
+                        .arguments("handle " + handle)
+                        .capability(Context.IMPORT_CAPABILITY),
                 () -> context.provider().importProtectionDomain(handle),
                 pd -> new ProtectionDomain(context, pd, true));
     }
@@ -214,11 +217,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * If there is no Java object for a native region and it cannot be destroyed, the device may use the memory forever.
      */
     MemoryRegion register(
-            String verb,
-            MemorySegment memory,
-            long iova,
-            Set<AccessFlag> flags,
-            Context.LongMapper<MemoryRegion> wrapper) {
+            String verb, MemorySegment memory, long iova, Set<AccessFlag> flags, LongFunction<MemoryRegion> wrapper) {
         RegistrableMemory.checkAddress(iova, memory.address(), memory.byteSize());
         String arguments = memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address())
                 + (iova == memory.address() ? "" : " as 0x" + Long.toHexString(iova)) + ", access " + flags;
@@ -226,11 +225,11 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 flags,
                 false,
                 () -> context.create(
-                        verb,
-                        MemoryRegion.ENDING,
-                        arguments,
-                        errno -> RegistrableMemory.cure(errno, memory, flags),
-                        RegistrableMemory.capability(flags),
+                        new Creation(verb, MemoryRegion.ENDING)
+                                .arguments(arguments)
+                                .cures(errno -> RegistrableMemory.cure(errno, memory, flags))
+                                .capability(RegistrableMemory.capability(flags))
+                                .lost(() -> arena.leak(memory)),
                         () -> {
                             checkOpen();
                             return provider.registerMemory(
@@ -240,8 +239,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                                     iova,
                                     Codes.mask(flags, AccessFlag::code));
                         },
-                        wrapper,
-                        () -> arena.leak(memory)));
+                        wrapper));
     }
 
     private static Set<AccessFlag> flags(AccessFlag... access) {
@@ -292,18 +290,16 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 flags,
                 true,
                 () -> context.create(
-                        "ibv_reg_mr",
-                        MemoryRegion.ENDING,
-                        "all memory, access " + flags,
-                        null,
-                        RegistrableMemory.capability(flags),
+                        new Creation("ibv_reg_mr", MemoryRegion.ENDING)
+                                .arguments("all memory, access " + flags)
+                                .capability(RegistrableMemory.capability(flags))
+                                .lost(arena::leak),
                         () -> {
                             checkOpen();
                             return provider.registerMemory(
                                     address, 0, SIZE_MAX, 0, Codes.mask(flags, AccessFlag::code));
                         },
-                        mr -> MemoryRegion.ofEverything(this, mr, flags),
-                        arena::leak));
+                        mr -> MemoryRegion.ofEverything(this, mr, flags)));
     }
 
     /**
@@ -342,11 +338,11 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         int mask = Codes.mask(flags, AccessFlag::code);
         long pd = this.address;
         return context.create(
-                "ibv_reg_dmabuf_mr",
-                MemoryRegion.ENDING,
-                length + " bytes at offset " + offset + " of descriptor " + fileDescriptor + ", access " + flags,
-                errno -> errno == Errno.EBADF.number ? "the descriptor is not a dma-buf" : null,
-                "a driver with ibv_reg_dmabuf_mr, which no capability shows",
+                new Creation("ibv_reg_dmabuf_mr", MemoryRegion.ENDING)
+                        .arguments(length + " bytes at offset " + offset + " of descriptor " + fileDescriptor
+                                + ", access " + flags)
+                        .cures(errno -> errno == Errno.EBADF.number ? "the descriptor is not a dma-buf" : null)
+                        .capability("a driver with ibv_reg_dmabuf_mr, which no capability shows"),
                 () -> {
                     checkOpen();
                     return provider.registerDmaBuffer(pd, offset, length, address, fileDescriptor, mask);
@@ -366,11 +362,8 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      */
     public MemoryRegion allocateNullRegion() {
         return context.create(
-                "ibv_alloc_null_mr",
-                MemoryRegion.ENDING,
-                "",
-                null,
-                "a driver with ibv_alloc_null_mr, which no capability shows",
+                new Creation("ibv_alloc_null_mr", MemoryRegion.ENDING)
+                        .capability("a driver with ibv_alloc_null_mr, which no capability shows"),
                 () -> {
                     checkOpen();
                     return provider.allocateNullRegion(address);
@@ -405,11 +398,9 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         flags.add(AccessFlag.ZERO_BASED);
         RegistrableMemory.checkAccess(flags);
         return context.create(
-                "ibv_reg_dm_mr",
-                MemoryRegion.ENDING,
-                length + " bytes at offset " + offset + " of " + memory + ", access " + flags,
-                null,
-                "DeviceAttributes.maxDeviceMemory, which is 0 without device memory",
+                new Creation("ibv_reg_dm_mr", MemoryRegion.ENDING)
+                        .arguments(length + " bytes at offset " + offset + " of " + memory + ", access " + flags)
+                        .capability("DeviceAttributes.maxDeviceMemory, which is 0 without device memory"),
                 () -> {
                     checkOpen();
                     memory.checkOpen();
@@ -437,11 +428,9 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         Set<AccessFlag> flags = flags(access);
         long pd = this.address;
         return context.create(
-                "ibv_import_mr",
-                MemoryRegion.UNIMPORT,
-                "handle " + handle,
-                null,
-                Context.IMPORT_CAPABILITY,
+                new Creation("ibv_import_mr", MemoryRegion.UNIMPORT)
+                        .arguments("handle " + handle)
+                        .capability(Context.IMPORT_CAPABILITY),
                 () -> {
                     checkOpen();
                     return provider.importMemoryRegion(pd, handle);
@@ -564,7 +553,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_create_qp_ex
      */
     public QueuePair createQueuePair(QueuePairOptions options) {
-        return QueuePair.create(this, options);
+        return QueuePairCreation.create(this, options);
     }
 
     /**

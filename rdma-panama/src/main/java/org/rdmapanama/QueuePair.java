@@ -2,31 +2,31 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
-import java.util.EnumSet;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
-import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Native;
-import org.rdmapanama.ffm.verbs.ibv_ece;
-import org.rdmapanama.ffm.verbs.ibv_mw_bind;
 import org.rdmapanama.ffm.verbs.ibv_qp;
-import org.rdmapanama.ffm.verbs.ibv_qp_attr;
-import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
-import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
-import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
-import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
-import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.flow.FlowRule;
-import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.queue.DataInOrder;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairInitialAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RateLimit;
+import org.rdmapanama.queue.WorkRequestOpcode;
 
 /**
  * A queue pair, {@code struct ibv_qp}: a send queue and a receive queue to which work requests are posted.
@@ -56,12 +56,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      */
     public static final int QUEUE_FULL = -12;
 
-    private static final int MAX_PSN = 0xff_ffff;
     private static final int RTS = QueuePairState.RTS.code();
     private static final long STATE = ibv_qp.state$offset();
-    private static final String RATE_LIMIT_CAPABILITY =
-            "a driver that reports the rate limit itself, because the kernel's interface does not";
-    private static final String ECE_CAPABILITY = "a driver with enhanced connection establishment, such as mlx5";
 
     private final ProtectionDomain protectionDomain;
     private final QueuePairType type;
@@ -78,9 +74,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     /** The windows of type 2 that were bound through this. */
     final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet(2);
 
-    /** The multicast groups that this is attached to. Guarded by the arena's lock. */
-    private final Set<Group> groups = new LinkedHashSet<>();
-
+    private final MulticastGroups groups;
+    private final QueuePairControl control;
     private final Connecting connecting;
 
     QueuePair(
@@ -105,6 +100,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         takesReceives = options.hasReceiveQueue();
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
+        groups = new MulticastGroups(this);
+        control = new QueuePairControl(this);
         connecting = new Connecting(this);
     }
 
@@ -117,66 +114,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             parents.add(context);
         }
         return parents.toArray(VerbsObject[]::new);
-    }
-
-    /** Makes the Java object for a native one. */
-    @FunctionalInterface
-    interface Wrapper<T extends QueuePair> {
-        T wrap(long address, QueuePairCapabilities granted);
-    }
-
-    static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options) {
-        if (!options.sendOperations().isEmpty()) {
-            throw new IllegalArgumentException("options must not name send operations for a plain queue pair: "
-                    + options.sendOperations() + "; call ProtectionDomain.createExtendedQueuePair");
-        }
-        return create(
-                protectionDomain,
-                options,
-                (qp, granted) -> new QueuePair(protectionDomain.context, protectionDomain, options, qp, granted));
-    }
-
-    static <T extends QueuePair> T create(
-            ProtectionDomain protectionDomain, QueuePairOptions options, Wrapper<T> wrapper) {
-        List<ContextObject> uses = options.uses();
-        uses.forEach(protectionDomain::requireSameContext);
-        Context context = protectionDomain.context;
-        boolean extended = options.needsExtendedCall();
-        String verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
-            options.write(attributes, protectionDomain.address, temporary);
-            Supplier<T> maker = () -> context.create(
-                    verb,
-                    ENDING,
-                    options.toString(),
-                    errno -> cureOfCreate(context, errno),
-                    options.capability(),
-                    () -> {
-                        protectionDomain.checkOpen();
-                        uses.forEach(ContextObject::checkOpen);
-                        return extended
-                                ? context.provider().createExtendedQueuePair(attributes.address())
-                                : context.provider().createQueuePair(protectionDomain.address, attributes.address());
-                    },
-                    qp -> wrapper.wrap(qp, QueuePairCapabilities.read(ibv_qp_init_attr.cap(attributes))));
-            // Some drivers, such as efa and mana, register the queue pair in its completion queues.
-            return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
-                    .create(protectionDomain, context.arena.lock(), maker);
-        } catch (VerbsException e) {
-            throw explained(context, options, verb, e);
-        }
-    }
-
-    /** A device that does not support these types may report EINVAL. */
-    private static RuntimeException explained(
-            Context context, QueuePairOptions options, String verb, VerbsException e) {
-        boolean xrc = options.type() == QueuePairType.XRC_SEND || options.type() == QueuePairType.XRC_RECV;
-        boolean unknown = xrc && (context.queryDevice().deviceCapabilityFlags() & rdma_h.IBV_DEVICE_XRC()) == 0;
-        return unknown && e.errno() == Errno.EINVAL.number
-                ? new UnsupportedVerbException(
-                        verb, e.errno(), context.deviceName(), options.toString(), options.capability())
-                : e;
     }
 
     /**
@@ -201,7 +138,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             CompletionQueue receiveQueue,
             long nativeAddress,
             Ownership ownership) {
-        return wrap(
+        return QueuePairCreation.wrap(
                 protectionDomain,
                 sendQueue,
                 receiveQueue,
@@ -209,62 +146,6 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
                 ownership,
                 options -> new QueuePair(
                         protectionDomain.context, protectionDomain, options, nativeAddress, options.sizes()));
-    }
-
-    /** Creates an object from the options of a native queue pair. */
-    @FunctionalInterface
-    interface OptionsMapper<T extends QueuePair> {
-        T map(QueuePairOptions options);
-    }
-
-    static <T extends QueuePair> T wrap(
-            ProtectionDomain protectionDomain,
-            CompletionQueue sendQueue,
-            CompletionQueue receiveQueue,
-            long nativeAddress,
-            Ownership ownership,
-            OptionsMapper<T> wrapper) {
-        protectionDomain.requireSameContext(sendQueue);
-        if (receiveQueue != null) {
-            protectionDomain.requireSameContext(receiveQueue);
-        }
-        Context context = protectionDomain.context;
-        return context.wrap(nativeAddress, ownership, qp -> {
-            protectionDomain.checkOpen();
-            sendQueue.checkOpen();
-            if (receiveQueue != null) {
-                receiveQueue.checkOpen();
-            }
-            MemorySegment struct = Native.struct(qp, ibv_qp.layout());
-            requireSame(protectionDomain, ibv_qp.pd(struct));
-            requireSame(sendQueue, ibv_qp.send_cq(struct));
-            requireSame(receiveQueue, ibv_qp.recv_cq(struct));
-            return wrapper.map(QueuePairOptions.ofExisting(
-                    queryInitial(context, qp),
-                    sendQueue,
-                    receiveQueue,
-                    sharedReceiveQueueAt(context, ibv_qp.srq(struct).address())));
-        });
-    }
-
-    private static void requireSame(ContextObject expected, MemorySegment pointer) {
-        if (pointer.address() != (expected == null ? 0 : expected.address)) {
-            throw new IllegalArgumentException(
-                    expected == null
-                            ? "receiveQueue must not be null: the native queue pair has a receive queue"
-                            : "the native queue pair does not belong to " + expected);
-        }
-    }
-
-    private static SharedReceiveQueue sharedReceiveQueueAt(Context context, long address) {
-        if (address == 0) {
-            return null;
-        }
-        if (context.find(address) instanceof SharedReceiveQueue queue) {
-            return queue;
-        }
-        throw new IllegalArgumentException("the native queue pair uses a shared receive queue that has no Java object;"
-                + " create one first with SharedReceiveQueue.ofNativeAddress");
     }
 
     /**
@@ -279,53 +160,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @throws IllegalStateException when the domain is closed
      */
     public static QueuePair ofNativeAddress(XrcDomain domain, long nativeAddress, Ownership ownership) {
-        Context context = domain.context;
-        return context.wrap(nativeAddress, ownership, qp -> {
-            domain.checkOpen();
-            QueuePairOptions options = QueuePairOptions.xrcReceive(domain);
-            return new QueuePair(context, null, options, qp, options.sizes());
-        });
-    }
-
-    /** For {@link XrcDomain#openQueuePair}. */
-    static QueuePair open(XrcDomain xrcDomain, int number) {
-        if (number < 0 || number > MAX_PSN) {
-            throw new IllegalArgumentException("queue pair number must be between 0 and 0xffffff: " + number);
-        }
-        Context context = xrcDomain.context;
-        QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_qp_open_attr.layout());
-            ibv_qp_open_attr.comp_mask(
-                    attributes,
-                    rdma_h.IBV_QP_OPEN_ATTR_NUM() | rdma_h.IBV_QP_OPEN_ATTR_XRCD() | rdma_h.IBV_QP_OPEN_ATTR_TYPE());
-            ibv_qp_open_attr.qp_num(attributes, number);
-            ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
-            ibv_qp_open_attr.qp_type(attributes, options.type().code());
-            return context.create(
-                    "ibv_open_qp",
-                    ENDING,
-                    "number " + number,
-                    null,
-                    options.type().capability(),
-                    () -> {
-                        xrcDomain.checkOpen();
-                        return context.provider().openQueuePair(attributes.address());
-                    },
-                    qp -> new QueuePair(context, null, options, qp, options.sizes()));
-        }
-    }
-
-    private static String cureOfCreate(Context context, int errno) {
-        if (errno == Errno.EINVAL.number) {
-            DeviceAttributes device = context.queryDevice();
-            return "the device allows at most " + device.maxWorkRequests() + " work requests and "
-                    + device.maxSegments() + " segments, and may allow less inline data";
-        }
-        if (errno == Errno.ENOMEM.number) {
-            return RegistrableMemory.cureOfTooMany("queue pairs");
-        }
-        return null;
+        return QueuePairCreation.wrap(domain, nativeAddress, ownership);
     }
 
     /** {@return the number, 24 bits, by which peers address this queue pair} */
@@ -398,27 +233,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_query_qp
      */
     public final QueuePairAttributes query(QueuePairAttribute... wanted) {
-        Set<QueuePairAttribute> asked = EnumSet.complementOf(EnumSet.of(QueuePairAttribute.RATE_LIMIT));
-        if (wanted.length > 0) {
-            asked.clear();
-            asked.addAll(Arrays.asList(wanted));
-        }
-        int mask = Codes.mask(asked, QueuePairAttribute::code);
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
-            MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
-            enter();
-            try {
-                context.check(
-                        "ibv_query_qp",
-                        provider.queryQueuePair(address, attributes.address(), mask, initial.address()),
-                        this + ", " + asked,
-                        asked.contains(QueuePairAttribute.RATE_LIMIT) ? RATE_LIMIT_CAPABILITY : null);
-            } finally {
-                exit();
-            }
-            return QueuePairAttributes.read(attributes, asked);
-        }
+        return control.query(wanted);
     }
 
     /**
@@ -431,23 +246,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_query_qp
      */
     public final QueuePairInitialAttributes queryInitial() {
-        enter();
-        try {
-            return queryInitial(context, address);
-        } finally {
-            exit();
-        }
-    }
-
-    private static QueuePairInitialAttributes queryInitial(Context context, long queuePair) {
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
-            MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
-            int result = context.provider()
-                    .queryQueuePair(queuePair, attributes.address(), QueuePairAttribute.CAP.code(), initial.address());
-            context.check("ibv_query_qp", result, "the initial attributes of a queue pair", null);
-            return QueuePairInitialAttributes.read(initial);
-        }
+        return control.queryInitial();
     }
 
     /**
@@ -464,48 +263,10 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_modify_qp
      */
     public final void modify(QueuePairAttributes attributes) {
-        // iWARP has the same states but other attributes, which its driver checks.
-        if (context.transportType() != TransportType.IWARP) {
-            QueuePairTransitions.check(this, type, state(), attributes);
+        control.modify(attributes);
+        if (attributes.given().contains(QueuePairAttribute.STATE)) {
+            connecting.stateChanged();
         }
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment encoded = temporary.allocate(ibv_qp_attr.layout());
-            attributes.write(encoded);
-            enter();
-            try {
-                int result = modify(encoded.address(), attributes);
-                if (result < 0) {
-                    throw new VerbsException("ibv_modify_qp", -result, this + ", " + attributes, cureOfModify(-result));
-                }
-                if (attributes.given().contains(QueuePairAttribute.STATE)) {
-                    connecting.stateChanged();
-                }
-            } finally {
-                exit();
-            }
-        }
-    }
-
-    /**
-     * Drivers would reset the queue during a batch, and on the way to RESET or ERR some clear the completion queues,
-     * holding their locks.
-     */
-    private int modify(long encoded, QueuePairAttributes attributes) {
-        Set<QueuePairAttribute> given = attributes.given();
-        int mask = Codes.mask(given, QueuePairAttribute::code);
-        boolean clears = given.contains(QueuePairAttribute.STATE)
-                && (attributes.state() == QueuePairState.RESET || attributes.state() == QueuePairState.ERR);
-        ClearedQueues cleared = clears ? clearedQueues : ClearedQueues.NONE;
-        return cleared.call(this, () -> provider.modifyQueuePair(address, encoded, mask));
-    }
-
-    private static String cureOfModify(int errno) {
-        if (errno == Errno.ETIMEDOUT.number
-                || errno == Errno.ENETUNREACH.number
-                || errno == Errno.EHOSTUNREACH.number) {
-            return "the peer's address cannot be resolved; check it and the route to it";
-        }
-        return null;
     }
 
     /**
@@ -746,40 +507,13 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
             // This posts to the send queue, whose lock an open batch holds.
             beginCall();
             try {
-                return bindNow(window, binding, id, signaled);
+                requireReadyToSend();
+                return window.bind(this, binding, id, signaled);
             } finally {
                 endCall();
             }
         } finally {
             exit();
-        }
-    }
-
-    private int bindNow(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
-        requireReadyToSend();
-        MemoryRegion region = binding.region();
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment request = temporary.allocate(ibv_mw_bind.layout());
-            ibv_mw_bind.wr_id(request, id);
-            ibv_mw_bind.send_flags(request, signaled ? rdma_h.IBV_SEND_SIGNALED() : 0);
-            binding.write(request, ibv_mw_bind.bind_info$offset());
-            window.hold(this, region);
-            try {
-                int result = provider.bindMemoryWindow(address, window.address, request.address());
-                if (result == 0) {
-                    window.boundByDriver();
-                } else if (result != QUEUE_FULL) {
-                    throw context.failure(
-                            "ibv_bind_mw",
-                            -result,
-                            this + ", " + window + ", " + binding,
-                            null,
-                            "DeviceCapability.MEM_WINDOW in DeviceAttributes.capabilities");
-                }
-                return result;
-            } finally {
-                window.release(region);
-            }
         }
     }
 
@@ -846,7 +580,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_attach_mcast
      */
     public final void attachMulticast(Gid group, int lid) {
-        multicast(new Group(group, lid), true);
+        groups.attach(group, lid);
     }
 
     /**
@@ -863,83 +597,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_detach_mcast
      */
     public final void detachMulticast(Gid group, int lid) {
-        multicast(new Group(group, lid), false);
-    }
-
-    /** A multicast group. */
-    private record Group(Gid gid, int lid) {
-        Group {
-            if (!gid.isMulticast()) {
-                throw new IllegalArgumentException("group must be a multicast address, which begins with ff or is an"
-                        + " IPv4-mapped address from 224.0.0.0 to 239.255.255.255: " + gid);
-            }
-            if (lid < 0 || lid > 0xffff) {
-                throw new IllegalArgumentException("lid must be between 0 and 65535: " + lid);
-            }
-        }
-    }
-
-    /** Takes the arena's lock, so that nothing is attached while this closes. */
-    private void multicast(Group group, boolean attach) {
-        if (type != QueuePairType.UD) {
-            throw new IllegalArgumentException("multicast needs a queue pair of type UD: " + this);
-        }
-        arena.lock().lock();
-        try {
-            checkOpen();
-            if (attach) {
-                requireOneLid(group);
-            }
-            int result = callMulticast(group, attach);
-            if (result < 0) {
-                throw context.failure(
-                        attach ? "ibv_attach_mcast" : "ibv_detach_mcast",
-                        -result,
-                        this + ", group " + group.gid + ", LID " + group.lid,
-                        errno -> !attach && errno == Errno.EINVAL.number && !groups.contains(group)
-                                ? "the queue pair is not attached to this group"
-                                : null,
-                        "DeviceAttributes.maxMulticastGroups, which is then 0");
-            }
-            if (attach) {
-                groups.add(group);
-            } else {
-                groups.remove(group);
-            }
-        } finally {
-            arena.lock().unlock();
-        }
-    }
-
-    /**
-     * A group has one LID. Soft-RoCE compares only the GID: with a second LID it attaches nothing, so detaching fails,
-     * and the kernel, which has counted both, never destroys the queue pair.
-     */
-    private void requireOneLid(Group group) {
-        for (Group attached : groups) {
-            if (attached.gid.equals(group.gid) && attached.lid != group.lid) {
-                throw new IllegalArgumentException(this + " is attached to group " + group.gid + " with LID "
-                        + attached.lid + ", not " + group.lid + "; detach it first");
-            }
-        }
-    }
-
-    private int callMulticast(Group group, boolean attach) {
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment gid = temporary.allocate(Gid.BYTES, Long.BYTES);
-            group.gid.write(gid, 0);
-            return attach
-                    ? provider.attachMulticast(address, gid.address(), group.lid)
-                    : provider.detachMulticast(address, gid.address(), group.lid);
-        }
-    }
-
-    /** The kernel does not destroy an attached queue pair. If this fails, destroying it fails, which is reported. */
-    private void detachFromAll() {
-        for (Group group : groups) {
-            callMulticast(group, false);
-        }
-        groups.clear();
+        groups.detach(group, lid);
     }
 
     /**
@@ -1005,12 +663,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      */
     public final SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
-        SendWorkRequest request = Objects.requireNonNull(first, "first");
-        long bad = request.firstNotPosted();
-        while (request != null && request.address(arena) != bad) {
-            request = request.next();
-        }
-        return request;
+        return ChainedRequest.rest(first, arena);
     }
 
     /**
@@ -1025,7 +678,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      */
     public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     /**
@@ -1040,16 +693,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_query_ece
      */
     public final Ece queryEce() {
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment ece = temporary.allocate(ibv_ece.layout());
-            enter();
-            try {
-                context.check("ibv_query_ece", provider.queryEce(address, ece.address()), toString(), ECE_CAPABILITY);
-            } finally {
-                exit();
-            }
-            return new Ece(ibv_ece.vendor_id(ece), ibv_ece.options(ece), ibv_ece.comp_mask(ece));
-        }
+        return control.queryEce();
     }
 
     /**
@@ -1064,20 +708,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_set_ece
      */
     public final Ece setEce(Ece options) {
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment ece = temporary.allocate(ibv_ece.layout());
-            ibv_ece.vendor_id(ece, options.vendorId());
-            ibv_ece.options(ece, options.options());
-            ibv_ece.comp_mask(ece, options.compMask());
-            enter();
-            try {
-                context.check(
-                        "ibv_set_ece", provider.setEce(address, ece.address()), this + ", " + options, ECE_CAPABILITY);
-            } finally {
-                exit();
-            }
-            return new Ece(ibv_ece.vendor_id(ece), ibv_ece.options(ece), ibv_ece.comp_mask(ece));
-        }
+        return control.setEce(options);
     }
 
     /**
@@ -1091,27 +722,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_modify_qp_rate_limit
      */
     public final void modifyRateLimit(RateLimit limit) {
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_qp_rate_limit_attr.layout());
-            ibv_qp_rate_limit_attr.rate_limit(attributes, limit.kilobitsPerSecond());
-            ibv_qp_rate_limit_attr.max_burst_sz(attributes, limit.maxBurstBytes());
-            ibv_qp_rate_limit_attr.typical_pkt_sz(attributes, (short) limit.typicalPacketBytes());
-            enter();
-            try {
-                beginCall();
-                try {
-                    context.check(
-                            "ibv_modify_qp_rate_limit",
-                            provider.modifyRateLimit(address, attributes.address()),
-                            this + ", " + limit,
-                            "DeviceAttributes.packetPacing");
-                } finally {
-                    endCall();
-                }
-            } finally {
-                exit();
-            }
-        }
+        control.modifyRateLimit(limit);
     }
 
     /**
@@ -1128,15 +739,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @verb ibv_query_qp_data_in_order
      */
     public final Set<DataInOrder> queryDataInOrder(WorkRequestOpcode opcode) {
-        int code = opcode.code();
-        enter();
-        try {
-            int result = provider.queryDataInOrder(address, code, rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS());
-            check("ibv_query_qp_data_in_order", result);
-            return Codes.flags(DataInOrder.class, DataInOrder::code, result);
-        } finally {
-            exit();
-        }
+        return control.queryDataInOrder(opcode);
     }
 
     /** Whether receives can be posted to this and complete in its completion queue. */
@@ -1149,19 +752,9 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         return takesSends && connecting.hasPeer() && capabilities.maxSendWorkRequests() > 0;
     }
 
-    private void check(String verb, int result) {
-        if (result < 0) {
-            throw new VerbsException(verb, -result, toString(), null);
-        }
-    }
-
     /** Moves this to the error state, in which all posted requests are flushed. Returns whether that succeeded. */
     boolean fail() {
-        try (Arena temporary = Arena.ofConfined()) {
-            MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
-            ibv_qp_attr.qp_state(attributes, QueuePairState.ERR.code());
-            return provider.modifyQueuePair(address, attributes.address(), QueuePairAttribute.STATE.code()) == 0;
-        }
+        return control.fail();
     }
 
     /** Returns whether work may be outstanding, which is not the case if this never left RESET. */
@@ -1171,7 +764,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
 
     @Override
     int destroy() {
-        detachFromAll();
+        groups.detachAll();
         if (mayHaveWork()) {
             fail();
         }
@@ -1186,7 +779,7 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         MemoryWindow.forget(windows, this);
         if (isBorrowed()) {
             // Its owner could not destroy it while it is attached.
-            detachFromAll();
+            groups.detachAll();
         }
     }
 

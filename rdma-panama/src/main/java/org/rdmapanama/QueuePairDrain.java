@@ -12,6 +12,8 @@ import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Log;
+import org.rdmapanama.internal.ShortWait;
 
 /**
  * Moves queue pairs to the error state and waits until all posted work has completed.

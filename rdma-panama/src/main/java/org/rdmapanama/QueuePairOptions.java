@@ -13,6 +13,13 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairCreateFlag;
+import org.rdmapanama.queue.QueuePairInitialAttributes;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RxHash;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * The options of a queue pair, {@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}; see
@@ -418,8 +425,19 @@ public final class QueuePairOptions {
         if (places.isEmpty() && !createFlags.isEmpty()) {
             places.add("the documentation of the driver for " + createFlags);
         }
-        places.add(type.capability());
+        places.add(capability(type));
         return String.join(", and ", places);
+    }
+
+    /** Where to look for support of queue pairs of this type. */
+    static String capability(QueuePairType type) {
+        return switch (type) {
+            case RC, UC, UD ->
+                "the node and transport type of the device, since " + type + " is part of InfiniBand and RoCE";
+            case RAW_PACKET -> "DeviceAttributes.maxRawEthernetQueuePairs and DeviceAttributes.rawPacketCapabilities";
+            case XRC_SEND, XRC_RECV -> "DeviceCapability.XRC in DeviceAttributes.capabilities";
+            case DRIVER -> "the documentation of the driver";
+        };
     }
 
     /**
@@ -438,7 +456,7 @@ public final class QueuePairOptions {
                 ? sizes
                 : new QueuePairCapabilities(
                         sizes.maxSendWorkRequests(), 0, sizes.maxSendSegments(), 0, sizes.maxInlineData());
-        wanted.write(ibv_qp_init_attr.cap(attributes));
+        QueueStructs.writeCapabilities(wanted, ibv_qp_init_attr.cap(attributes));
         int mask = 0;
         if (type != QueuePairType.XRC_RECV) {
             mask |= rdma_h.IBV_QP_INIT_ATTR_PD();
@@ -463,7 +481,7 @@ public final class QueuePairOptions {
         }
         if (rxHash != null) {
             mask |= rdma_h.IBV_QP_INIT_ATTR_RX_HASH();
-            rxHash.write(ibv_qp_init_attr_ex.rx_hash_conf(attributes), temporary);
+            QueueStructs.writeRxHash(rxHash, ibv_qp_init_attr_ex.rx_hash_conf(attributes), temporary);
         }
         if (!sendOperations.isEmpty()) {
             mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS();

@@ -65,11 +65,9 @@ public final class ReceiveIndirectionTable extends ContextObject {
             ibv_rwq_ind_table_init_attr.log_ind_tbl_size(attributes, Integer.numberOfTrailingZeros(queues.size()));
             ibv_rwq_ind_table_init_attr.ind_tbl(attributes, list);
             return context.create(
-                    "ibv_create_rwq_ind_table",
-                    ENDING,
-                    queues.size() + " work queues",
-                    null,
-                    "DeviceAttributes.rssCapabilities",
+                    new Creation("ibv_create_rwq_ind_table", ENDING)
+                            .arguments(queues.size() + " work queues")
+                            .capability("DeviceAttributes.rssCapabilities"),
                     () -> {
                         queues.forEach(WorkQueue::checkOpen);
                         return context.provider().createIndirectionTable(attributes.address());

@@ -3,8 +3,10 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.queue.QueuePairCapabilities;
 
 /**
  * A work request for a receive queue, {@code struct ibv_recv_wr}: encoded once in native memory, posted any number of
@@ -21,20 +23,12 @@ import org.rdmapanama.ffm.verbs.ibv_recv_wr;
  * <p>Threads: one at a time. It lives as long as its arena. Methods that use a region throw {@link
  * WrongThreadException} when the arena is confined to another thread.
  */
-public final class ReceiveWorkRequest {
+public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest> {
     private static final long SIZE = ibv_recv_wr.sizeof();
     private static final long WR_ID = ibv_recv_wr.wr_id$offset();
     private static final long NEXT = ibv_recv_wr.next$offset();
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     private static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
-
-    private final VerbsArena arena;
-    private final MemorySegment struct;
-    private final long address;
-    private final Segments segments;
-
-    /** The offset at which a driver writes the first request that it did not post, if this begins a chain. */
-    private final long notPosted;
 
     private ReceiveWorkRequest next;
 
@@ -53,12 +47,7 @@ public final class ReceiveWorkRequest {
     private int segmentsSeen;
 
     private ReceiveWorkRequest(VerbsArena arena, int maxSegments) {
-        this.arena = arena;
-        notPosted = SIZE + Segments.bytes(maxSegments);
-        struct = arena.allocate(notPosted + Long.BYTES, Long.BYTES);
-        address = struct.address();
-        segments = new Segments(struct, SIZE, maxSegments, NUM_SGE);
-        struct.set(JAVA_LONG, SG_LIST, address + SIZE);
+        super(arena, maxSegments, SIZE, SG_LIST, NUM_SGE);
     }
 
     /**
@@ -74,12 +63,9 @@ public final class ReceiveWorkRequest {
         return new ReceiveWorkRequest(arena, Segments.checkCount(maxSegments));
     }
 
-    long address(VerbsArena queueArena) {
-        if (queueArena != arena) {
-            throw new IllegalArgumentException(
-                    this + " belongs to another arena than the queue; allocate it in the arena of the queue");
-        }
-        return address;
+    @Override
+    ReceiveWorkRequest following() {
+        return next;
     }
 
     /** Checks the whole chain against the sizes of a queue pair. */
@@ -122,30 +108,6 @@ public final class ReceiveWorkRequest {
         if (chained) {
             arena.chainChanged();
         }
-    }
-
-    /** For the driver of a queue pair. Each chain has its own field, because many threads may post to a queue. */
-    long addressOfFirstNotPosted() {
-        return address + notPosted;
-    }
-
-    /** Returns the address of the first request of this chain that was not posted to a queue pair, or 0. */
-    long firstNotPosted() {
-        return struct.get(JAVA_LONG, notPosted);
-    }
-
-    /** Called only within a call on a queue of the same arena, which keeps the memory alive. */
-    void firstNotPosted(long first) {
-        Native.MEMORY.set(JAVA_LONG, address + notPosted, first);
-    }
-
-    /** Returns the request of this chain at an address, or null. */
-    ReceiveWorkRequest find(VerbsArena queueArena, long wanted) {
-        ReceiveWorkRequest request = this;
-        while (request != null && request.address(queueArena) != wanted) {
-            request = request.next;
-        }
-        return request;
     }
 
     /**
@@ -223,7 +185,7 @@ public final class ReceiveWorkRequest {
      * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
      */
     public ReceiveWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
-        segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
+        segments.add(arena, buffer.region(), Segments.offsetOf(buffer, offset, length), length);
         grown();
         return this;
     }
@@ -263,12 +225,7 @@ public final class ReceiveWorkRequest {
      * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
      */
     public ReceiveWorkRequest next(ReceiveWorkRequest following) {
-        for (ReceiveWorkRequest request = following; request != null; request = request.next) {
-            if (request == this) {
-                throw new IllegalArgumentException(
-                        "following must not lead back to this work request; a chain of work requests must end");
-            }
-        }
+        requireNoRing(following);
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
         next = following;
         fits = 0;

@@ -13,6 +13,7 @@ import java.util.regex.Pattern;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.DeviceCapability;
 import org.rdmapanama.device.OnDemandPagingCapabilities;
+import org.rdmapanama.memory.AccessFlag;
 
 /** Checks which memory may be registered, and explains why registering failed. */
 final class RegistrableMemory {

@@ -6,6 +6,7 @@ import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * Changes to a memory region, in any combination; see {@link MemoryRegion#reregister}. Anything not named here stays as

@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.memory.ReregistrationFailure;
+
 /** Thrown when a change of a memory region failed; it says in which state the region is. */
 public final class ReregistrationException extends VerbsException {
     private static final long serialVersionUID = 1L;

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Objects;
 import org.rdmapanama.ffm.verbs.ibv_sge;
+import org.rdmapanama.pool.RegisteredBuffer;
 
 /** The scatter/gather list of a work request, an array of {@code struct ibv_sge} that directly follows it in memory. */
 final class Segments {
@@ -113,6 +114,12 @@ final class Segments {
                     "the range of " + length + " bytes at offset " + offset + " must lie within " + whole);
         }
         return offset;
+    }
+
+    /** Returns the offset of a part of a buffer in its region, after checking that the buffer contains the part. */
+    static long offsetOf(RegisteredBuffer buffer, long partOffset, long length) {
+        // The memory of a closed buffer is refused.
+        return buffer.offset() + checkRange(partOffset, length, buffer.memory().byteSize(), buffer);
     }
 
     private void write(VerbsArena arena, int index, MemoryRegion region, long offset, long length) {

@@ -7,9 +7,11 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
-import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.WorkRequestOpcode;
 
 /**
  * A work request for a send queue, {@code struct ibv_send_wr}: encoded once in native memory, posted any number of
@@ -30,7 +32,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * <p>Threads: one at a time. It lives as long as its arena. Methods that use a region throw {@link
  * WrongThreadException} when the arena is confined to another thread.
  */
-public final class SendWorkRequest {
+public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     private static final ValueLayout.OfInt NETWORK_INT = JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
     private static final long SIZE = ibv_send_wr.sizeof();
     private static final long WR_ID = ibv_send_wr.wr_id$offset();
@@ -77,14 +79,6 @@ public final class SendWorkRequest {
     private static final int INLINE = rdma_h.IBV_SEND_INLINE();
     private static final int IP_CSUM = rdma_h.IBV_SEND_IP_CSUM();
 
-    private final VerbsArena arena;
-    private final MemorySegment struct;
-    private final long address;
-    private final Segments segments;
-
-    /** The offset at which the driver writes the first request that it did not post, if this begins a chain. */
-    private final long notPosted;
-
     private SendWorkRequest next;
 
     /** Whether this is, or was, chained to another request. */
@@ -120,12 +114,7 @@ public final class SendWorkRequest {
     private MemorySegment header;
 
     private SendWorkRequest(VerbsArena arena, int maxSegments) {
-        this.arena = arena;
-        notPosted = SIZE + Segments.bytes(maxSegments);
-        struct = arena.allocate(notPosted + Long.BYTES, Long.BYTES);
-        address = struct.address();
-        segments = new Segments(struct, SIZE, maxSegments, NUM_SGE);
-        struct.set(JAVA_LONG, SG_LIST, address + SIZE);
+        super(arena, maxSegments, SIZE, SG_LIST, NUM_SGE);
         struct.set(JAVA_INT, OPCODE, SEND);
     }
 
@@ -142,27 +131,9 @@ public final class SendWorkRequest {
         return new SendWorkRequest(arena, Segments.checkCount(maxSegments));
     }
 
-    long address(VerbsArena queueArena) {
-        if (queueArena != arena) {
-            throw new IllegalArgumentException(
-                    this + " belongs to another arena than the queue; allocate it in the arena of the queue");
-        }
-        return address;
-    }
-
-    /** For the driver. Each chain has its own field, because many threads may post to a queue. */
-    long addressOfFirstNotPosted() {
-        return address + notPosted;
-    }
-
-    /** Returns the address of the first request of this chain that was not posted, or 0. */
-    long firstNotPosted() {
-        return struct.get(JAVA_LONG, notPosted);
-    }
-
-    /** Called only within a call on a queue of the same arena, which keeps the memory alive. */
-    void firstNotPosted(long first) {
-        Native.MEMORY.set(JAVA_LONG, address + notPosted, first);
+    @Override
+    SendWorkRequest following() {
+        return next;
     }
 
     /**
@@ -652,7 +623,7 @@ public final class SendWorkRequest {
      * @throws IllegalStateException when the buffer or its pool is closed, or no further segment fits
      */
     public SendWorkRequest add(RegisteredBuffer buffer, long offset, long length) {
-        segments.add(arena, buffer.region(), buffer.offsetOf(offset, length), length);
+        segments.add(arena, buffer.region(), Segments.offsetOf(buffer, offset, length), length);
         grown();
         return this;
     }
@@ -693,12 +664,7 @@ public final class SendWorkRequest {
      * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
      */
     public SendWorkRequest next(SendWorkRequest following) {
-        for (SendWorkRequest request = following; request != null; request = request.next) {
-            if (request == this) {
-                throw new IllegalArgumentException(
-                        "following must not lead back to this work request; a chain of work requests must end");
-            }
-        }
+        requireNoRing(following);
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
         next = following;
         fits = null;

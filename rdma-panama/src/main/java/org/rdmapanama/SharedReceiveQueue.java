@@ -6,6 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.verbs.ibv_device_attr;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
@@ -13,7 +14,10 @@ import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_tm_caps;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.QueueStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.SharedReceiveQueueAttributes;
+import org.rdmapanama.queue.SharedReceiveQueueType;
 
 /**
  * A shared receive queue, {@code struct ibv_srq}: receives for any number of queue pairs, each of which takes the next
@@ -112,11 +116,10 @@ public final class SharedReceiveQueue extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_srq_init_attr.layout());
             options.writeBasic(attributes);
             return context.create(
-                    "ibv_create_srq",
-                    ENDING,
-                    options.toString(),
-                    errno -> cureOfCreate(context, errno),
-                    "DeviceAttributes.maxSharedReceiveQueues",
+                    new Creation("ibv_create_srq", ENDING)
+                            .arguments(options.toString())
+                            .cures(errno -> cureOfCreate(context, errno))
+                            .capability("DeviceAttributes.maxSharedReceiveQueues"),
                     () -> {
                         checkUsable(protectionDomain, options);
                         return context.provider()
@@ -137,11 +140,10 @@ public final class SharedReceiveQueue extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_srq_init_attr_ex.layout());
             options.writeExtended(attributes, protectionDomain);
             return context.create(
-                    "ibv_create_srq_ex",
-                    ENDING,
-                    options.toString(),
-                    errno -> cureOfCreate(context, errno),
-                    capability,
+                    new Creation("ibv_create_srq_ex", ENDING)
+                            .arguments(options.toString())
+                            .cures(errno -> cureOfCreate(context, errno))
+                            .capability(capability),
                     () -> {
                         checkUsable(protectionDomain, options);
                         boolean known = context.provider().queryDevice(device.address()) >= 0;
@@ -321,7 +323,7 @@ public final class SharedReceiveQueue extends ContextObject {
             } finally {
                 exit();
             }
-            return SharedReceiveQueueAttributes.read(attributes);
+            return QueueStructs.readSharedReceiveQueue(attributes);
         }
     }
 
@@ -460,7 +462,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     /**
@@ -516,7 +518,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     @Override

@@ -7,6 +7,7 @@ import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_tm_cap;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.queue.SharedReceiveQueueType;
 
 /**
  * The options of a shared receive queue, {@code struct ibv_srq_init_attr} and {@code struct ibv_srq_init_attr_ex}; see

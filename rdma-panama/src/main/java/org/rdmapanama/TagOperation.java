@@ -3,9 +3,11 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.MemorySegment;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_ops_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.TagOpcode;
 
 /**
  * An operation on the list of tags of a shared receive queue, {@code struct ibv_ops_wr}: encoded in native memory,
@@ -32,7 +34,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  * <p>Threads: one at a time. It lives as long as its arena. Methods that use a region throw {@link
  * WrongThreadException} when the arena is confined to another thread.
  */
-public final class TagOperation {
+public final class TagOperation extends ChainedRequest<TagOperation> {
     private static final long SIZE = ibv_ops_wr.sizeof();
     private static final long WR_ID = ibv_ops_wr.wr_id$offset();
     private static final long NEXT = ibv_ops_wr.next$offset();
@@ -53,23 +55,10 @@ public final class TagOperation {
     private static final int OPCODE_DEL = rdma_h.IBV_WR_TAG_DEL();
     private static final int OPCODE_SYNC = rdma_h.IBV_WR_TAG_SYNC();
 
-    private final VerbsArena arena;
-    private final MemorySegment struct;
-    private final long address;
-    private final Segments segments;
-
-    /** The offset at which a driver writes the first operation that it did not post, if this begins a chain. */
-    private final long notPosted;
-
     private TagOperation next;
 
     private TagOperation(VerbsArena arena, int maxSegments) {
-        this.arena = arena;
-        notPosted = SIZE + Segments.bytes(maxSegments);
-        struct = arena.allocate(notPosted + Long.BYTES, Long.BYTES);
-        address = struct.address();
-        segments = new Segments(struct, SIZE, maxSegments, NUM_SGE);
-        struct.set(JAVA_LONG, SG_LIST, address + SIZE);
+        super(arena, maxSegments, SIZE, SG_LIST, NUM_SGE);
         struct.set(JAVA_INT, OPCODE, OPCODE_SYNC);
     }
 
@@ -86,26 +75,9 @@ public final class TagOperation {
         return new TagOperation(arena, Segments.checkCount(maxSegments));
     }
 
-    long address(VerbsArena queueArena) {
-        if (queueArena != arena) {
-            throw new IllegalArgumentException(
-                    this + " belongs to another arena than the queue; allocate it in the arena of the queue");
-        }
-        return address;
-    }
-
-    /** For the driver. Each chain has its own field, because many threads may post to a queue. */
-    long addressOfFirstNotPosted() {
-        return address + notPosted;
-    }
-
-    /** Returns the address of the first operation of this chain that was not posted, or 0. */
-    long firstNotPosted() {
-        return struct.get(JAVA_LONG, notPosted);
-    }
-
-    void firstNotPosted(long first) {
-        struct.set(JAVA_LONG, notPosted, first);
+    @Override
+    TagOperation following() {
+        return next;
     }
 
     /**
@@ -122,15 +94,6 @@ public final class TagOperation {
                         + " handle() returned after the tag was added");
             }
         }
-    }
-
-    /** Returns the operation of this chain at an address, or null. */
-    TagOperation find(VerbsArena queueArena, long wanted) {
-        TagOperation operation = this;
-        while (operation != null && operation.address(queueArena) != wanted) {
-            operation = operation.next;
-        }
-        return operation;
     }
 
     /**
@@ -292,12 +255,7 @@ public final class TagOperation {
      * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
      */
     public TagOperation next(TagOperation following) {
-        for (TagOperation operation = following; operation != null; operation = operation.next) {
-            if (operation == this) {
-                throw new IllegalArgumentException(
-                        "following must not lead back to this operation; a chain of operations must end");
-            }
-        }
+        requireNoRing(following);
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
         next = following;
         return this;

@@ -27,11 +27,7 @@ public final class ThreadDomain extends ContextObject {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_td_init_attr.layout());
             return context.create(
-                    "ibv_alloc_td",
-                    ENDING,
-                    "",
-                    null,
-                    CAPABILITY,
+                    new Creation("ibv_alloc_td", ENDING).capability(CAPABILITY),
                     () -> context.provider().allocateThreadDomain(attributes.address()),
                     domain -> new ThreadDomain(context, domain));
         }

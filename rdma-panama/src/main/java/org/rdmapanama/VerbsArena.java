@@ -11,6 +11,9 @@ import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import org.rdmapanama.internal.Log;
+import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.internal.WaitLimits;
 
 /**
  * An arena that owns memory together with the verbs objects that use it, and closes them in the right order.
@@ -58,6 +61,10 @@ public final class VerbsArena implements Arena {
 
     /** Memory that could not be deregistered. It may belong to an automatic arena, and must not be collected. */
     private static final Collection<MemorySegment> LEAKED = new ConcurrentLinkedQueue<>();
+
+    static {
+        ObjectModelAccess.set(new ModelAccess());
+    }
 
     private final Arena memory;
     private final Thread owner;

@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.rdmapanama.internal.Log;
 
 /**
  * The base class of verbs objects, with a native address, a position in the tree of objects, and a lifetime.

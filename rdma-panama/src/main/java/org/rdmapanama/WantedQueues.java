@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.rdmapanama.internal.WaitLimits;
 
 /**
  * The queues that a thread needs at the same time and has found in use. They are marked, so that other threads leave

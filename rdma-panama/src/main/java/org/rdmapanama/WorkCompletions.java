@@ -4,8 +4,12 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Objects;
+import org.rdmapanama.completion.CompletionFlag;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.NetworkOrder;
 
 /**
  * A batch of work completions, an array of {@code struct ibv_wc}, that {@link CompletionQueue#poll} fills repeatedly;
@@ -186,7 +190,7 @@ public final class WorkCompletions {
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public int immediate(int index) {
-        return ExtendedCompletionQueue.hostOrder(batch.getInt(at(index, IMM_DATA)));
+        return NetworkOrder.convert(batch.getInt(at(index, IMM_DATA)));
     }
 
     /**
@@ -346,7 +350,7 @@ public final class WorkCompletions {
      */
     public String describe(int index) {
         return "%s on queue pair 0x%06x, work request %d"
-                .formatted(status(index).explained(vendorError(index)), queuePairNumber(index), id(index));
+                .formatted(explained(status(index), vendorError(index)), queuePairNumber(index), id(index));
     }
 
     /** The completions of the last poll. */
@@ -357,5 +361,14 @@ public final class WorkCompletions {
             text.append(i == 0 ? ": " : "; ").append(describe(i));
         }
         return text.toString();
+    }
+
+    /** Returns the name, and unless it is SUCCESS also the meaning and the vendor error, for messages. */
+    static String explained(CompletionStatus status, int vendorError) {
+        if (status == CompletionStatus.SUCCESS) {
+            return status.name();
+        }
+        return status.name() + " (" + status.description()
+                + (vendorError == 0 ? "" : "; vendor error 0x" + Integer.toHexString(vendorError)) + ")";
     }
 }

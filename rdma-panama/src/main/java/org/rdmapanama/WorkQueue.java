@@ -2,11 +2,14 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.queue.WorkQueueType;
 
 /**
  * A work queue, {@code struct ibv_wq}: a receive queue outside of a queue pair. A {@link ReceiveIndirectionTable}
@@ -58,11 +61,9 @@ public final class WorkQueue extends ContextObject {
             MemorySegment attributes = temporary.allocate(ibv_wq_init_attr.layout());
             options.write(attributes, protectionDomain);
             return context.create(
-                    "ibv_create_wq",
-                    ENDING,
-                    options.toString(),
-                    null,
-                    CAPABILITY,
+                    new Creation("ibv_create_wq", ENDING)
+                            .arguments(options.toString())
+                            .capability(CAPABILITY),
                     () -> {
                         protectionDomain.checkOpen();
                         options.completionQueue().checkOpen();
@@ -219,7 +220,7 @@ public final class WorkQueue extends ContextObject {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return first.find(arena, first.firstNotPosted());
+        return ChainedRequest.rest(first, arena);
     }
 
     @Override

@@ -7,6 +7,8 @@ import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.queue.WorkQueueFlag;
+import org.rdmapanama.queue.WorkQueueState;
 
 /**
  * Changes to a work queue, {@code struct ibv_wq_attr}; see ibv_modify_wq(3). Only attributes that are set are changed.

@@ -8,6 +8,8 @@ import java.util.Set;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.queue.WorkQueueFlag;
+import org.rdmapanama.queue.WorkQueueType;
 
 /**
  * The options of a work queue, {@code struct ibv_wq_init_attr}; see ibv_create_wq(3).

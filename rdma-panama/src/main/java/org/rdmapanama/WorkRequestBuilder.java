@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -12,12 +11,17 @@ import java.util.Set;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_data_buf;
-import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.memory.FlushLevel;
+import org.rdmapanama.memory.FlushType;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * A batch of work requests for the send queue of an {@link ExtendedQueuePair}; see ibv_wr_post(3).
@@ -108,23 +112,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
 
     private final MemorySegment buffers;
 
-    /** A copy of its headers, or its struct ibv_mw_bind_info, or the value of an atomic write. */
-    private final MemorySegment extra;
+    private final RareOperation rare;
 
     private long id;
     private int flags;
 
-    /** The operation code of the work request under construction, or 0, and its arguments. */
+    /** The operation code of the work request under construction, or 0. */
     private int operation;
 
     private long operationId;
     private int operationFlags;
-    private int number;
     private long remoteAddress;
+
+    /** The remote key, or the local one that is made invalid, or the new one of the window. */
     private int rkey;
-    private long first;
-    private long second;
+
+    /** The window that is bound, or null. */
     private MemoryWindow window;
+
     private MemoryRegion boundRegion;
     private AddressHandle handle;
     private int remoteQueuePair;
@@ -160,7 +165,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         batch = new Batch(queuePair, "complete() or abort()", this::start, this::giveUp);
         this.extended = extended;
         arena = queuePair.arena;
-        verbs = queuePair.provider.sendVerbs();
+        verbs = queuePair.provider.prepareSendBatches();
         sizes = queuePair.capabilities();
         maxSegments = sizes.maxSendSegments();
         this.maxTsoHeader = maxTsoHeader;
@@ -172,7 +177,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         segments = arena.allocate(Math.max(1, sizes.maxSendSegments()) * SGE_SIZE, Long.BYTES);
         inline = arena.allocate(Math.max(1, sizes.maxInlineData()), Long.BYTES);
         buffers = arena.allocate(MAX_BUFFERS * BUFFER_SIZE, Long.BYTES);
-        extra = arena.allocate(Math.max(ibv_mw_bind_info.sizeof(), maxTsoHeader), Long.BYTES);
+        rare = new RareOperation(arena, verbs, extended, maxTsoHeader);
     }
 
     Batch batch() {
@@ -290,7 +295,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder sendWithImmediate(int immediate) {
         begin(SendOperation.SEND_WITH_IMM);
-        number = toNetworkOrder(immediate);
+        rare.withImmediate(immediate);
         return this;
     }
 
@@ -360,7 +365,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder rdmaWriteWithImmediate(long address, int remoteKey, int immediate) {
         remote(SendOperation.RDMA_WRITE_WITH_IMM, address, remoteKey);
-        number = toNetworkOrder(immediate);
+        rare.withImmediate(immediate);
         return this;
     }
 
@@ -381,8 +386,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder compareAndSwap(long address, int remoteKey, long expected, long desired) {
         remote(SendOperation.ATOMIC_CMP_AND_SWP, address, remoteKey);
-        first = expected;
-        second = desired;
+        rare.compareAndSwap(expected, desired);
         return this;
     }
 
@@ -402,7 +406,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder fetchAndAdd(long address, int remoteKey, long delta) {
         remote(SendOperation.ATOMIC_FETCH_AND_ADD, address, remoteKey);
-        first = delta;
+        rare.fetchAndAdd(delta);
         return this;
     }
 
@@ -422,7 +426,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      */
     public WorkRequestBuilder atomicWrite(long address, int remoteKey, long value) {
         remote(SendOperation.ATOMIC_WRITE, address, remoteKey);
-        first = value;
+        rare.atomicWrite(value);
         return this;
     }
 
@@ -471,9 +475,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         }
         int selectivity = level.code();
         remote(SendOperation.FLUSH, remoteAddress, remoteKey);
-        first = length;
-        second = mask;
-        number = selectivity;
+        rare.flush(length, mask, selectivity);
         return this;
     }
 
@@ -502,11 +504,10 @@ public final class WorkRequestBuilder implements AutoCloseable {
                     "maxSegmentSize must be between 1 and " + MAX_SHORT + ": " + maxSegmentSize);
         }
         begin(SendOperation.TSO);
+        // The headers may be closed, so that copying them fails.
         operation = 0;
-        MemorySegment.copy(headers, 0, extra, 0, headers.byteSize());
+        rare.sendTso(headers, maxSegmentSize);
         operation = SendOperation.TSO.code();
-        first = headers.byteSize();
-        number = maxSegmentSize;
         return this;
     }
 
@@ -538,12 +539,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
         window = memoryWindow;
         boundRegion = binding.region();
         rkey = newRkey;
-        binding.write(extra, 0);
+        rare.bindMemoryWindow(memoryWindow, binding);
         return this;
-    }
-
-    private static int toNetworkOrder(int value) {
-        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Integer.reverseBytes(value);
     }
 
     private WorkRequestBuilder remote(SendOperation next, long address, int remoteKey) {
@@ -733,7 +730,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge_list
      */
     public WorkRequestBuilder segment(RegisteredBuffer buffer, long offset, long length) {
-        return segment(buffer.region(), buffer.offsetOf(offset, length), length);
+        return segment(buffer.region(), Segments.offsetOf(buffer, offset, length), length);
     }
 
     /**
@@ -884,24 +881,9 @@ public final class WorkRequestBuilder implements AutoCloseable {
 
     /** A separate method, because compilers do not inline long ones. */
     private void emitRareOperation() {
-        switch (SendOperation.of(operation)) {
-            case SEND, RDMA_READ, RDMA_WRITE -> throw new AssertionError(operation);
-            case SEND_WITH_IMM -> verbs.wrSendImm(extended, number);
-            case SEND_WITH_INV -> verbs.wrSendInv(extended, rkey);
-            case TSO -> verbs.wrSendTso(extended, extra.address(), (short) first, (short) number);
-            case RDMA_WRITE_WITH_IMM -> verbs.wrRdmaWriteImm(extended, rkey, remoteAddress, number);
-            case ATOMIC_CMP_AND_SWP -> verbs.wrAtomicCmpSwp(extended, rkey, remoteAddress, first, second);
-            case ATOMIC_FETCH_AND_ADD -> verbs.wrAtomicFetchAdd(extended, rkey, remoteAddress, first);
-            case ATOMIC_WRITE -> {
-                extra.set(JAVA_LONG, 0, first);
-                verbs.wrAtomicWrite(extended, rkey, remoteAddress, extra.address());
-            }
-            case FLUSH -> verbs.wrFlush(extended, rkey, remoteAddress, first, (byte) second, (byte) number);
-            case BIND_MW -> {
-                verbs.wrBindMw(extended, window.address, rkey, extra.address());
-                bound.add(new Bound(window, rkey));
-            }
-            case LOCAL_INV -> verbs.wrLocalInv(extended, rkey);
+        rare.emit(SendOperation.of(operation), rkey, remoteAddress);
+        if (window != null) {
+            bound.add(new Bound(window, rkey));
         }
     }
 

@@ -34,11 +34,11 @@ public final class XrcDomain extends ContextObject {
             ibv_xrcd_init_attr.fd(attributes, fileDescriptor);
             ibv_xrcd_init_attr.oflags(attributes, Codes.mask(flags, OpenFlag::code));
             return context.create(
-                    "ibv_open_xrcd",
-                    ENDING,
-                    (fileDescriptor < 0 ? "no file" : "file descriptor " + fileDescriptor) + ", " + flags,
-                    XrcDomain::cure,
-                    CAPABILITY,
+                    new Creation("ibv_open_xrcd", ENDING)
+                            .arguments((fileDescriptor < 0 ? "no file" : "file descriptor " + fileDescriptor) + ", "
+                                    + flags)
+                            .cures(XrcDomain::cure)
+                            .capability(CAPABILITY),
                     () -> context.provider().openXrcDomain(attributes.address()),
                     xrcd -> new XrcDomain(context, xrcd));
         }
@@ -82,7 +82,7 @@ public final class XrcDomain extends ContextObject {
      * @verb ibv_open_qp
      */
     public QueuePair openQueuePair(int number) {
-        return QueuePair.open(this, number);
+        return QueuePairCreation.open(this, number);
     }
 
     @Override

@@ -12,7 +12,7 @@
  *       its lkey; a peer that reads or writes it needs its address and its rkey.
  *   <li>A {@link org.rdmapanama.CompletionQueue} is where finished work is reported.
  *   <li>A {@link org.rdmapanama.QueuePair} has a send queue and a receive queue. Two of them are
- *       {@link org.rdmapanama.QueuePair#connect connected}, each with the {@link org.rdmapanama.Endpoint} of the other.
+ *       {@link org.rdmapanama.QueuePair#connect connected}, each with the {@link org.rdmapanama.address.Endpoint} of the other.
  *   <li>{@link org.rdmapanama.SendWorkRequest} and {@link org.rdmapanama.ReceiveWorkRequest} say what to do. They are
  *       posted, and the call returns at once; {@link org.rdmapanama.WorkCompletions} report when it is done, and with
  *       which result.

@@ -14,8 +14,14 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairState;
 
 /** The public methods and constructors of the object model, found by reflection so that none is forgotten. */
 final class Api {
@@ -24,7 +30,16 @@ final class Api {
     private Api() {}
 
     /** The packages that the module exports to everybody. */
-    private static final List<String> PACKAGES = Stream.of(VerbsArena.class, DeviceAttributes.class, FlowRule.class)
+    private static final List<String> PACKAGES = Stream.of(
+                    VerbsArena.class,
+                    Gid.class,
+                    CompletionStatus.class,
+                    DeviceAttributes.class,
+                    AsyncEvent.class,
+                    FlowRule.class,
+                    AccessFlag.class,
+                    RegisteredPool.class,
+                    QueuePairState.class)
             .map(Class::getPackageName)
             .toList();
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.ffm.CCompiler;
 
 /** What a C program builds for a verb, to be compared with what this library builds for it. */
-final class CStructs {
+public final class CStructs {
     private CStructs() {}
 
     /**
@@ -25,7 +25,7 @@ final class CStructs {
      * @param statements C that declares and fills a zeroed variable {@code x}; the headers of rdma-core are included,
      *     and string.h
      */
-    static String hexOf(String statements) throws IOException {
+    public static String hexOf(String statements) throws IOException {
         return run("""
                 #include <string.h>
                 #include <arpa/inet.h>
@@ -38,7 +38,7 @@ final class CStructs {
     }
 
     /** What a C program prints; the headers of rdma-core are included already. */
-    static String run(String source, String... libraries) throws IOException {
+    public static String run(String source, String... libraries) throws IOException {
         Path folder = Files.createTempDirectory("cstruct");
         try {
             return new CCompiler(folder).run(source, libraries);
@@ -52,7 +52,7 @@ final class CStructs {
     }
 
     /** Compares the bytes of a structure that crossed the provider line with what C makes of some statements. */
-    static void assertSame(String statements, byte[] crossed) throws IOException {
+    public static void assertSame(String statements, byte[] crossed) throws IOException {
         assertEquals(hexOf(statements), HexFormat.of().formatHex(crossed));
     }
 
@@ -62,7 +62,7 @@ final class CStructs {
      *
      * @param crossed bytes by the statements that make them; the order counts
      */
-    static void assertAllSame(Map<String, byte[]> crossed) throws IOException {
+    public static void assertAllSame(Map<String, byte[]> crossed) throws IOException {
         int size = crossed.values().stream().mapToInt(bytes -> bytes.length).sum();
         StringBuilder program =
                 new StringBuilder().append("unsigned char x[%d], *all = x; memset(x, 0, sizeof x);".formatted(size));

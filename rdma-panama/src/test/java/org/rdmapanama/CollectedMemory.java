@@ -1,19 +1,17 @@
 package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmapanama.testing.Bound;
 
 /**
  * Memory of an automatic arena, of which it can be told whether the collector has freed it. Nothing breaks where it has:
  * really it is of the global arena.
  */
 final class CollectedMemory {
-    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final AtomicBoolean freed = new AtomicBoolean();
 
@@ -25,9 +23,9 @@ final class CollectedMemory {
     }
 
     void assertFreed() throws InterruptedException {
-        long start = System.nanoTime();
+        Bound bound = Bound.ofSeconds(30);
         while (!freed.get()) {
-            assertTrue(System.nanoTime() - start < LIMIT_NANOS, "somebody still refers to the memory");
+            bound.check("somebody still refers to the memory");
             System.gc();
             Thread.sleep(10);
         }

@@ -8,24 +8,25 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.LabDevices;
 
 /** Runs other programs for tests, each with a bound. */
-final class Commands {
+public final class Commands {
     private Commands() {}
 
     /** A main class may go through much, in an emulated lab. */
     private static final int MAIN_SECONDS = 280;
 
     /** How a program ended, and all that it wrote. */
-    record Result(int status, String output) {}
+    public record Result(int status, String output) {}
 
     /** What a program writes; it must succeed. */
-    static String run(String... command) throws IOException {
+    public static String run(String... command) throws IOException {
         return Program.run(command);
     }
 
     /** Runs a class with the class path of the tests; the prefix is put before the command of the virtual machine. */
-    static Result java(List<String> prefix, Class<?> main, String... arguments) throws IOException {
+    public static Result java(List<String> prefix, Class<?> main, String... arguments) throws IOException {
         try (Program program = Program.java(prefix, main, arguments)) {
             return new Result(program.join(MAIN_SECONDS), program.output());
         } catch (InterruptedException e) {
@@ -38,7 +39,7 @@ final class Commands {
      * keeps nothing for a device that is in this process: such a device refuses to end what something left behind still
      * uses, so that closing fails.
      */
-    static List<String> resources() throws IOException {
+    public static List<String> resources() throws IOException {
         if (!LabDevices.areNative()) {
             return List.of();
         }

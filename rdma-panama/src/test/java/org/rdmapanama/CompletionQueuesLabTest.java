@@ -18,8 +18,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** Completion queues: their size, their moderation, and those that other code made. */
 @Tag("lab")
@@ -79,8 +85,8 @@ class CompletionQueuesLabTest {
             AtomicInteger polled = new AtomicInteger();
             Callable<Void> poller = () -> {
                 WorkCompletions completions = new WorkCompletions(pair.a.arena, 4);
-                long start = System.nanoTime();
-                while (polled.get() < total && System.nanoTime() - start < 60_000_000_000L) {
+                Bound bound = Bound.ofSeconds(60);
+                while (polled.get() < total && !bound.isOver()) {
                     polled.addAndGet(pair.a.queue.poll(completions));
                 }
                 return null;

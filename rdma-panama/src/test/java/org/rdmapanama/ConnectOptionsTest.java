@@ -12,6 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.memory.AccessFlag;
 
 class ConnectOptionsTest {
     private static Arguments range(String name, int min, int max, IntConsumer setter) {

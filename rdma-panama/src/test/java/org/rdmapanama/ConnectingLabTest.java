@@ -21,7 +21,24 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.LinkLayer;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** What two sides tell each other, and what they make of it. */
 @Tag("lab")
@@ -49,12 +66,12 @@ class ConnectingLabTest {
 
     /** A message of more than one packet each way. */
     private static void move(ConnectedPair pair) {
-        ConnectedPair.fillWithPattern(pair.a.memory, 1);
+        FillPattern.fill(pair.a.memory, 1);
         pair.b.memory.fill((byte) 0);
         pair.a.post(pair.writeToB(1, 0, LONG));
         pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
         assertEquals(-1, pair.a.memory.asSlice(0, LONG).mismatch(pair.b.memory.asSlice(0, LONG)));
-        ConnectedPair.fillWithPattern(pair.b.memory, 2);
+        FillPattern.fill(pair.b.memory, 2);
         pair.a.post(pair.readFromB(2, 0, LONG));
         pair.a.await().is(CompletionOpcode.RDMA_READ, 2);
         assertEquals(-1, pair.a.memory.asSlice(0, LONG).mismatch(pair.b.memory.asSlice(0, LONG)));
@@ -257,20 +274,28 @@ class ConnectingLabTest {
         }
     }
 
-    /** Two queue pairs in RESET, and what the first one's device fails at. */
-    private static ConnectedPair unconnected(FailingProvider device) {
-        ConnectedPair pair =
-                ConnectedPair.of(QueuePairType.RC).through(() -> device).open();
-        for (Side side : List.of(pair.a, pair.b)) {
-            side.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
-            side.queuePair.localEndpoint(options());
+    /** Two queue pairs, of which the first one could be taken to RTR, but no further, and the other one is in RESET. */
+    private static ConnectedPair stoppedAtRtr() {
+        FailingProvider device = failing();
+        ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .through(own -> Context.open(own, LabDevices.first(), () -> device))
+                .open();
+        try {
+            for (Side side : List.of(pair.a, pair.b)) {
+                side.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+                side.queuePair.localEndpoint(options());
+            }
+            failAtRts(device, pair.a.queuePair, pair.b.queuePair.localEndpoint());
+            return pair;
+        } catch (RuntimeException | Error e) {
+            pair.close();
+            throw e;
         }
-        return pair;
     }
 
     private static FailingProvider failing() {
         Device device = LabDevices.first();
-        return new FailingProvider(device.providerDevice().provider().open(device.providerDevice()));
+        return FailingProvider.of(device.providerDevice().provider().open(device.providerDevice()));
     }
 
     /** Takes a queue pair to RTR, and no further. */
@@ -288,11 +313,8 @@ class ConnectingLabTest {
 
     @Test
     void shouldGoOnWithTheSameEndpoint() {
-        FailingProvider device = failing();
-        try (ConnectedPair pair = unconnected(device)) {
-            Endpoint ofB = pair.b.queuePair.localEndpoint();
-            failAtRts(device, pair.a.queuePair, ofB);
-            pair.a.queuePair.connect(handedOver(ofB));
+        try (ConnectedPair pair = stoppedAtRtr()) {
+            pair.a.queuePair.connect(handedOver(pair.b.queuePair.localEndpoint()));
             pair.b.queuePair.connect(pair.a.queuePair.localEndpoint());
             move(pair);
         }
@@ -301,10 +323,8 @@ class ConnectingLabTest {
     /** The peer has heard of the failure and begins anew: with another number of the first packet, path MTU, and reads. */
     @Test
     void shouldNotPutTwoEndpointsOfAPeerTogether() {
-        FailingProvider device = failing();
-        try (ConnectedPair pair = unconnected(device)) {
+        try (ConnectedPair pair = stoppedAtRtr()) {
             QueuePair queuePair = pair.a.queuePair;
-            failAtRts(device, queuePair, pair.b.queuePair.localEndpoint());
             Endpoint anew = pair.b.queuePair.localEndpoint(
                     options().pathMtu(Mtu.BYTES_256).maxReadAtomic(1));
             pair.b.queuePair.connect(queuePair.localEndpoint());
@@ -320,11 +340,9 @@ class ConnectingLabTest {
 
     @Test
     void shouldNotTakeAWayToRtrOfSomebodyElseForItsOwn() {
-        FailingProvider device = failing();
-        try (ConnectedPair pair = unconnected(device)) {
+        try (ConnectedPair pair = stoppedAtRtr()) {
             QueuePair queuePair = pair.a.queuePair;
             Endpoint ofB = pair.b.queuePair.localEndpoint();
-            failAtRts(device, queuePair, ofB);
             queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
             queuePair.initialize();
             queuePair.modify(new QueuePairAttributes()
@@ -356,7 +374,7 @@ class ConnectingLabTest {
             Endpoint own = queuePair.localEndpoint(options());
             Gid version4 = new Gid(0, 0xffff_cb00_7109L);
             Gid version6 = new Gid(0x2001_0db8_0000_0000L, 9);
-            Gid other = own.gid().carriesIpv4() ? version6 : version4;
+            Gid other = GidChoice.carriesIpv4(own.gid()) ? version6 : version4;
             cannotReach(queuePair, new Endpoint(0, 17, 5, other), "cannot reach each other");
             cannotReach(queuePair, new Endpoint(0, 17, 5, Gid.ZERO), "option -g");
             Endpoint old = new Endpoint(0, 17, 5, own.gid(), GidType.ROCE_V1, null, Endpoint.UNKNOWN, Endpoint.UNKNOWN);

@@ -16,6 +16,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.internal.WaitLimits;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** Extended completion queues that several threads use, while what reports to them changes or closes. */
 @Tag("lab")
@@ -202,7 +210,7 @@ class ContendedQueuesLabTest {
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
                         .extended(CompletionField.QP_NUM)
                         .in(arena)
-                        .through(() -> clearing)
+                        .through(own -> Context.open(own, LabDevices.first(), () -> clearing))
                         .open();
                 ExecutorService other = Executors.newSingleThreadExecutor()) {
             ExtendedCompletionQueue queue = pair.a.extended();

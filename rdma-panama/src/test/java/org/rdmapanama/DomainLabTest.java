@@ -22,12 +22,17 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.LabDevices;
 
 /** Thread domains and parent domains, and how objects that Soft-RoCE lacks end. */
 @Tag("lab")

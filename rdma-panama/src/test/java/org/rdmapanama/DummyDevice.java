@@ -1,15 +1,16 @@
 package org.rdmapanama;
 
 import java.io.IOException;
+import org.rdmapanama.testing.LabDevices;
 
 /** A Soft-RoCE device on a network device that leads nowhere, to be taken up and down at will. */
-final class DummyDevice implements AutoCloseable {
+public final class DummyDevice implements AutoCloseable {
     private static final String NETWORK_DEVICE = "dummy9";
     private static final String NAME = "rxe9";
 
     private DummyDevice() {}
 
-    static DummyDevice add() throws IOException {
+    public static DummyDevice add() throws IOException {
         LabDevices.assumeSoftRoce("the test adds a device to the machine");
         Commands.run("ip", "link", "add", NETWORK_DEVICE, "type", "dummy");
         DummyDevice dummy = new DummyDevice();
@@ -23,19 +24,19 @@ final class DummyDevice implements AutoCloseable {
         return dummy;
     }
 
-    Device device() {
+    public Device device() {
         return DeviceList.query().byName(NAME);
     }
 
-    void down() throws IOException {
+    public void down() throws IOException {
         Commands.run("ip", "link", "set", NETWORK_DEVICE, "down");
     }
 
-    void up() throws IOException {
+    public void up() throws IOException {
         Commands.run("ip", "link", "set", NETWORK_DEVICE, "up");
     }
 
-    void addAddress(String address) throws IOException {
+    public void addAddress(String address) throws IOException {
         Commands.run("ip", "address", "add", address, "dev", NETWORK_DEVICE);
     }
 

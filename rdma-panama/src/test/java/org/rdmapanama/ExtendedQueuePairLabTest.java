@@ -25,9 +25,29 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.internal.WaitLimits;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.FlushLevel;
+import org.rdmapanama.memory.FlushType;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCreateFlag;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** Batches on extended queue pairs: what they post, and how they stand wrong use. */
 @Tag("lab")
@@ -58,7 +78,7 @@ class ExtendedQueuePairLabTest {
     @Shows({"ibv_wr_start", "ibv_wr_complete", "ibv_wr_rdma_write", "ibv_wr_send_imm"})
     void shouldPostSeveralWorkRequestsAtOnce() {
         try (ConnectedPair pair = open(SendOperation.RDMA_WRITE, SendOperation.SEND_WITH_IMM)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 1);
+            FillPattern.fill(pair.a.memory, 1);
             pair.b.postReceive(9, 1000, 100);
             try (WorkRequestBuilder batch = ((ExtendedQueuePair) pair.a.queuePair).startWorkRequests()) {
                 write(pair, batch.id(1), 0).segment(pair.a.region, 0, 100);
@@ -117,7 +137,7 @@ class ExtendedQueuePairLabTest {
     @Shows("ibv_wr_set_sge_list")
     void shouldGatherSegmentsOfOneLength() {
         try (ConnectedPair pair = open(SendOperation.SEND)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 4);
+            FillPattern.fill(pair.a.memory, 4);
             pair.b.postReceive(1, 0, 1000);
             try (WorkRequestBuilder batch = pair.a.batch()) {
                 batch.send()
@@ -140,7 +160,7 @@ class ExtendedQueuePairLabTest {
         boolean faulty = LabDevices.areSoftRoce()
                 && NativeLibrary.IBVERBS.version().map(Integer::parseInt).orElse(44) < 64;
         try (ConnectedPair pair = open(SendOperation.SEND)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 4);
+            FillPattern.fill(pair.a.memory, 4);
             pair.b.postReceive(1, 0, 1000);
             try (WorkRequestBuilder batch = pair.a.batch()) {
                 batch.id(5).send().segment(pair.a.region, 0, 100).segment(pair.a.region, 100, 200);
@@ -483,15 +503,9 @@ class ExtendedQueuePairLabTest {
             for (Thread thread : threads) {
                 thread.join(60_000);
             }
-            int completed = 0;
-            long start = System.nanoTime();
-            while (completed < 200 && System.nanoTime() - start < 10_000_000_000L) {
-                for (Completion completion : pair.a.poll()) {
-                    completion.is(CompletionOpcode.RDMA_WRITE, 5);
-                    completed++;
-                }
+            for (Completion completion : pair.a.await(200)) {
+                completion.is(CompletionOpcode.RDMA_WRITE, 5);
             }
-            assertEquals(200, completed);
         }
     }
 
@@ -577,10 +591,7 @@ class ExtendedQueuePairLabTest {
             WorkRequestBuilder batch = extended.startWorkRequests().send().inlineData(text("to itself"));
             assertEquals(QueuePair.POSTED, batch.complete());
             WorkCompletions completions = new WorkCompletions(arena, 4);
-            long start = System.nanoTime();
-            while (queue.poll(completions) == 0 && System.nanoTime() - start < 10_000_000_000L) {
-                Thread.onSpinWait();
-            }
+            Completions.awaitAny(queue, completions);
             assertEquals(CompletionOpcode.RECV, completions.opcode(0), () -> completions.describe(0));
             assertEquals("to itself", textAt(region.memory(), 0, 9));
         }
@@ -616,7 +627,7 @@ class ExtendedQueuePairLabTest {
     @Test
     void shouldTakeSlicesOfARegionWithAnAddressOfItsOwn() {
         try (ConnectedPair pair = open(SendOperation.SEND)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 5);
+            FillPattern.fill(pair.a.memory, 5);
             MemorySegment memory = pair.a.memory.asSlice(0, 8192);
             MemoryRegion region = pair.a.domain.register(memory, memory.address() - 4096);
             assertNotEquals(memory.address(), region.address());

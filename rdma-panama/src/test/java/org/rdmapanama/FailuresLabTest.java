@@ -9,6 +9,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.testing.LabDevices;
 
 /** What is reported when several things fail, or when the same thing is named twice. */
 @Tag("lab")

@@ -21,12 +21,13 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.interleaving.Steps;
-import org.rdmapanama.interleaving.Unimplemented;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.testing.WrittenMethods;
 
 /**
  * A driver with the locks of the strictest real ones, that complains of what would hang or crash those: a second call into a
@@ -81,11 +82,11 @@ abstract class FakeDriver extends ProviderContext {
     /** What waiting for an event takes before anything else. */
     volatile Runnable waiting = () -> {};
 
-    private final CompletionVerbs completionVerbs = Unimplemented.complete(MethodHandles.lookup(), Completions.class);
-    private final SendVerbs sendVerbs = Unimplemented.complete(MethodHandles.lookup(), Sends.class);
+    private final CompletionVerbs completionVerbs = WrittenMethods.throwing(MethodHandles.lookup(), Completions.class);
+    private final SendVerbs sendVerbs = WrittenMethods.throwing(MethodHandles.lookup(), Sends.class);
 
     static FakeDriver create() {
-        FakeDriver driver = Unimplemented.complete(MethodHandles.lookup(), FakeDriver.class);
+        FakeDriver driver = WrittenMethods.throwing(MethodHandles.lookup(), FakeDriver.class);
         ((Completions) driver.completionVerbs).driver = driver;
         ((Sends) driver.sendVerbs).driver = driver;
         return driver;
@@ -192,12 +193,12 @@ abstract class FakeDriver extends ProviderContext {
     }
 
     @Override
-    public SendVerbs sendVerbs() {
+    public SendVerbs prepareSendBatches() {
         return sendVerbs;
     }
 
     @Override
-    public CompletionVerbs completionVerbs() {
+    public CompletionVerbs preparePollBatches() {
         return completionVerbs;
     }
 

@@ -19,12 +19,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.MacAddress;
 import org.rdmapanama.ffm.verbs.ib_uverbs_flow_action_esp_encap;
 import org.rdmapanama.ffm.verbs.ibv_counters;
 import org.rdmapanama.ffm.verbs.ibv_flow;
 import org.rdmapanama.ffm.verbs.ibv_flow_action;
 import org.rdmapanama.ffm.verbs.ibv_flow_action_esp_attr;
 import org.rdmapanama.flow.CounterDescription;
+import org.rdmapanama.flow.CounterReadFlag;
 import org.rdmapanama.flow.EspFlag;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowFilter;
@@ -32,6 +34,8 @@ import org.rdmapanama.flow.FlowFlag;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowRuleType;
 import org.rdmapanama.flow.FlowSpecification;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.LabDevices;
 
 /** Flow steering, its actions and its counters: Soft-RoCE has none, and is given what C would give it. */
 @Tag("lab")

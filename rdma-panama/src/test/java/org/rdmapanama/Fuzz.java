@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.rdmapanama.testing.Side;
 
 /**
  * Random calls of the public API with random arguments, right and wrong, on objects in all states. Whatever comes back

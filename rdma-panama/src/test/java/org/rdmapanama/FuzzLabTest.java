@@ -9,6 +9,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.testing.LabDevices;
 
 /** Random calls, as many as one likes, leave the virtual machine alive and the kernel with nothing. */
 @Tag("lab")

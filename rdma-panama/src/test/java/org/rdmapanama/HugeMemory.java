@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * A very large range of addresses over little memory: a small file of huge pages, mapped again and again, one behind

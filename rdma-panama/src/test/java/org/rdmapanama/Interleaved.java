@@ -9,6 +9,12 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.rdmapanama.interleaving.Explorer;
 import org.rdmapanama.interleaving.Steps;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /** Threads that meet in extended queues, in closing, and in making things; explored by {@link InterleavingsTest}. */
 enum Interleaved implements Supplier<Explorer.Scenario> {

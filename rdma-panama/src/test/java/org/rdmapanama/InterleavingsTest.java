@@ -16,6 +16,21 @@ import org.rdmapanama.interleaving.SteppedClasses;
  * end is a failure.
  */
 class InterleavingsTest {
+    /** The classes under test, and all that refer to them. */
+    private static final Set<String> PACKAGES = Set.of(
+            "org.rdmapanama",
+            "org.rdmapanama.address",
+            "org.rdmapanama.completion",
+            "org.rdmapanama.device",
+            "org.rdmapanama.event",
+            "org.rdmapanama.ffm.internal",
+            "org.rdmapanama.flow",
+            "org.rdmapanama.internal",
+            "org.rdmapanama.internal.network",
+            "org.rdmapanama.memory",
+            "org.rdmapanama.pool",
+            "org.rdmapanama.queue");
+
     private static final Set<String> STEPPED = Set.of(
             "org.rdmapanama.Batch",
             "org.rdmapanama.BatchWait",
@@ -23,14 +38,22 @@ class InterleavingsTest {
             "org.rdmapanama.Closing",
             "org.rdmapanama.Context",
             "org.rdmapanama.ContextObject",
+            "org.rdmapanama.ContextObjects",
+            "org.rdmapanama.ContextOpening",
             "org.rdmapanama.CompletionChannel",
             "org.rdmapanama.CompletionQueue",
+            "org.rdmapanama.CompletionQueueCreation",
             "org.rdmapanama.ExtendedCompletionQueue",
             "org.rdmapanama.ExtendedQueuePair",
+            "org.rdmapanama.MulticastGroups",
+            "org.rdmapanama.Ports",
             "org.rdmapanama.QueuePair",
+            "org.rdmapanama.QueuePairControl",
+            "org.rdmapanama.QueuePairCreation",
             "org.rdmapanama.QueuePairDrain",
-            "org.rdmapanama.RegisteredPool",
-            "org.rdmapanama.ShortWait",
+            "org.rdmapanama.RareOperation",
+            "org.rdmapanama.pool.RegisteredPool",
+            "org.rdmapanama.internal.ShortWait",
             "org.rdmapanama.VerbsArena",
             "org.rdmapanama.VerbsObject",
             "org.rdmapanama.WorkRequestBuilder",
@@ -47,7 +70,7 @@ class InterleavingsTest {
     /** The same constant, of classes that give way at each step. */
     @SuppressWarnings("unchecked")
     private static Supplier<Explorer.Scenario> stepped(Interleaved scenario) throws ReflectiveOperationException {
-        ClassLoader loader = new SteppedClasses(Set.of("org.rdmapanama", "org.rdmapanama.ffm.internal"), STEPPED);
+        ClassLoader loader = new SteppedClasses(PACKAGES, STEPPED);
         for (Object constant : loader.loadClass(Interleaved.class.getName()).getEnumConstants()) {
             if (((Enum<?>) constant).name().equals(scenario.name())) {
                 return (Supplier<Explorer.Scenario>) constant;

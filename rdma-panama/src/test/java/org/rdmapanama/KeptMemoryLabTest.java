@@ -16,6 +16,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.testing.LabDevices;
 
 /** Memory that the device may still use is kept, whatever is dropped, closed or fails, and no other memory is. */
 @Tag("lab")

@@ -26,6 +26,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
 
 /** Which memory can be registered, and that peers reach exactly that. */
 @Tag("lab")
@@ -71,7 +77,7 @@ class MemoryLabTest {
         Path file = folder.resolve("written");
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             MemoryRegion region = pair.b.domain.register(map(file, 10_000, pair.b.arena), WRITABLE);
-            ConnectedPair.fillWithPattern(pair.a.memory, 3);
+            FillPattern.fill(pair.a.memory, 3);
             assertEquals(CompletionStatus.SUCCESS, write(pair, region, 1000, 5000));
             byte[] expected = pair.a.memory.asSlice(0, 5000).toArray(JAVA_BYTE);
             byte[] found = MemorySegment.ofArray(Files.readAllBytes(file))

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.memory.ReregistrationFailure;
 
 class MemoryWindowTest {
     @Test

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
@@ -28,6 +27,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_counters;
 import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.ffm.verbs.ibv_flow;
@@ -38,6 +41,17 @@ import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Objects made of native addresses, of every class that can be: one arena plays other code, which made the native object,
@@ -49,7 +63,6 @@ class NativeAddressLabTest {
     private static final AccessFlag[] ACCESS = {
         AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.MW_BIND
     };
-    private static final long LIMIT_NANOS = 10_000_000_000L;
     private static final int MESSAGE = 8;
 
     /** What one arena has: its own objects, or borrowed ones of the first. */
@@ -341,17 +354,9 @@ class NativeAddressLabTest {
     }
 
     private static void await(CompletionQueue queue, int count) {
-        WorkCompletions completions = new WorkCompletions(queue.arena, count);
-        long start = System.nanoTime();
-        for (int seen = 0; seen < count; ) {
-            int polled = queue.poll(completions);
-            for (int i = 0; i < polled; i++) {
-                assertTrue(completions.succeeded(i), completions.describe(i));
-            }
-            seen += polled;
-            if (System.nanoTime() - start > LIMIT_NANOS) {
-                fail("only " + seen + " of " + count + " completions came");
-            }
+        WorkCompletions batch = new WorkCompletions(queue.arena, count);
+        for (Completion completion : Completions.await(queue, batch, count, Bound.USUAL)) {
+            assertEquals(CompletionStatus.SUCCESS, completion.status(), completion.text());
         }
     }
 

@@ -20,7 +20,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.device.AtomicCapability;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** Every operation of the three transports, between two devices. */
 @Tag("lab")
@@ -48,7 +55,7 @@ class OpcodesLabTest {
             names = {"RC", "UC"})
     void shouldSend(QueuePairType type) {
         try (ConnectedPair pair = ConnectedPair.open(type)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 1);
+            FillPattern.fill(pair.a.memory, 1);
             pair.b.postReceive(21, 0, 1000);
             pair.a.post(pair.a.request(11, 0, 1000).send());
 
@@ -83,7 +90,7 @@ class OpcodesLabTest {
             names = {"RC", "UC"})
     void shouldWriteUnnoticed(QueuePairType type) {
         try (ConnectedPair pair = ConnectedPair.open(type)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 2);
+            FillPattern.fill(pair.a.memory, 2);
             // An unreliable write completes before it has arrived: the send behind it, on the same way, tells.
             pair.b.postReceive(3, 8192, 8);
             pair.a.post(
@@ -104,7 +111,7 @@ class OpcodesLabTest {
             names = {"RC", "UC"})
     void shouldWriteWithImmediate(QueuePairType type) {
         try (ConnectedPair pair = ConnectedPair.open(type)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 3);
+            FillPattern.fill(pair.a.memory, 3);
             pair.b.postReceive(5, 0, 0);
             pair.a.post(pair.a
                     .request(4, 100, 2000)
@@ -122,7 +129,7 @@ class OpcodesLabTest {
     @Test
     void shouldRead() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-            ConnectedPair.fillWithPattern(pair.b.memory, 4);
+            FillPattern.fill(pair.b.memory, 4);
             pair.a.post(pair.readFromB(6, 1000, 5000));
 
             pair.a.await().is(CompletionOpcode.RDMA_READ, 6);
@@ -181,7 +188,7 @@ class OpcodesLabTest {
     @Test
     void shouldSendDatagrams() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.UD)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 5);
+            FillPattern.fill(pair.a.memory, 5);
             pair.b.postReceive(9, 0, AddressHandle.GRH_BYTES + 500);
             pair.a.post(datagram(pair, 10, 500).send());
 
@@ -234,7 +241,7 @@ class OpcodesLabTest {
     @Test
     void shouldGatherAndScatter() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 6);
+            FillPattern.fill(pair.a.memory, 6);
             SendWorkRequest gather = pair.a
                     .request(1, 100, 10)
                     .add(pair.a.region, 5000, 300)
@@ -271,7 +278,7 @@ class OpcodesLabTest {
     @Test
     void shouldScatterReads() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-            ConnectedPair.fillWithPattern(pair.b.memory, 7);
+            FillPattern.fill(pair.b.memory, 7);
             pair.a.post(pair.readFromB(1, 0, 100).add(pair.a.region, 8000, 200));
 
             pair.a.await().is(CompletionOpcode.RDMA_READ, 1);
@@ -283,7 +290,7 @@ class OpcodesLabTest {
     @Test
     void shouldChangeSegmentsInPlace() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
-            ConnectedPair.fillWithPattern(pair.a.memory, 8);
+            FillPattern.fill(pair.a.memory, 8);
             SendWorkRequest write = pair.writeToB(1, 0, 100);
             pair.a.post(write);
             pair.a.await();
@@ -340,7 +347,7 @@ class OpcodesLabTest {
     void shouldCopyInlineDataWhenPosting() {
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC).inline(64).open()) {
             assertTrue(pair.a.queuePair.capabilities().maxInlineData() >= 64);
-            ConnectedPair.fillWithPattern(pair.a.memory, 9);
+            FillPattern.fill(pair.a.memory, 9);
             MemorySegment expected = MemorySegment.ofArray(new byte[64]).copyFrom(pair.a.memory.asSlice(0, 64));
             pair.b.postReceive(2, 0, 64);
             pair.a.post(
@@ -447,7 +454,7 @@ class OpcodesLabTest {
         try (ConnectedPair pair =
                 ConnectedPair.of(QueuePairType.RC).bufferSize(2 * MEBIBYTE).open()) {
             MemorySegment sent = pair.a.memory.asSlice(MEBIBYTE, size);
-            ConnectedPair.fillWithPattern(sent, size);
+            FillPattern.fill(sent, size);
             pair.b.postReceive(1, 0, MEBIBYTE);
             pair.a.post(pair.a.request(2, MEBIBYTE, size).send());
             pair.a.await().is(CompletionOpcode.SEND, 2);
@@ -469,7 +476,7 @@ class OpcodesLabTest {
     void shouldMoveUnreliableMessagesOfEverySize(int size) {
         try (ConnectedPair pair =
                 ConnectedPair.of(QueuePairType.UC).bufferSize(65536).open()) {
-            ConnectedPair.fillWithPattern(pair.a.memory, size);
+            FillPattern.fill(pair.a.memory, size);
             pair.b.postReceive(1, 0, 65536);
             pair.a.post(pair.a.request(2, 0, size).send());
 

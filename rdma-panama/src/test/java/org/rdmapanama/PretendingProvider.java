@@ -30,7 +30,7 @@ final class PretendingProvider extends RecordingProvider {
         super(device.providerDevice().provider().open(device.providerDevice()));
     }
 
-    static PretendingProvider of(Device device) {
+    public static PretendingProvider of(Device device) {
         return new PretendingProvider(device);
     }
 
@@ -187,12 +187,12 @@ final class PretendingProvider extends RecordingProvider {
     }
 
     @Override
-    public SendVerbs sendVerbs() {
-        return WatchedVerbs.sends(super.sendVerbs(), lives()::begin, lives()::finish);
+    public SendVerbs prepareSendBatches() {
+        return WatchedVerbs.sends(super.prepareSendBatches(), lives()::begin, lives()::finish);
     }
 
     @Override
-    public CompletionVerbs completionVerbs() {
-        return WatchedVerbs.completions(super.completionVerbs(), lives()::begin, lives()::finish);
+    public CompletionVerbs preparePollBatches() {
+        return WatchedVerbs.completions(super.preparePollBatches(), lives()::begin, lives()::finish);
     }
 }

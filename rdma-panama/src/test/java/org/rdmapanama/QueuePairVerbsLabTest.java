@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.RxHashField;
 import org.rdmapanama.device.RxHashFunction;
 import org.rdmapanama.ffm.Shows;
@@ -28,6 +29,16 @@ import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_rate_limit_attr;
 import org.rdmapanama.ffm.verbs.ibv_rx_hash_conf;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairCreateFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RateLimit;
+import org.rdmapanama.queue.RxHash;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.WorkRequestOpcode;
+import org.rdmapanama.testing.LabDevices;
 
 /** What few devices have, or few programs ask of a queue pair. */
 @Tag("lab")

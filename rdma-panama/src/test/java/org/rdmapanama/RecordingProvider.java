@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
@@ -20,9 +21,9 @@ import org.rdmapanama.internal.provider.SendVerbs;
  * Passes every call on to the real device, and remembers those that begin, use up or end something. A test can make a
  * verb fail, and look around at the moment when one is called.
  */
-class RecordingProvider extends ProviderContext {
+public class RecordingProvider extends ProviderContext {
     /** A call: the verb without its prefix, and the object that it was about. */
-    record Call(String verb, long object) {}
+    public record Call(String verb, long object) {}
 
     private final ProviderContext real;
     private final Lives lives = new Lives();
@@ -36,60 +37,60 @@ class RecordingProvider extends ProviderContext {
     private final Map<String, Long> sizes = new HashMap<>();
     private final Map<String, byte[]> structures = new HashMap<>();
 
-    RecordingProvider(ProviderContext real) {
+    public RecordingProvider(ProviderContext real) {
         this.real = real;
         lives.made(real.address());
     }
 
-    static RecordingProvider of(Device device) {
+    public static RecordingProvider of(Device device) {
         return new RecordingProvider(device.providerDevice().provider().open(device.providerDevice()));
     }
 
     /** Makes the next call of a verb return this, without calling the device. */
-    void failOnce(String verb, Errno errno) {
+    public void failOnce(String verb, Errno errno) {
         failures.put(verb, -errno.number);
     }
 
     /** As {@link #failOnce(String, Errno)}, for the next call about one object. */
-    void failOnce(Call call, Errno errno) {
+    public void failOnce(Call call, Errno errno) {
         refusals.put(call, -errno.number);
     }
 
     /** Runs this at each call of a verb, before it reaches the device. */
-    void at(String verb, Runnable observer) {
+    public void at(String verb, Runnable observer) {
         observers.put(verb, observer);
     }
 
-    List<Call> calls() {
+    public List<Call> calls() {
         return List.copyOf(calls);
     }
 
-    List<String> verbs() {
+    public List<String> verbs() {
         return calls().stream().map(Call::verb).toList();
     }
 
     /** How many work requests were posted, the markers of a drain among them. */
-    int posted() {
+    public int posted() {
         return posted.get();
     }
 
     /** How many completions were polled. */
-    int completed() {
+    public int completed() {
         return completed.get();
     }
 
     /** How many of the completions said that their work request was flushed. */
-    int flushed() {
+    public int flushed() {
         return flushed.get();
     }
 
     /** Keeps so many bytes of the structure that the next calls of a method pass. */
-    void keepBytes(String method, long size) {
+    public void keepBytes(String method, long size) {
         sizes.put(method, size);
     }
 
     /** What the last call of a method passed. */
-    byte[] bytesOf(String method) {
+    public byte[] bytesOf(String method) {
         return structures.get(method);
     }
 
@@ -101,12 +102,12 @@ class RecordingProvider extends ProviderContext {
     }
 
     /** The lives of the objects that were made here. */
-    final Lives lives() {
+    public final Lives lives() {
         return lives;
     }
 
     /** Ends an object, or fails if that was asked for. */
-    final int ending(String verb, long object, IntSupplier destroy) {
+    public final int ending(String verb, long object, IntSupplier destroy) {
         int failure = record(verb, object);
         return failure < 0 ? failure : lives.ending(verb, object, destroy);
     }
@@ -153,13 +154,13 @@ class RecordingProvider extends ProviderContext {
     }
 
     @Override
-    public SendVerbs sendVerbs() {
-        return real.sendVerbs();
+    public SendVerbs prepareSendBatches() {
+        return real.prepareSendBatches();
     }
 
     @Override
-    public CompletionVerbs completionVerbs() {
-        return real.completionVerbs();
+    public CompletionVerbs preparePollBatches() {
+        return real.preparePollBatches();
     }
 
     @Override

@@ -20,12 +20,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.ReregistrationFailure;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
 @Tag("lab")

@@ -25,6 +25,7 @@ import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.memory.AccessFlag;
 
 class RegistrableMemoryTest {
     private final VerbsArena arena = VerbsArena.ofConfined();

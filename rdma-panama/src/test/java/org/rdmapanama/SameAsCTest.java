@@ -12,13 +12,16 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PacketPacingCapabilities;
 import org.rdmapanama.device.PortState;
 import org.rdmapanama.device.Rate;
 import org.rdmapanama.device.RssCapabilities;
 import org.rdmapanama.device.TsoCapabilities;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Functions of {@code verbs.h} that only compute: what they return, and what their methods here do. */
 class SameAsCTest {

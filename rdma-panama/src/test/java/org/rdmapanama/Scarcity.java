@@ -16,6 +16,10 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.rdmapanama.ffm.Descriptors;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /**
  * Calls everything with 0, 1, 2, ... of something left that this process is not allowed much of, until it works. Prints

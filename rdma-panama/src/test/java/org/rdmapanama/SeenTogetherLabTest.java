@@ -16,6 +16,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -24,6 +25,12 @@ import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.ffm.verbs.ibv_sge;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.LabDevices;
 
 /** What belongs together in an object of a shared arena is seen together, whichever thread changes it meanwhile. */
 @Tag("lab")
@@ -35,11 +42,11 @@ class SeenTogetherLabTest {
     private static FutureTask<Void> meanwhile(Runnable runnable) {
         FutureTask<Void> task = new FutureTask<>(runnable, null);
         Thread thread = Thread.ofPlatform().start(task);
-        long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-        while (thread.getState() != Thread.State.TERMINATED && thread.getState() != Thread.State.WAITING) {
-            assertTrue(System.nanoTime() < limit, "the other thread neither ends nor waits");
-            Thread.onSpinWait();
-        }
+        Bound.ofSeconds(SECONDS)
+                .spin(
+                        "the other thread neither ends nor waits",
+                        () -> thread.getState() == Thread.State.TERMINATED
+                                || thread.getState() == Thread.State.WAITING);
         return task;
     }
 
@@ -228,15 +235,14 @@ class SeenTogetherLabTest {
         }
     }
 
-    @Test
-    void shouldBuildSegmentsOfOneRegistration() throws Exception {
+    private static void assertOneRegistration(BiConsumer<ReceiveWorkRequest, MemoryRegion> adding) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             MemoryRegion region = regionIn(arena);
             ReceiveWorkRequest request = ReceiveWorkRequest.allocate(arena, 1);
             MemorySegment segment = segmentOf(request);
             assertOneRegistration(
                     () -> {
-                        request.clear().add(region, 0, 4096);
+                        adding.accept(request, region);
                         return segment;
                     },
                     region);
@@ -244,18 +250,13 @@ class SeenTogetherLabTest {
     }
 
     @Test
+    void shouldBuildSegmentsOfOneRegistration() throws Exception {
+        assertOneRegistration((request, region) -> request.clear().add(region, 0, 4096));
+    }
+
+    @Test
     void shouldBuildSegmentsOfSlicesOfOneRegistration() throws Exception {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            MemoryRegion region = regionIn(arena);
-            ReceiveWorkRequest request = ReceiveWorkRequest.allocate(arena, 1);
-            MemorySegment segment = segmentOf(request);
-            assertOneRegistration(
-                    () -> {
-                        request.clear().add(region, region.memory());
-                        return segment;
-                    },
-                    region);
-        }
+        assertOneRegistration((request, region) -> request.clear().add(region, region.memory()));
     }
 
     private static MemoryRegion regionIn(VerbsArena arena) {

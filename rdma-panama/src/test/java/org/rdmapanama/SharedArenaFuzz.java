@@ -18,6 +18,8 @@ import java.util.stream.LongStream;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Heartbeat;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Platform and virtual threads that make random calls on the objects of one arena, until it is closed: in the middle of it
@@ -86,12 +88,10 @@ final class SharedArenaFuzz {
             for (int i = 0; i < users.size(); i++) {
                 start(users.get(i), i < PLATFORM_THREADS);
             }
-            long start = System.nanoTime();
+            Bound bound = Bound.of(LIMIT_OF_CALLS);
             do {
                 heartbeat.await(ended, TIME);
-            } while (done() < LEAST_CALLS
-                    && failures.isEmpty()
-                    && System.nanoTime() - start < LIMIT_OF_CALLS.toNanos());
+            } while (done() < LEAST_CALLS && failures.isEmpty() && !bound.isOver());
             try {
                 if (closesInTheMiddle) {
                     closeArena();
@@ -142,13 +142,13 @@ final class SharedArenaFuzz {
 
     /** Where other threads have batches open, it may take some tries. */
     private void closeArena() throws InterruptedException {
-        long start = System.nanoTime();
+        Bound bound = Bound.of(LIMIT_OF_CLOSING);
         while (true) {
             try {
                 arena.close();
                 return;
             } catch (IllegalStateException open) {
-                if (over || System.nanoTime() - start > LIMIT_OF_CLOSING.toNanos()) {
+                if (over || bound.isOver()) {
                     throw open;
                 }
                 Thread.sleep(1);

@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Predicate;
+import org.rdmapanama.pool.RegisteredPool;
 
 /** Objects of one shared arena that many threads use, replace and close: a few places for those of each kind. */
 final class SharedObjects {

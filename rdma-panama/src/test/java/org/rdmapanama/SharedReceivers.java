@@ -1,32 +1,40 @@
 package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * Two devices, each with one shared receive queue, and queue pairs that take their receives from it, connected in
  * pairs. Closing this closes the arena.
  */
-final class SharedReceivers implements AutoCloseable {
-    static final int SLOT = 256;
+public final class SharedReceivers implements AutoCloseable {
+    public static final int SLOT = 256;
     private static final int SLOTS = 512;
     private static final int QKEY = 0x1111_1111;
-    private static final long LIMIT_NANOS = 20_000_000_000L;
+    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     /** One device. */
-    final class Peer {
-        final Context context;
-        final ProtectionDomain domain;
-        final CompletionQueue queue;
-        final SharedReceiveQueue receives;
-        final MemoryRegion region;
-        final List<QueuePair> queuePairs = new ArrayList<>();
+    public final class Peer {
+        public final Context context;
+        public final ProtectionDomain domain;
+        public final CompletionQueue queue;
+        public final SharedReceiveQueue receives;
+        public final MemoryRegion region;
+        public final List<QueuePair> queuePairs = new ArrayList<>();
         private final WorkCompletions batch = new WorkCompletions(arena, 16);
 
         private Peer(Context context, List<QueuePairType> types, SharedReceiveQueueOptions options) {
@@ -43,22 +51,22 @@ final class SharedReceivers implements AutoCloseable {
         }
 
         /** A receive into the slot of its identifier. */
-        ReceiveWorkRequest receive(int slot) {
+        public ReceiveWorkRequest receive(int slot) {
             return ReceiveWorkRequest.allocate(arena, 1).id(slot).add(region, (long) slot * SLOT, SLOT);
         }
 
-        void post(int fromSlot, int toSlot) {
+        public void post(int fromSlot, int toSlot) {
             for (int slot = fromSlot; slot < toSlot; slot++) {
                 assertEquals(QueuePair.POSTED, receives.postReceive(receive(slot)), "receive " + slot);
             }
         }
 
-        MemorySegment slot(int slot) {
+        public MemorySegment slot(int slot) {
             return region.memory().asSlice((long) slot * SLOT, SLOT);
         }
 
         /** A send of a text out of a slot. */
-        SendWorkRequest send(int slot, String text) {
+        public SendWorkRequest send(int slot, String text) {
             slot(slot).setString(0, text);
             return SendWorkRequest.allocate(arena, 1)
                     .id(slot)
@@ -67,36 +75,22 @@ final class SharedReceivers implements AutoCloseable {
                     .add(region, (long) slot * SLOT, text.length() + 1);
         }
 
-        List<Completion> poll() {
-            List<Completion> completions = new ArrayList<>();
-            int count = queue.poll(batch);
-            for (int i = 0; i < count; i++) {
-                completions.add(Completion.of(batch, i));
-            }
-            return completions;
+        public List<Completion> poll() {
+            return Completions.poll(queue, batch);
         }
 
-        List<Completion> await(int count) {
-            List<Completion> completions = new ArrayList<>();
-            long start = System.nanoTime();
-            while (completions.size() < count) {
-                completions.addAll(poll());
-                if (System.nanoTime() - start > LIMIT_NANOS) {
-                    return fail("only " + completions.size() + " of " + count + " completions came: " + completions);
-                }
-            }
-            assertEquals(count, completions.size(), () -> "too many completions: " + completions);
-            return completions;
+        public List<Completion> await(int count) {
+            return Completions.await(queue, batch, count, LIMIT);
         }
 
-        Completion await() {
+        public Completion await() {
             return await(1).get(0);
         }
     }
 
-    final VerbsArena arena;
-    final Peer a;
-    final Peer b;
+    public final VerbsArena arena;
+    public final Peer a;
+    public final Peer b;
 
     private SharedReceivers(Setup setup) {
         arena = setup.arena;
@@ -110,28 +104,20 @@ final class SharedReceivers implements AutoCloseable {
         }
     }
 
-    static void connect(QueuePair one, QueuePair other, ConnectOptions options) {
-        Endpoint endpointOfOne = one.localEndpoint(options);
-        Endpoint endpointOfOther = other.localEndpoint(options);
-        if (one.type() == QueuePairType.UD) {
-            one.activate();
-            other.activate();
-        } else {
-            one.connect(endpointOfOther);
-            other.connect(endpointOfOne);
-        }
+    public static void connect(QueuePair one, QueuePair other, ConnectOptions options) {
+        ConnectedPair.of(one.type()).connectA(options).connectB(options).connect(one, other);
     }
 
-    static SharedReceivers open(QueuePairType... types) {
+    public static SharedReceivers open(QueuePairType... types) {
         return of(types).open();
     }
 
-    static Setup of(QueuePairType... types) {
+    public static Setup of(QueuePairType... types) {
         return new Setup(List.of(types));
     }
 
     /** Sends a text from a queue pair of a to its partner, and waits until it has been sent. */
-    void send(int queuePair, int slot, String text) {
+    public void send(int queuePair, int slot, String text) {
         SendWorkRequest send = a.send(slot, text);
         QueuePair sender = a.queuePairs.get(queuePair);
         if (sender.type() == QueuePairType.UD) {
@@ -143,7 +129,7 @@ final class SharedReceivers implements AutoCloseable {
     }
 
     /** Checks that b got a text on a queue pair, in the receive of a slot. */
-    void receive(int queuePair, int slot, String text) {
+    public void receive(int queuePair, int slot, String text) {
         Completion completion = b.await().is(CompletionOpcode.RECV, slot);
         QueuePair receiver = b.queuePairs.get(queuePair);
         assertEquals(receiver.number(), completion.queuePair(), completion.text());
@@ -158,7 +144,7 @@ final class SharedReceivers implements AutoCloseable {
     }
 
     /** What they are to be like. */
-    static final class Setup {
+    public static final class Setup {
         private final List<QueuePairType> types;
         private VerbsArena arena;
         private Supplier<ProviderContext> provider;
@@ -169,29 +155,29 @@ final class SharedReceivers implements AutoCloseable {
             this.types = types;
         }
 
-        Setup in(VerbsArena of) {
+        public Setup in(VerbsArena of) {
             arena = of;
             return this;
         }
 
         /** Side b goes through this provider. */
-        Setup through(Supplier<ProviderContext> of) {
+        public Setup through(Supplier<ProviderContext> of) {
             provider = of;
             return this;
         }
 
         /** The queue of side b. */
-        Setup options(SharedReceiveQueueOptions of) {
+        public Setup options(SharedReceiveQueueOptions of) {
             options = of;
             return this;
         }
 
-        Setup connect(ConnectOptions of) {
+        public Setup connect(ConnectOptions of) {
             connectOptions = of;
             return this;
         }
 
-        SharedReceivers open() {
+        public SharedReceivers open() {
             if (arena == null) {
                 arena = VerbsArena.ofConfined();
             }

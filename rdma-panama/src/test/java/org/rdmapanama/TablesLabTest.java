@@ -15,9 +15,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.address.GidType;
 import org.rdmapanama.device.RawClock;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_values_ex;
+import org.rdmapanama.testing.LabDevices;
 
 /** The tables of a port, place by place, and the clock of a device. */
 @Tag("lab")

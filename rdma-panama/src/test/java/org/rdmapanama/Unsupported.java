@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.function.Executable;
+import org.rdmapanama.testing.LabDevices;
 
 /** Checks how verbs fail that Soft-RoCE does not have, nor mostly {@code soft0}. */
 final class Unsupported {

@@ -7,9 +7,29 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
+import org.rdmapanama.completion.CompletionFlag;
 import org.rdmapanama.flow.CounterDescription;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.RateLimit;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.queue.WorkRequestOpcode;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** Every way to use the objects of a side: all must refuse a closed object, and a thread that does not own them. */
 final class Uses {

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.waiting.ChildProcess;
+import org.rdmapanama.testing.LabDevices;
 
 /** Virtual threads, in processes with few carriers for them. Where one has a fault, it may hang: then its stack tells. */
 @Tag("lab")

@@ -17,12 +17,24 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Interrupts;
 import org.rdmapanama.ffm.waiting.Scene;
 import org.rdmapanama.ffm.waiting.Stage;
 import org.rdmapanama.ffm.waiting.WaitingCall;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.Side;
 
 /** Every call that waits, for something that completes or for another thread, to be made by virtual threads. */
 final class WaitingCalls {
@@ -371,7 +383,7 @@ final class WaitingCalls {
     private static Scene closeWithWork(Stage stage, Case.Body release, Late provider) {
         ConnectedPair pair = stage.keep(ConnectedPair.of(QueuePairType.RC)
                 .in(VerbsArena.ofShared())
-                .through(() -> provider)
+                .through(own -> Context.open(own, LabDevices.first(), () -> provider))
                 .open());
         pair.a.post(pair.a.receiveRequest(1, 0, 8));
         pair.a.post(pair.writeToB(2, 0, 8));

@@ -13,6 +13,8 @@ import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_qp;
@@ -20,6 +22,13 @@ import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.FlushLevel;
+import org.rdmapanama.memory.FlushType;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.LabDevices;
 
 /**
  * What a driver is told, call by call: also of operations that Soft-RoCE does not have. The queue pair is a real one; the
@@ -43,8 +52,8 @@ class WorkRequestBuilderLabTest {
         }
 
         @Override
-        public SendVerbs sendVerbs() {
-            return throughTheStructure ? super.sendVerbs() : recorded;
+        public SendVerbs prepareSendBatches() {
+            return throughTheStructure ? super.prepareSendBatches() : recorded;
         }
 
         @Override

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.completion.CompletionStatus;
 
 /** What work requests and completions check before any device sees them. */
 class WorkRequestsTest {
@@ -100,13 +101,13 @@ class WorkRequestsTest {
 
     @Test
     void shouldExplainAFailedCompletion() {
-        assertEquals("SUCCESS", CompletionStatus.SUCCESS.explained(0));
+        assertEquals("SUCCESS", WorkCompletions.explained(CompletionStatus.SUCCESS, 0));
         assertEquals(
                 "REM_ACCESS_ERR (remote key does not cover the peer's memory, or does not allow the access)",
-                CompletionStatus.REM_ACCESS_ERR.explained(0));
+                WorkCompletions.explained(CompletionStatus.REM_ACCESS_ERR, 0));
         assertEquals(
                 "RETRY_EXC_ERR (peer does not answer, and the retries are used up; vendor error 0x81)",
-                CompletionStatus.RETRY_EXC_ERR.explained(0x81));
+                WorkCompletions.explained(CompletionStatus.RETRY_EXC_ERR, 0x81));
         WorkCompletions completions = new WorkCompletions(arena, 1);
         completions.polled(1);
         assertEquals("SUCCESS on queue pair 0x000000, work request 0", completions.describe(0));

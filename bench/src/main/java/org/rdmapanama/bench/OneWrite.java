@@ -1,7 +1,6 @@
 package org.rdmapanama.bench;
 
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
@@ -9,6 +8,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.memory.AccessFlag;
 
 /** An RDMA write that is posted repeatedly, and its completion queue. */
 final class OneWrite {

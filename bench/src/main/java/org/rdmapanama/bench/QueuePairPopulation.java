@@ -4,8 +4,8 @@ import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Queue pairs on one completion queue, each connected to itself. */
 final class QueuePairPopulation implements Population {

@@ -1,12 +1,12 @@
 package org.rdmapanama.bench;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.memory.AccessFlag;
 
 /** Memory regions of a page each. The work request writes from one region to the next. */
 final class RegionPopulation implements Population {

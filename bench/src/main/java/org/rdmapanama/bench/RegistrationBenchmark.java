@@ -14,13 +14,13 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
-import org.rdmapanama.RegisteredBuffer;
-import org.rdmapanama.RegisteredPool;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.pool.RegisteredBuffer;
+import org.rdmapanama.pool.RegisteredPool;
 
 /**
  * Measures the cost of obtaining registered memory for a moment: by registering and deregistering existing memory, or

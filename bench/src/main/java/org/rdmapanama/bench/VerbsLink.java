@@ -1,21 +1,21 @@
 package org.rdmapanama.bench;
 
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
-import org.rdmapanama.Endpoint;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairState;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * A reliable connection of a device: messages by SEND, and chunks by RDMA WRITE, in which the other end takes no part.

@@ -22,28 +22,28 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionOpcode;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairState;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.WorkRequestBuilder;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.CCompiler;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_context_ops;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_sge;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * The device of the benchmarks checks its input: it rejects or fails a work request that a real device would reject or

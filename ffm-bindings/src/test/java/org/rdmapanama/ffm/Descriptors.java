@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.rdmapanama.ffm.internal.SystemFunctions;
+import org.rdmapanama.testing.Bound;
 
 /**
  * A process that can open only so many more files; closing this gives the others back. Linux only.
@@ -39,8 +40,6 @@ public final class Descriptors implements AutoCloseable {
 
     /** A call that works with more than this needs too many. */
     private static final int MOST = 60;
-
-    private static final long LIMIT_NANOS = 20_000_000_000L;
 
     /** Negative when the limit was not changed. */
     private final long limitBefore;
@@ -232,9 +231,9 @@ public final class Descriptors implements AutoCloseable {
 
     /** That the same are open as before; some are closed by other threads, soon. */
     public static void assertSame(List<String> before, String when) throws InterruptedException {
-        long start = System.nanoTime();
+        Bound bound = Bound.ofSeconds(20);
         while (!open().equals(before)) {
-            if (System.nanoTime() - start > LIMIT_NANOS) {
+            if (bound.isOver()) {
                 List<String> more = new ArrayList<>(open());
                 more.removeAll(before);
                 List<String> less = new ArrayList<>(before);

@@ -4,13 +4,12 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.commons.support.AnnotationSupport;
+import org.rdmapanama.testing.Lab;
 
 /**
  * A test that only runs on devices that the kernel has, because it uses something besides this library that must know
@@ -25,16 +24,14 @@ public @interface NeedsKernelDevice {
 
     /** Looks at the device that the environment variable RDMA_DEVICE names; without it tests run in the lab. */
     final class Condition implements ExecutionCondition {
-        private static final String CHOSEN = System.getenv().getOrDefault("RDMA_DEVICE", "");
-
         /** Whether the kernel has the device that tests use. */
         public static boolean isMet() {
-            return CHOSEN.isBlank() || Files.exists(Path.of("/sys/class/infiniband", CHOSEN));
+            return Lab.isInLab() || Lab.isInKernel(Lab.FIRST_DEVICE);
         }
 
         /** Why it is not met. */
         public static String reason(String who) {
-            return CHOSEN + " is in this process only: " + who + " does not know it";
+            return Lab.FIRST_DEVICE + " is in this process only: " + who + " does not know it";
         }
 
         @Override

@@ -8,11 +8,11 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * The information that an id needs to reach a peer or to listen, {@code struct rdma_addrinfo}: addresses, port space,

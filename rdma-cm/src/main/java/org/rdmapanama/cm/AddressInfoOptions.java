@@ -4,8 +4,8 @@ import java.net.InetSocketAddress;
 import java.net.ProtocolFamily;
 import java.net.StandardProtocolFamily;
 import java.util.Objects;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * The kind of addresses that {@link AddressInfo#resolve} looks for: the hints of rdma_getaddrinfo(3). By default it

@@ -13,17 +13,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import org.rdmapanama.AsyncEventType;
 import org.rdmapanama.Context;
-import org.rdmapanama.Ece;
-import org.rdmapanama.Gid;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttributes;
-import org.rdmapanama.QueuePairState;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
@@ -39,6 +35,10 @@ import org.rdmapanama.ffm.verbs.rdma_route;
 import org.rdmapanama.ffm.verbs.rdma_ud_param;
 import org.rdmapanama.internal.provider.ConnectionManager;
 import org.rdmapanama.internal.provider.ReadLimits;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * One end of a connection or of a datagram exchange, from before it is set up until after it ends, {@code struct

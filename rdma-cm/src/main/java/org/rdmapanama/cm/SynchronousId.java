@@ -4,9 +4,9 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * An id with its own event channel, whose methods wait for their result: C calls this synchronous operation; see

@@ -3,7 +3,7 @@ package org.rdmapanama.cm;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Objects;
-import org.rdmapanama.AddressVector;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.verbs.rdma_ud_param;
 
 /**

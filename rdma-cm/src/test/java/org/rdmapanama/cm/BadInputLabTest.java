@@ -24,14 +24,15 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.Ece;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairState;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Lab;
 
 /**
  * Every public method with null, numbers out of range, names that were not resolved, negative times, and on objects that
@@ -98,7 +99,7 @@ class BadInputLabTest {
         final RdmaConnection connection;
         final RdmaConnection otherConnection;
         final ConnectionRequest request;
-        final Side side;
+        final IdSide side;
         final Map<Class<?>, Object> values = new HashMap<>();
 
         Stage() throws Exception {
@@ -112,7 +113,7 @@ class BadInputLabTest {
             otherConnection = accepting.get(30, TimeUnit.SECONDS);
             stranger.client.connect(TwoIds.parameters());
             request = server.awaitRequest(Lab.SECONDS).orElseThrow();
-            side = new Side(arena, id);
+            side = new IdSide(arena, id);
             values.put(InetSocketAddress.class, Lab.first(0));
             values.put(Duration.class, Duration.ofMillis(1));
             values.put(QueuePair.class, side.queuePair);
@@ -306,14 +307,14 @@ class BadInputLabTest {
 
     @Test
     void shouldRefuseWhatBelongsToAnotherDevice() throws Exception {
-        Lab.assumeKernel("there is one device");
+        Lab.assumeInLab("there is one device");
         try (VerbsArena arena = VerbsArena.ofConfined();
                 EventChannel channel = EventChannel.create()) {
             CmId first = channel.createId(PortSpace.TCP);
             first.bind(Lab.first(0));
             CmId second = channel.createId(PortSpace.TCP);
             second.bind(Lab.second(0));
-            QueuePair queuePair = new Side(arena, second).queuePair;
+            QueuePair queuePair = new IdSide(arena, second).queuePair;
             ConnectionParameters parameters = new ConnectionParameters();
             List<org.junit.jupiter.api.function.Executable> uses = List.of(
                     () -> first.initialize(queuePair),
@@ -323,7 +324,7 @@ class BadInputLabTest {
                     () -> first.disconnect(queuePair));
             for (org.junit.jupiter.api.function.Executable use : uses) {
                 IllegalArgumentException exception = assertThrows(IllegalArgumentException.class, use);
-                assertEquals(true, exception.getMessage().contains(Lab.firstDevice()), exception::getMessage);
+                assertEquals(true, exception.getMessage().contains(Lab.FIRST_DEVICE), exception::getMessage);
             }
             assertEquals(QueuePairState.RESET, queuePair.state());
         }

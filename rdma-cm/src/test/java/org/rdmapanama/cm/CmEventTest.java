@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
-import org.rdmapanama.AddressVector;
+import org.rdmapanama.address.AddressVector;
 
 class CmEventTest {
     private static final InetSocketAddress GROUP = new InetSocketAddress("230.1.2.3", 0);

@@ -16,9 +16,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.QueuePairState;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.testing.Lab;
 
 /** Two ids of one process connect from rxe0 to rxe1, event by event. */
 @Tag("lab")
@@ -41,35 +42,36 @@ class ConnectionLabTest {
         final CmId client = active.createId(PortSpace.TCP);
         final VerbsArena arena = VerbsArena.ofShared();
         CmId server;
-        Side serverSide;
-        Side clientSide;
+        IdSide serverSide;
+        IdSide clientSide;
 
         void request(byte... privateData) throws InterruptedException {
             listener.bind(Lab.second(PORT));
             listener.listen(4);
             client.resolveAddress(Lab.first(0), Lab.second(PORT), Duration.ofSeconds(5));
-            Lab.await(active, CmEventType.ADDR_RESOLVED);
+            CmEvents.await(active, CmEventType.ADDR_RESOLVED);
             client.resolveRoute(Duration.ofSeconds(5));
-            Lab.await(active, CmEventType.ROUTE_RESOLVED);
-            clientSide = new Side(arena, client);
+            CmEvents.await(active, CmEventType.ROUTE_RESOLVED);
+            clientSide = new IdSide(arena, client);
             client.connect(clientSide.queuePair, new ConnectionParameters().privateData(privateData));
         }
 
         CmEvent connect() throws InterruptedException {
-            request(Lab.bytes("from the client"));
-            CmEvent request = Lab.await(passive, CmEventType.CONNECT_REQUEST);
-            assertEquals("from the client", Lab.text(request.privateData()));
+            request(PrivateData.bytes("from the client"));
+            CmEvent request = CmEvents.await(passive, CmEventType.CONNECT_REQUEST);
+            assertEquals("from the client", PrivateData.text(request.privateData()));
             assertSame(listener, request.listener());
             server = request.id();
-            serverSide = new Side(arena, server);
+            serverSide = new IdSide(arena, server);
             server.initialize(serverSide.queuePair);
             serverSide.postReceive();
-            server.accept(serverSide.queuePair, new ConnectionParameters().privateData(Lab.bytes("from the server")));
-            CmEvent response = Lab.await(active, CmEventType.CONNECT_RESPONSE);
-            assertEquals("from the server", Lab.text(response.privateData()));
+            server.accept(
+                    serverSide.queuePair, new ConnectionParameters().privateData(PrivateData.bytes("from the server")));
+            CmEvent response = CmEvents.await(active, CmEventType.CONNECT_RESPONSE);
+            assertEquals("from the server", PrivateData.text(response.privateData()));
             clientSide.postReceive();
             client.establish(clientSide.queuePair);
-            Lab.await(passive, CmEventType.ESTABLISHED);
+            CmEvents.await(passive, CmEventType.ESTABLISHED);
             return request;
         }
 
@@ -109,8 +111,8 @@ class ConnectionLabTest {
         try (Pair pair = new Pair()) {
             CmEvent request = pair.connect();
 
-            assertEquals(Lab.firstDevice(), pair.client.deviceName());
-            assertEquals(Lab.secondDevice(), pair.server.deviceName());
+            assertEquals(Lab.FIRST_DEVICE, pair.client.deviceName());
+            assertEquals(Lab.SECOND_DEVICE, pair.server.deviceName());
             assertEquals(1, pair.client.port());
             assertEquals(Lab.second(PORT), pair.client.remoteAddress());
             assertEquals(Lab.first(0).getAddress(), pair.client.localAddress().getAddress());
@@ -128,7 +130,7 @@ class ConnectionLabTest {
             List<String> resources = Lab.resources();
             for (String kind : List.of("qp ", "cq ", "mr ", "pd ", "cm_id ")) {
                 assertTrue(
-                        !Lab.isKernel() || resources.stream().anyMatch(line -> line.startsWith(kind)),
+                        !Lab.isInLab() || resources.stream().anyMatch(line -> line.startsWith(kind)),
                         resources::toString);
             }
 
@@ -138,10 +140,10 @@ class ConnectionLabTest {
             assertEquals("to the client", pair.clientSide.receive());
 
             pair.client.disconnect(pair.clientSide.queuePair);
-            Lab.await(pair.passive, CmEventType.DISCONNECTED);
+            CmEvents.await(pair.passive, CmEventType.DISCONNECTED);
             // This is the answer that the other side waits for.
             pair.server.disconnect(pair.serverSide.queuePair);
-            Lab.await(pair.active, CmEventType.DISCONNECTED);
+            CmEvents.await(pair.active, CmEventType.DISCONNECTED);
         }
         Lab.assertNothingLeft(before);
     }
@@ -193,21 +195,21 @@ class ConnectionLabTest {
     void shouldSayWhyItIsRejected() throws Exception {
         try (Pair pair = new Pair()) {
             pair.request();
-            CmEvent request = Lab.await(pair.passive, CmEventType.CONNECT_REQUEST);
-            request.id().reject(Lab.bytes("not you"));
-            CmEvent rejected = Lab.await(pair.active, CmEventType.REJECTED);
+            CmEvent request = CmEvents.await(pair.passive, CmEventType.CONNECT_REQUEST);
+            request.id().reject(PrivateData.bytes("not you"));
+            CmEvent rejected = CmEvents.await(pair.active, CmEventType.REJECTED);
             assertEquals(28, rejected.status());
-            assertEquals("not you", Lab.text(rejected.privateData()));
+            assertEquals("not you", PrivateData.text(rejected.privateData()));
         }
         try (EventChannel channel = EventChannel.create();
                 CmId id = channel.createId(PortSpace.TCP);
                 VerbsArena arena = VerbsArena.ofConfined()) {
             id.resolveAddress(Lab.first(0), Lab.second(PORT + 1), Duration.ofSeconds(5));
-            Lab.await(channel, CmEventType.ADDR_RESOLVED);
+            CmEvents.await(channel, CmEventType.ADDR_RESOLVED);
             id.resolveRoute(Duration.ofSeconds(5));
-            Lab.await(channel, CmEventType.ROUTE_RESOLVED);
-            id.connect(new Side(arena, id).queuePair, new ConnectionParameters());
-            assertEquals(8, Lab.await(channel, CmEventType.REJECTED).status());
+            CmEvents.await(channel, CmEventType.ROUTE_RESOLVED);
+            id.connect(new IdSide(arena, id).queuePair, new ConnectionParameters());
+            assertEquals(8, CmEvents.await(channel, CmEventType.REJECTED).status());
         }
         Lab.assertNothingLeft(before);
     }

@@ -3,9 +3,8 @@ package org.rdmapanama.cm;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
-import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
 import java.lang.foreign.ValueLayout;
 import java.lang.management.BufferPoolMXBean;
@@ -17,12 +16,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Lab;
 
 /** Memory that lives as long as a connection. */
 @Tag("lab")
@@ -31,7 +32,6 @@ class ConnectionMemoryLabTest {
     private static final int PORT = 7551;
     private static final int BYTES = 1 << 20;
     private static final int ROUNDS = 8;
-    private static final long LIMIT_NANOS = 30_000_000_000L;
 
     private static BufferPoolMXBean directMemory() {
         return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
@@ -64,11 +64,8 @@ class ConnectionMemoryLabTest {
                 source.memory().setAtIndex(ValueLayout.JAVA_INT, 1, 77 + round);
                 write.clear().rdmaWrite(target.address(), target.rkey()).add(source, 0, BYTES);
                 assertEquals(QueuePair.POSTED, left.queuePair().postSend(write));
-                long start = System.nanoTime();
-                while (left.sendQueue().poll(completions) == 0) {
-                    assertTrue(System.nanoTime() - start < LIMIT_NANOS, "no completion");
-                    Thread.sleep(1);
-                }
+                Bound.ofSeconds(30)
+                        .await("no completion", () -> left.sendQueue().poll(completions) > 0);
                 assertEquals(CompletionStatus.SUCCESS, completions.status(0), () -> completions.describe(0));
                 assertEquals(77 + round, target.memory().getAtIndex(ValueLayout.JAVA_INT, 1));
                 left.close();
@@ -87,9 +84,9 @@ class ConnectionMemoryLabTest {
             }
             all.clear();
             // The last ones are still named by variables of the loop above, and by the work request.
-            long start = System.nanoTime();
+            Bound bound = Bound.ofSeconds(30);
             while (memory.getMemoryUsed() - before > 4L * BYTES) {
-                assertTrue(System.nanoTime() - start < LIMIT_NANOS, () -> memory.getMemoryUsed() + " after " + before);
+                bound.check(() -> memory.getMemoryUsed() + " after " + before);
                 System.gc();
                 Thread.sleep(100);
             }

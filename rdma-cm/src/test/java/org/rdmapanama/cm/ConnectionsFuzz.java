@@ -19,6 +19,7 @@ import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Heartbeat;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.testing.Bound;
 
 /**
  * Platform and virtual threads that make random calls on the servers, connections, requests, channels and ids of one arena.
@@ -52,7 +53,7 @@ final class ConnectionsFuzz {
         this.seed = seed;
         // Of seeds that follow each other, Random itself makes numbers that are much alike.
         random = new Random(new SplittableRandom(seed).nextLong());
-        manager = new FailingConnectionManager(usual);
+        manager = FailingConnectionManager.of(usual);
     }
 
     public static void main(String[] arguments) {
@@ -86,12 +87,10 @@ final class ConnectionsFuzz {
             for (int i = 0; i < users.size(); i++) {
                 start(users.get(i), i < PLATFORM_THREADS);
             }
-            long start = System.nanoTime();
+            Bound bound = Bound.of(LIMIT_OF_CALLS);
             do {
                 heartbeat.await(ended, TIME);
-            } while ((done() < LEAST_CALLS || world.connected.get() == 0)
-                    && failures.isEmpty()
-                    && System.nanoTime() - start < LIMIT_OF_CALLS.toNanos());
+            } while ((done() < LEAST_CALLS || world.connected.get() == 0) && failures.isEmpty() && !bound.isOver());
             try {
                 if (closesInTheMiddle) {
                     arena.close();

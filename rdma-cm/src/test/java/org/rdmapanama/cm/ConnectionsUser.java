@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Random;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
@@ -15,6 +14,8 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.testing.Lab;
 
 /**
  * A thread's random calls on servers, connections, requests, channels and ids that others use and close at the same time.

@@ -9,7 +9,8 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.QueuePairState;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.testing.Lab;
 
 /** How connections end, and what is said of it. */
 @Tag("lab")

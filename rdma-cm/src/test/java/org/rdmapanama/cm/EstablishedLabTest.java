@@ -2,7 +2,6 @@ package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -11,6 +10,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Lab;
 
 /** What a connection says of its peer while another thread still makes it. */
 @Tag("lab")
@@ -44,11 +45,8 @@ class EstablishedLabTest {
 
     /** As soon as one is known, all are. */
     private static void watch(AtomicReference<RdmaConnection> seen) {
-        long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (seen.get() == null || seen.get().peer() == null) {
-            assertTrue(System.nanoTime() < limit, "no connection");
-            Thread.onSpinWait();
-        }
+        Bound.ofSeconds(30)
+                .spin("no connection", () -> seen.get() != null && seen.get().peer() != null);
         assertNotNull(seen.get().localAddress());
         assertNotNull(seen.get().remoteAddress());
     }

@@ -3,6 +3,7 @@ package org.rdmapanama.cm;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -14,12 +15,13 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.testing.WrittenMethods;
 
 /**
  * A connection manager of which the n-th call of a thread fails with ENOMEM, whichever it is, and that knows what was made
  * and not ended, by which thread. What ends something without a result cannot fail.
  */
-final class FailingConnectionManager extends ConnectionManager {
+abstract class FailingConnectionManager extends ConnectionManager {
     private static final long FAILURE = -Errno.ENOMEM;
 
     private final ConnectionManager real;
@@ -37,6 +39,24 @@ final class FailingConnectionManager extends ConnectionManager {
 
     FailingConnectionManager(ConnectionManager real) {
         this.real = real;
+    }
+
+    static FailingConnectionManager of(ConnectionManager real) {
+        return WrittenMethods.passing(
+                MethodHandles.lookup(),
+                FailingConnectionManager.class,
+                ConnectionManager.class,
+                method -> method.getReturnType() == int.class || method.getReturnType() == long.class,
+                real);
+    }
+
+    final ConnectionManager real() {
+        return real;
+    }
+
+    /** What a method returns instead of calling the real one; 0 if it is to call it. */
+    final long guard(String method) {
+        return fails(method) ? FAILURE : 0;
     }
 
     /** From now on the calls of this thread count, and the n-th one fails, counted from 1; none when n is 0. */
@@ -71,8 +91,13 @@ final class FailingConnectionManager extends ConnectionManager {
         return address;
     }
 
-    private long madeAt(String kind, long pointer) {
-        return made(kind, Native.struct(pointer, JAVA_LONG.byteSize()).get(JAVA_LONG, 0));
+    /** A method that puts what it makes where the pointer says, unless it fails. */
+    private int making(String method, String kind, long pointer, IntSupplier making) {
+        int result = fails(method) ? (int) FAILURE : making.getAsInt();
+        if (result == 0) {
+            made(kind, Native.struct(pointer, JAVA_LONG.byteSize()).get(JAVA_LONG, 0));
+        }
+        return result;
     }
 
     private void ended(String kind, long address) {
@@ -103,16 +128,6 @@ final class FailingConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public String cure(int errno) {
-        return real.cure(errno);
-    }
-
-    @Override
-    public int awaitEvent(long channel, int timeoutMillis) {
-        return fails("awaitEvent") ? (int) FAILURE : real.awaitEvent(channel, timeoutMillis);
-    }
-
-    @Override
     public long createEventChannel() {
         return fails("createEventChannel") ? FAILURE : made("channel", real.createEventChannel());
     }
@@ -125,12 +140,9 @@ final class FailingConnectionManager extends ConnectionManager {
 
     @Override
     public int getEvent(long channel, long event) {
-        if (fails("getEvent")) {
-            return (int) FAILURE;
-        }
-        int result = real.getEvent(channel, event);
+        int result = making("getEvent", "event", event, () -> real.getEvent(channel, event));
         if (result == 0) {
-            long address = madeAt("event", event);
+            long address = Native.struct(event, JAVA_LONG.byteSize()).get(JAVA_LONG, 0);
             MemorySegment struct = Native.struct(address, rdma_cm_event.sizeof());
             if (CmEventType.of(rdma_cm_event.event(struct)) == CmEventType.CONNECT_REQUEST) {
                 made("id", rdma_cm_event.id(struct).address());
@@ -147,11 +159,7 @@ final class FailingConnectionManager extends ConnectionManager {
 
     @Override
     public int createId(long channel, long id, long context, int portSpace) {
-        int result = fails("createId") ? (int) FAILURE : real.createId(channel, id, context, portSpace);
-        if (result == 0) {
-            madeAt("id", id);
-        }
-        return result;
+        return making("createId", "id", id, () -> real.createId(channel, id, context, portSpace));
     }
 
     @Override
@@ -165,68 +173,13 @@ final class FailingConnectionManager extends ConnectionManager {
 
     @Override
     public int createEndpoint(long id, long addressInfo, long pd, long initialAttributes) {
-        int result =
-                fails("createEndpoint") ? (int) FAILURE : real.createEndpoint(id, addressInfo, pd, initialAttributes);
-        if (result == 0) {
-            madeAt("id", id);
-        }
-        return result;
+        return making("createEndpoint", "id", id, () -> real.createEndpoint(id, addressInfo, pd, initialAttributes));
     }
 
     @Override
     public void destroyEndpoint(long id) {
         ended("id", id);
         real.destroyEndpoint(id);
-    }
-
-    @Override
-    public int bindAddress(long id, long address) {
-        return fails("bindAddress") ? (int) FAILURE : real.bindAddress(id, address);
-    }
-
-    @Override
-    public int resolveAddress(long id, long source, long destination, int timeoutMillis) {
-        return fails("resolveAddress") ? (int) FAILURE : real.resolveAddress(id, source, destination, timeoutMillis);
-    }
-
-    @Override
-    public int resolveRoute(long id, int timeoutMillis) {
-        return fails("resolveRoute") ? (int) FAILURE : real.resolveRoute(id, timeoutMillis);
-    }
-
-    @Override
-    public int listen(long id, int backlog) {
-        return fails("listen") ? (int) FAILURE : real.listen(id, backlog);
-    }
-
-    @Override
-    public int connect(long id, long parameters) {
-        return fails("connect") ? (int) FAILURE : real.connect(id, parameters);
-    }
-
-    @Override
-    public int accept(long id, long parameters) {
-        return fails("accept") ? (int) FAILURE : real.accept(id, parameters);
-    }
-
-    @Override
-    public int establish(long id) {
-        return fails("establish") ? (int) FAILURE : real.establish(id);
-    }
-
-    @Override
-    public int reject(long id, long privateData, byte length) {
-        return fails("reject") ? (int) FAILURE : real.reject(id, privateData, length);
-    }
-
-    @Override
-    public int rejectEce(long id, long privateData, byte length) {
-        return fails("rejectEce") ? (int) FAILURE : real.rejectEce(id, privateData, length);
-    }
-
-    @Override
-    public int notifyEvent(long id, int event) {
-        return fails("notifyEvent") ? (int) FAILURE : real.notifyEvent(id, event);
     }
 
     @Override
@@ -239,58 +192,14 @@ final class FailingConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public int joinMulticast(long id, long address, long context) {
-        return fails("joinMulticast") ? (int) FAILURE : real.joinMulticast(id, address, context);
-    }
-
-    @Override
-    public int joinMulticastEx(long id, long attributes, long context) {
-        return fails("joinMulticastEx") ? (int) FAILURE : real.joinMulticastEx(id, attributes, context);
-    }
-
-    @Override
-    public int leaveMulticast(long id, long address) {
-        return fails("leaveMulticast") ? (int) FAILURE : real.leaveMulticast(id, address);
-    }
-
-    @Override
-    public int setOption(long id, int level, int option, long value, long size) {
-        return fails("setOption") ? (int) FAILURE : real.setOption(id, level, option, value, size);
-    }
-
-    @Override
-    public int migrateId(long id, long channel) {
-        return fails("migrateId") ? (int) FAILURE : real.migrateId(id, channel);
-    }
-
-    @Override
     public int getAddressInfo(long node, long service, long hints, long result) {
-        int status = fails("getAddressInfo") ? (int) FAILURE : real.getAddressInfo(node, service, hints, result);
-        if (status == 0) {
-            madeAt("info", result);
-        }
-        return status;
+        return making("getAddressInfo", "info", result, () -> real.getAddressInfo(node, service, hints, result));
     }
 
     @Override
     public void freeAddressInfo(long addressInfo) {
         ended("info", addressInfo);
         real.freeAddressInfo(addressInfo);
-    }
-
-    @Override
-    public int initQueuePairAttributes(long id, long attributes, long mask) {
-        return fails("initQueuePairAttributes") ? (int) FAILURE : real.initQueuePairAttributes(id, attributes, mask);
-    }
-
-    @Override
-    public int setLocalEce(long id, long ece) {
-        return fails("setLocalEce") ? (int) FAILURE : real.setLocalEce(id, ece);
-    }
-
-    @Override
-    public int getRemoteEce(long id, long ece) {
-        return fails("getRemoteEce") ? (int) FAILURE : real.getRemoteEce(id, ece);
     }
 
     @Override
@@ -302,15 +211,5 @@ final class FailingConnectionManager extends ConnectionManager {
     public void freeDevices(long list) {
         ended("list", list);
         real.freeDevices(list);
-    }
-
-    @Override
-    public short sourcePort(long id) {
-        return real.sourcePort(id);
-    }
-
-    @Override
-    public short destinationPort(long id) {
-        return real.destinationPort(id);
     }
 }

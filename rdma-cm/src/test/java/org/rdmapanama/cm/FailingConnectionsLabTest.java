@@ -28,12 +28,13 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.QueuePairState;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Descriptors;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.testing.Lab;
 
 /**
  * Whatever a program calls, and whichever call of the connection manager behind it fails: the program is told, nothing is
@@ -64,9 +65,9 @@ class FailingConnectionsLabTest {
 
     @BeforeEach
     void replaceManager() {
-        assumeTrue(!Lab.isKernel(), "the kernel's connection manager repeats and waits for seconds where a peer fails");
+        assumeTrue(!Lab.isInLab(), "the kernel's connection manager repeats and waits for seconds where a peer fails");
         usual = ConnectionManagers.preferred();
-        manager = new FailingConnectionManager(usual);
+        manager = FailingConnectionManager.of(usual);
         ConnectionManagers.replace(manager);
     }
 
@@ -253,7 +254,8 @@ class FailingConnectionsLabTest {
         uses.put("EventChannel.await for a request", scene -> {
             TwoIds ids = scene.listening();
             ids.client.connect(TwoIds.parameters());
-            return () -> Lab.await(ids.passive, CmEventType.CONNECT_REQUEST).id();
+            return () ->
+                    CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST).id();
         });
         uses.put("EventChannel.close", scene -> {
             EventChannel channel = scene.channel();
@@ -292,7 +294,7 @@ class FailingConnectionsLabTest {
             scene.accepting();
             SynchronousId id = scene.synchronous(PortSpace.TCP);
             id.resolve(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
-            Side side = new Side(scene.arena, id.id());
+            IdSide side = new IdSide(scene.arena, id.id());
             return none(() -> id.connect(side.queuePair, new ConnectionParameters(), Lab.SECONDS));
         });
         uses.put("SynchronousId.accept", scene -> {
@@ -300,14 +302,14 @@ class FailingConnectionsLabTest {
             scene.clients();
             SynchronousId id = scene.keep(SynchronousId.of(
                     server.awaitRequest(Lab.SECONDS).orElseThrow().id()));
-            Side side = new Side(scene.arena, id.id());
+            IdSide side = new IdSide(scene.arena, id.id());
             return none(() -> id.accept(side.queuePair, new ConnectionParameters(), Lab.SECONDS));
         });
         uses.put("SynchronousId.disconnect", scene -> {
             scene.accepting();
             SynchronousId id = scene.synchronous(PortSpace.TCP);
             id.resolve(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
-            Side side = new Side(scene.arena, id.id());
+            IdSide side = new IdSide(scene.arena, id.id());
             id.connect(side.queuePair, new ConnectionParameters(), Lab.SECONDS);
             // The server answers when it closes.
             return none(() -> {
@@ -331,7 +333,7 @@ class FailingConnectionsLabTest {
             EventChannel channel = scene.channel();
             CmId id = channel.createId(PortSpace.TCP);
             id.resolveAddress(Lab.second(PORT), Lab.SECONDS);
-            Lab.await(channel, CmEventType.ADDR_RESOLVED);
+            CmEvents.await(channel, CmEventType.ADDR_RESOLVED);
             return none(() -> id.resolveRoute(Lab.SECONDS));
         });
         uses.put("CmId.listen", scene -> {
@@ -381,7 +383,7 @@ class FailingConnectionsLabTest {
     private static TwoIds connected(Scene scene) throws Exception {
         TwoIds ids = scene.listening();
         ids.request().id().accept(TwoIds.parameters());
-        Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+        CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
         return ids;
     }
 
@@ -392,33 +394,33 @@ class FailingConnectionsLabTest {
         });
         uses.put("CmId.initialize", scene -> {
             CmId client = scene.resolved().client;
-            Side side = new Side(scene.arena, client);
+            IdSide side = new IdSide(scene.arena, client);
             return none(() -> client.initialize(side.queuePair));
         });
         uses.put("CmId.connect with a queue pair", scene -> {
             CmId client = scene.listening().client;
-            Side side = new Side(scene.arena, client);
+            IdSide side = new IdSide(scene.arena, client);
             return none(() -> client.connect(side.queuePair, new ConnectionParameters()));
         });
         uses.put("CmId.accept with a queue pair", scene -> {
             CmId request = scene.listening().request().id();
-            Side side = new Side(scene.arena, request);
+            IdSide side = new IdSide(scene.arena, request);
             return none(() -> request.accept(side.queuePair, new ConnectionParameters()));
         });
         uses.put("CmId.establish with a queue pair", scene -> {
             TwoIds ids = scene.listening();
-            Side side = new Side(scene.arena, ids.client);
+            IdSide side = new IdSide(scene.arena, ids.client);
             ids.client.connect(side.queuePair, new ConnectionParameters());
-            Lab.await(ids.passive, CmEventType.CONNECT_REQUEST).id().accept(TwoIds.parameters());
-            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST).id().accept(TwoIds.parameters());
+            CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
             return none(() -> ids.client.establish(side.queuePair));
         });
         uses.put("CmId.disconnect with a queue pair", scene -> {
             TwoIds ids = scene.listening();
-            Side side = new Side(scene.arena, ids.client);
+            IdSide side = new IdSide(scene.arena, ids.client);
             ids.client.connect(side.queuePair, new ConnectionParameters());
-            Lab.await(ids.passive, CmEventType.CONNECT_REQUEST).id().accept(TwoIds.parameters());
-            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST).id().accept(TwoIds.parameters());
+            CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
             ids.client.establish(side.queuePair);
             return none(() -> ids.client.disconnect(side.queuePair));
         });
@@ -545,7 +547,8 @@ class FailingConnectionsLabTest {
                 List.of(),
                 Stream.of(ConnectionManager.class.getDeclaredMethods())
                         .map(Method::getName)
-                        .filter(name -> Stream.of(FailingConnectionManager.class.getDeclaredMethods())
+                        .filter(name -> Stream.of(manager.getClass(), FailingConnectionManager.class)
+                                .flatMap(type -> Stream.of(type.getDeclaredMethods()))
                                 .noneMatch(method -> method.getName().equals(name)))
                         .toList(),
                 "FailingConnectionManager lacks these");

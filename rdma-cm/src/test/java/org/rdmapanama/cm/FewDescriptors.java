@@ -17,6 +17,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.Descriptors;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.testing.Lab;
 
 /** A program that has hardly any file descriptors, in a process of its own. It ends well, or says what is wrong. */
 @SuppressWarnings("try") // some are only there
@@ -161,7 +162,7 @@ final class FewDescriptors {
                 return null;
             });
             exhaust("opening a device", () -> opened(Optional.empty()));
-            exhaust("opening a device by name", () -> opened(Optional.of(Lab.firstDevice())));
+            exhaust("opening a device by name", () -> opened(Optional.of(Lab.FIRST_DEVICE)));
             exhaust("listing devices with the connection manager", () -> {
                 RdmaDevices.names();
                 return null;
@@ -322,7 +323,7 @@ final class FewDescriptors {
 
     /** A caller that holds the request need not reject it. */
     private static void acceptWithNothing(RdmaServer server, int port) throws Exception {
-        if (!Lab.isKernel()) {
+        if (!Lab.isInLab()) {
             return; // Channels of soft0 are no files: nothing fails.
         }
         RdmaConnectionOptions options = new RdmaConnectionOptions();

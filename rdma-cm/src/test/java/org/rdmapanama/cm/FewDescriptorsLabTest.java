@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Lab;
 
 /** Processes in which no file can be opened, or only a few more: what fails says so, loses nothing, and works later. */
 @Tag("lab")
@@ -23,7 +24,7 @@ class FewDescriptorsLabTest {
         try (Program program = Program.java(prefix, FewDescriptors.class, "first")) {
             program.assertSucceeds();
             String output = program.output();
-            if (Lab.isKernel()) {
+            if (Lab.isInLab()) {
                 assertTrue(output.contains("devices [rxe0, rxe1, siw0, siw1, soft0]"), output);
                 assertTrue(output.matches("(?s).*channel event channel \\d+\\n.*"), output);
                 assertTrue(output.contains("of the connection manager [rxe0, rxe1, siw0, siw1]"), output);
@@ -38,7 +39,7 @@ class FewDescriptorsLabTest {
     /** As it is where the drivers are not installed, or could not be loaded when they were to. */
     @Test
     void shouldNotTakeAnotherDeviceWhereTheKernelsHaveNoDriver() throws Exception {
-        Lab.assumeKernel("there are none");
+        Lab.assumeInLab("there are none");
         List<String> prefix = List.of(
                 "unshare", "--mount", "bash", "-c", "mount -t tmpfs none /etc/libibverbs.d && exec \"$0\" \"$@\"");
         try (Program program = Program.java(prefix, FewDescriptors.class, "list")) {
@@ -68,7 +69,7 @@ class FewDescriptorsLabTest {
         List<String> before = Lab.resources();
         try (Program program = Program.java(List.of(), FewDescriptors.class, "open", Integer.toString(PORT))) {
             program.assertSucceeds();
-            assertEquals(Lab.isKernel(), program.output().contains("an event channel needs 1\n"), program::toString);
+            assertEquals(Lab.isInLab(), program.output().contains("an event channel needs 1\n"), program::toString);
         }
         Lab.assertNothingLeft(before);
     }

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.testing.Lab;
 
 /** A program that uses up its files, in a process of its own. Prints what fails, and what works nevertheless. */
 final class FewFiles {

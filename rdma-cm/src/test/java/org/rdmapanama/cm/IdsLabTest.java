@@ -25,14 +25,15 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.Ece;
-import org.rdmapanama.Gid;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.cm.internal.Librdmacm;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.Ece;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Lab;
 
 /** What else ids can: datagrams, multicast, IPv6, names, other channels, options. */
 @Tag("lab")
@@ -55,9 +56,9 @@ class IdsLabTest {
             EventChannel channel, PortSpace portSpace, InetSocketAddress from, InetSocketAddress to) throws Exception {
         CmId id = channel.createId(portSpace);
         id.resolveAddress(from, to, Duration.ofSeconds(5));
-        Lab.await(channel, CmEventType.ADDR_RESOLVED);
+        CmEvents.await(channel, CmEventType.ADDR_RESOLVED);
         id.resolveRoute(Duration.ofSeconds(5));
-        Lab.await(channel, CmEventType.ROUTE_RESOLVED);
+        CmEvents.await(channel, CmEventType.ROUTE_RESOLVED);
         return id;
     }
 
@@ -71,19 +72,20 @@ class IdsLabTest {
             listener.listen(1);
             CmId client = resolved(active, PortSpace.UDP, Lab.first(0), Lab.second(PORT));
             assertEquals(QueuePairType.UD, client.queuePairType());
-            Side clientSide = new Side(arena, client);
-            client.connect(clientSide.queuePair, new ConnectionParameters().privateData(Lab.bytes("may I?")));
+            IdSide clientSide = new IdSide(arena, client);
+            client.connect(clientSide.queuePair, new ConnectionParameters().privateData(PrivateData.bytes("may I?")));
 
-            CmEvent request = Lab.await(passive, CmEventType.CONNECT_REQUEST);
+            CmEvent request = CmEvents.await(passive, CmEventType.CONNECT_REQUEST);
             assertNull(request.connection());
-            assertEquals("may I?", Lab.text(request.privateData()));
-            Side serverSide = new Side(arena, request.id());
+            assertEquals("may I?", PrivateData.text(request.privateData()));
+            IdSide serverSide = new IdSide(arena, request.id());
             request.id().initialize(serverSide.queuePair);
             serverSide.postReceive();
-            request.id().accept(serverSide.queuePair, new ConnectionParameters().privateData(Lab.bytes("you may")));
+            request.id()
+                    .accept(serverSide.queuePair, new ConnectionParameters().privateData(PrivateData.bytes("you may")));
 
-            CmEvent established = Lab.await(active, CmEventType.ESTABLISHED);
-            assertEquals("you may", Lab.text(established.privateData()));
+            CmEvent established = CmEvents.await(active, CmEventType.ESTABLISHED);
+            assertEquals("you may", PrivateData.text(established.privateData()));
             UdParameters peer = established.datagram();
             assertEquals(serverSide.queuePair.number(), peer.queuePairNumber());
             assertEquals(
@@ -111,7 +113,7 @@ class IdsLabTest {
                 SynchronousId receiver = SynchronousId.create(PortSpace.UDP);
                 VerbsArena arena = VerbsArena.ofConfined()) {
             receiver.id().bind(Lab.second(0));
-            Side receiverSide = new Side(arena, receiver.id());
+            IdSide receiverSide = new IdSide(arena, receiver.id());
             receiver.id().initialize(receiverSide.queuePair);
             receiverSide.postReceive();
             UdParameters joined = receiver.joinMulticast(group, Lab.SECONDS);
@@ -122,13 +124,13 @@ class IdsLabTest {
             CmId sender = sends.createId(PortSpace.UDP);
             sender.bind(Lab.first(0));
             sender.joinMulticastToSend(group);
-            CmEvent event = Lab.await(sends, CmEventType.MULTICAST_JOIN);
+            CmEvent event = CmEvents.await(sends, CmEventType.MULTICAST_JOIN);
             assertEquals(group, event.group());
             assertEquals(0, event.privateData().length);
             UdParameters way = event.datagram();
             assertEquals(address, way.addressVector().destination());
             assertEquals(joined.qkey(), way.qkey());
-            Side senderSide = new Side(arena, sender);
+            IdSide senderSide = new IdSide(arena, sender);
             sender.initialize(senderSide.queuePair);
             assertEquals(
                     QueuePair.POSTED,
@@ -154,7 +156,7 @@ class IdsLabTest {
     @Test
     void shouldConnectOverIpv6() throws Exception {
         InetSocketAddress address =
-                new InetSocketAddress(Lab.isKernel() ? linkLocal("veth1") : InetAddress.getByName("::1"), PORT);
+                new InetSocketAddress(Lab.isInLab() ? linkLocal("veth1") : InetAddress.getByName("::1"), PORT);
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, address);
                 ExecutorService threads = Executors.newSingleThreadExecutor()) {
@@ -206,13 +208,13 @@ class IdsLabTest {
                 SynchronousId client = SynchronousId.create(remote);
                 ExecutorService threads = Executors.newSingleThreadExecutor()) {
             listener.id().listen(1);
-            assertEquals(Lab.firstDevice(), client.id().deviceName());
-            Side clientSide = new Side(arena, client.id());
+            assertEquals(Lab.FIRST_DEVICE, client.id().deviceName());
+            IdSide clientSide = new IdSide(arena, client.id());
             Future<CmEvent> connected =
                     threads.submit(() -> client.connect(clientSide.queuePair, new ConnectionParameters(), Lab.SECONDS));
             CmEvent request = listener.awaitRequest(Lab.SECONDS).orElseThrow();
             try (SynchronousId server = SynchronousId.of(request.id())) {
-                Side serverSide = new Side(arena, server.id());
+                IdSide serverSide = new IdSide(arena, server.id());
                 server.id().initialize(serverSide.queuePair);
                 serverSide.postReceive();
                 server.accept(serverSide.queuePair, new ConnectionParameters(), Lab.SECONDS);
@@ -248,11 +250,11 @@ class IdsLabTest {
             Thread.sleep(500);
             id.migrate(second);
             assertSame(second, id.channel());
-            assertSame(id, Lab.await(second, CmEventType.ADDR_RESOLVED).id());
+            assertSame(id, CmEvents.await(second, CmEventType.ADDR_RESOLVED).id());
             first.close();
             assertTrue(id.isOpen());
             id.resolveRoute(Duration.ofSeconds(5));
-            Lab.await(second, CmEventType.ROUTE_RESOLVED);
+            CmEvents.await(second, CmEventType.ROUTE_RESOLVED);
         }
         Lab.assertNothingLeft(before);
     }
@@ -271,7 +273,7 @@ class IdsLabTest {
             other.bind(Lab.first(PORT));
             assertEquals(PORT, other.localPort());
             assertEquals(new Ece(0, 0), id.remoteEce());
-            if (Lab.isKernel()) {
+            if (Lab.isInLab()) {
                 id.localEce(new Ece(0x15b3, 1));
             }
             assertThrows(ConnectionException.class, () -> id.localEce(new Ece(0, 0)));
@@ -291,10 +293,10 @@ class IdsLabTest {
     @Shows("rdma_reject_ece")
     void shouldRejectWhatEceOffers() throws Exception {
         try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
-            ids.request().id().rejectEce(Lab.bytes("no such option"));
-            CmEvent rejected = Lab.await(ids.active, CmEventType.REJECTED);
+            ids.request().id().rejectEce(PrivateData.bytes("no such option"));
+            CmEvent rejected = CmEvents.await(ids.active, CmEventType.REJECTED);
             assertEquals(VENDOR_OPTION_NOT_SUPPORTED, rejected.status());
-            assertEquals("no such option", Lab.text(rejected.privateData()));
+            assertEquals("no such option", PrivateData.text(rejected.privateData()));
         }
         Lab.assertNothingLeft(before);
     }
@@ -305,10 +307,11 @@ class IdsLabTest {
         try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
             CmId server = ids.request().id();
             server.accept(TwoIds.parameters());
-            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
             // The other side does not say that it is ready, but its data says so.
             server.notifyEvent(AsyncEventType.COMM_EST);
-            assertSame(server, Lab.await(ids.passive, CmEventType.ESTABLISHED).id());
+            assertSame(
+                    server, CmEvents.await(ids.passive, CmEventType.ESTABLISHED).id());
             ConnectionException wrong =
                     assertThrows(ConnectionException.class, () -> server.notifyEvent(AsyncEventType.PORT_ACTIVE));
             assertEquals("EINVAL", wrong.errnoName());
@@ -351,7 +354,7 @@ class IdsLabTest {
             assertThrows(
                     ConnectionException.class, () -> server.notifyEvent(AsyncEventType.COMM_EST), "nobody accepted");
             server.accept(TwoIds.parameters());
-            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
             // The other side says nothing.
             assertTrue(ids.passive.await(Duration.ofMillis(200)).isEmpty());
             ConnectionException other =
@@ -359,7 +362,7 @@ class IdsLabTest {
             assertEquals("rdma_notify", other.verb());
             assertEquals("EINVAL", other.errnoName(), other::getMessage);
             server.notifyEvent(AsyncEventType.COMM_EST);
-            CmEvent established = Lab.await(ids.passive, CmEventType.ESTABLISHED);
+            CmEvent established = CmEvents.await(ids.passive, CmEventType.ESTABLISHED);
             assertSame(server, established.id());
             assertNull(established.listener());
             assertNull(established.datagram());
@@ -386,7 +389,7 @@ class IdsLabTest {
     @Test
     @Shows({"rdma_get_devices", "rdma_free_devices"})
     void shouldListDevices() {
-        List<String> devices = Lab.isKernel() ? List.of("rxe0", "rxe1", "siw0", "siw1") : List.of("soft0");
+        List<String> devices = Lab.isInLab() ? List.of("rxe0", "rxe1", "siw0", "siw1") : List.of("soft0");
         assertTrue(RdmaDevices.names().containsAll(devices));
     }
 }

@@ -14,17 +14,19 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionOpcode;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Lab;
 
 /** Connections over Software iWARP, where the kernel takes queue pairs through their states. */
 @Tag("lab")
@@ -32,12 +34,11 @@ import org.rdmapanama.device.TransportType;
 class IwarpLabTest {
     @BeforeEach
     void needsTheKernel() {
-        Lab.assumeKernel("it is no iWARP device");
+        Lab.assumeInLab("it is no iWARP device");
     }
 
     private static final int PORT = 7490;
     private static final int BYTES = 4096;
-    private static final long LIMIT_NANOS = 20_000_000_000L;
 
     private static InetSocketAddress first(int port) {
         return new InetSocketAddress("10.78.0.1", port);
@@ -87,11 +88,7 @@ class IwarpLabTest {
 
         void complete(CompletionQueue queue, CompletionOpcode opcode, long id) throws InterruptedException {
             WorkCompletions completions = new WorkCompletions(arena, 1);
-            long start = System.nanoTime();
-            while (queue.poll(completions) == 0) {
-                assertTrue(System.nanoTime() - start < LIMIT_NANOS, "no completion of " + opcode);
-                Thread.sleep(1);
-            }
+            Bound.ofSeconds(20).await("no completion of " + opcode, () -> queue.poll(completions) > 0);
             assertEquals(CompletionStatus.SUCCESS, completions.status(0), () -> completions.describe(0));
             assertEquals(opcode, completions.opcode(0));
             assertEquals(id, completions.id(0));
@@ -108,19 +105,19 @@ class IwarpLabTest {
                     .orElseThrow()
                     .accept(
                             new RdmaConnectionOptions()
-                                    .privateData(Lab.bytes("welcome"))
+                                    .privateData(PrivateData.bytes("welcome"))
                                     .prepare(passive::prepare),
                             Lab.SECONDS));
             Thread.ofPlatform().start(accepting);
             End active = new End(arena);
             RdmaConnectionOptions options = new RdmaConnectionOptions()
                     .localAddress(first(0))
-                    .privateData(Lab.bytes("hello"))
+                    .privateData(PrivateData.bytes("hello"))
                     .prepare(active::prepare);
             try (RdmaConnection left = new RdmaClient(arena).connect(second(PORT), options, Lab.SECONDS);
                     RdmaConnection right = accepting.get(30, TimeUnit.SECONDS)) {
-                assertEquals("hello", Lab.text(right.privateData()));
-                assertEquals("welcome", Lab.text(left.privateData()));
+                assertEquals("hello", PrivateData.text(right.privateData()));
+                assertEquals("welcome", PrivateData.text(left.privateData()));
                 assertEquals(TransportType.IWARP, left.queuePair().context().transportType());
 
                 // The side that connected speaks first.
@@ -183,7 +180,7 @@ class IwarpLabTest {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, second(PORT + 2))) {
             FutureTask<Void> rejecting = new FutureTask<>(() -> {
-                server.awaitRequest(Lab.SECONDS).orElseThrow().reject(Lab.bytes("not today"));
+                server.awaitRequest(Lab.SECONDS).orElseThrow().reject(PrivateData.bytes("not today"));
                 return null;
             });
             Thread.ofPlatform().start(rejecting);
@@ -191,7 +188,7 @@ class IwarpLabTest {
             RdmaClient client = new RdmaClient(arena);
             RejectedException rejected =
                     assertThrows(RejectedException.class, () -> client.connect(second(PORT + 2), options, Lab.SECONDS));
-            assertEquals("not today", Lab.text(rejected.privateData()));
+            assertEquals("not today", PrivateData.text(rejected.privateData()));
             rejecting.get(30, TimeUnit.SECONDS);
         }
         Lab.assertNothingLeft(before);

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.testing.Lab;
 
 /** As many connections as {@code -Dcm.connections} says, 500 by itself, that are all open at the same time. */
 @Tag("lab")
@@ -65,7 +66,7 @@ class ManyConnectionsLabTest {
                 assertTrue(connection.isConnected());
             }
             assertEquals(
-                    Lab.isKernel() ? 2L * COUNT : 0,
+                    Lab.isInLab() ? 2L * COUNT : 0,
                     Lab.resources().stream()
                             .filter(line -> line.startsWith("qp "))
                             .count());

@@ -1,25 +1,27 @@
 package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.AccessFlag;
+import java.time.Duration;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
 
 /** As many messages of a size as a C program sends and receives at a time, all through one buffer. */
 final class Messages {
-    private static final long LIMIT_NANOS = 30_000_000_000L;
+    private static final Duration LIMIT = Duration.ofSeconds(30);
     private static final int MAX_COUNT = 64;
 
     private final VerbsArena arena;
@@ -101,22 +103,11 @@ final class Messages {
     }
 
     private void complete(CompletionQueue queue) {
-        long start = System.nanoTime();
-        int done = 0;
-        while (done < count) {
-            int found = queue.poll(completions);
-            for (int i = 0; i < found; i++) {
-                int index = i;
-                assertTrue(completions.succeeded(i), () -> completions.describe(index));
-                if (queue == receives) {
-                    assertEquals(header + size, completions.byteLength(i));
-                }
+        for (Completion completion : Completions.await(queue, completions, count, LIMIT)) {
+            assertEquals(CompletionStatus.SUCCESS, completion.status(), completion.text());
+            if (queue == receives) {
+                assertEquals(header + size, completion.byteLength());
             }
-            done += found;
-            if (System.nanoTime() - start > LIMIT_NANOS) {
-                fail("only " + done + " of " + count + " completions on " + queuePair);
-            }
-            Thread.onSpinWait();
         }
     }
 }

@@ -1,6 +1,7 @@
 package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
+import org.rdmapanama.testing.Lab;
 
 /** The lab's two wires, each with a port at either end. */
 enum Network {
@@ -25,9 +26,9 @@ enum Network {
 
     private boolean isLab() {
         if (this == IWARP) {
-            Lab.assumeKernel("it is no iWARP device");
+            Lab.assumeInLab("it is no iWARP device");
         }
-        return Lab.isKernel();
+        return Lab.isInLab();
     }
 
     /** From here the tests connect. */

@@ -2,63 +2,61 @@ package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
-import java.lang.foreign.ValueLayout;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionOpcode;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.Side;
 
 /** A client and a server of one process that are connected, each with its memory. */
 final class Pair implements AutoCloseable {
     /** Bytes of each side's region. */
     static final int BYTES = 64 * 1024;
 
-    private static final long LIMIT_NANOS = 20_000_000_000L;
-
     /** One side. */
-    static final class End {
+    static final class End extends Side {
         final RdmaConnection connection;
-        final MemoryRegion region;
-        private final VerbsArena arena;
-        final WorkCompletions completions;
+        final WorkCompletions completions = new WorkCompletions(arena, 1);
 
         private End(VerbsArena arena, RdmaConnection connection) {
-            this.arena = arena;
-            this.connection = connection;
             // Also for peers to write: on iWARP what an RDMA READ brings comes as if they wrote it.
-            region = register(BYTES, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
-            completions = new WorkCompletions(arena, 1);
+            super(
+                    arena,
+                    connection.protectionDomain(),
+                    null,
+                    connection.queuePair(),
+                    connection
+                            .protectionDomain()
+                            .register(arena.allocate(BYTES, 4096), LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ),
+                    Lab.SECONDS);
+            this.connection = connection;
         }
 
         MemoryRegion register(long bytes, AccessFlag... flags) {
-            return connection.protectionDomain().register(arena.allocate(bytes, 4096), flags);
+            return domain.register(arena.allocate(bytes, 4096), flags);
         }
 
         SendWorkRequest request(long id) {
-            return SendWorkRequest.allocate(arena, 4).id(id).signaled(true);
+            return request(id, 0, 0);
         }
 
         ReceiveWorkRequest receive(long id) {
-            return ReceiveWorkRequest.allocate(arena, 4).id(id);
-        }
-
-        void post(SendWorkRequest request) {
-            assertEquals(QueuePair.POSTED, connection.queuePair().postSend(request));
-        }
-
-        void post(ReceiveWorkRequest request) {
-            assertEquals(QueuePair.POSTED, connection.queuePair().postReceive(request));
+            return receiveRequest(id, 0, 0);
         }
 
         /** Waits for the next send to complete, in any way. */
@@ -70,14 +68,9 @@ final class Pair implements AutoCloseable {
             return await(connection.receiveQueue(), id);
         }
 
-        private CompletionStatus await(CompletionQueue queue, long id) throws InterruptedException {
-            long start = System.nanoTime();
-            while (queue.poll(completions) == 0) {
-                if (System.nanoTime() - start > LIMIT_NANOS) {
-                    return fail("no completion of " + id + " of " + connection);
-                }
-                Thread.sleep(1);
-            }
+        private CompletionStatus await(CompletionQueue from, long id) throws InterruptedException {
+            Bound.of(Lab.SECONDS)
+                    .await(() -> "no completion of " + id + " of " + connection, () -> from.poll(completions) > 0);
             assertEquals(id, completions.id(0), () -> completions.describe(0));
             return completions.status(0);
         }
@@ -90,19 +83,11 @@ final class Pair implements AutoCloseable {
         }
 
         void fill(long offset, long count, int seed) {
-            for (long i = 0; i < count; i++) {
-                region.memory().set(ValueLayout.JAVA_BYTE, offset + i, (byte) (i * 31 + seed));
-            }
+            FillPattern.fill(memory.asSlice(offset, count), seed);
         }
 
         void assertFilled(long offset, long count, int seed) {
-            for (long i = 0; i < count; i++) {
-                long at = i;
-                assertEquals(
-                        (byte) (i * 31 + seed),
-                        region.memory().get(ValueLayout.JAVA_BYTE, offset + i),
-                        () -> "byte " + at);
-            }
+            FillPattern.assertFilled(memory.asSlice(offset, count), seed);
         }
     }
 

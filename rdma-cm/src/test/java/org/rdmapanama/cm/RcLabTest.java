@@ -18,14 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionOpcode;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.MemoryWindow;
 import org.rdmapanama.MemoryWindowBinding;
-import org.rdmapanama.MemoryWindowType;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
@@ -34,8 +30,13 @@ import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.AtomicCapability;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.testing.Lab;
 
 /** What reliable connections do, on those that the connection manager makes over RoCE and over iWARP. */
 @Tag("lab")
@@ -490,7 +491,7 @@ class RcLabTest {
         if (network == Network.IWARP) {
             return AtomicCapability.NONE;
         }
-        return Lab.isKernel() ? AtomicCapability.HCA : AtomicCapability.GLOBAL;
+        return Lab.isInLab() ? AtomicCapability.HCA : AtomicCapability.GLOBAL;
     }
 
     /**

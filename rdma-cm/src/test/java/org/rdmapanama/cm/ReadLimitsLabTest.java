@@ -2,8 +2,8 @@ package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.rdmapanama.QueuePairAttribute.MAX_DEST_RD_ATOMIC;
-import static org.rdmapanama.QueuePairAttribute.MAX_QP_RD_ATOMIC;
+import static org.rdmapanama.queue.QueuePairAttribute.MAX_DEST_RD_ATOMIC;
+import static org.rdmapanama.queue.QueuePairAttribute.MAX_QP_RD_ATOMIC;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -11,13 +11,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairType;
 
 /** How many reads each side may have outstanding is the lowest of what both want. */
 @Tag("lab")
@@ -133,12 +133,12 @@ class ReadLimitsLabTest {
                 TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT)) {
             QueuePair queuePair = queuePair(arena, ids.client);
             ids.client.connect(queuePair, parameters(1, 2));
-            CmEvent request = Lab.await(ids.passive, CmEventType.CONNECT_REQUEST);
+            CmEvent request = CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST);
             request.id().accept(TwoIds.parameters().responderResources(16).initiatorDepth(16));
-            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
             ids.client.establish(queuePair);
             assertLimits(1, 2, queuePair);
-            Lab.await(ids.passive, CmEventType.ESTABLISHED);
+            CmEvents.await(ids.passive, CmEventType.ESTABLISHED);
         }
     }
 }

@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Bound;
 
 /** A peer in a process of its own: the C program rping, to be stopped and killed. */
 final class Rping {
-    private static final long LIMIT_NANOS = 20_000_000_000L;
 
     private Rping() {}
 
@@ -15,11 +15,11 @@ final class Rping {
     static Program server(Network network, int port) throws IOException, InterruptedException {
         Program server = Program.start("rping", "-s", "-a", network.secondHost(), "-p", Integer.toString(port));
         String own = " pid " + server.pid() + " ";
-        long start = System.nanoTime();
+        Bound bound = Bound.ofSeconds(20);
         while (Program.run("rdma", "resource", "show", "cm_id")
                 .lines()
                 .noneMatch(line -> line.contains(own) && line.contains("LISTEN"))) {
-            if (System.nanoTime() - start > LIMIT_NANOS || !server.isAlive()) {
+            if (bound.isOver() || !server.isAlive()) {
                 server.close();
                 fail("rping does not listen");
             }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -17,9 +18,10 @@ import org.rdmapanama.ffm.verbs.rdma_cm_id;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
+import org.rdmapanama.testing.WrittenMethods;
 
 /** A connection manager that tells what a test says, and keeps a record of what becomes of its ids. */
-final class ScriptedConnectionManager extends ConnectionManager {
+abstract class ScriptedConnectionManager extends ConnectionManager {
     /** That of ids from now on; one that does not exist makes the Java object fail. */
     int queuePairType = rdma_h.IBV_QPT_RC();
 
@@ -42,6 +44,11 @@ final class ScriptedConnectionManager extends ConnectionManager {
 
     private final Arena memory = Arena.ofAuto();
     private final Deque<MemorySegment> events = new ArrayDeque<>();
+
+    /** One that throws when a test calls what it does not tell. */
+    static ScriptedConnectionManager create() {
+        return WrittenMethods.throwing(MethodHandles.lookup(), ScriptedConnectionManager.class);
+    }
 
     /** A native id, of a request, say. */
     long makeId() {
@@ -147,78 +154,8 @@ final class ScriptedConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public int createEndpoint(long id, long addressInfo, long pd, long initialAttributes) {
-        throw new AssertionError("createEndpoint");
-    }
-
-    @Override
-    public void destroyEndpoint(long id) {
-        throw new AssertionError("destroyEndpoint");
-    }
-
-    @Override
-    public int resolveAddress(long id, long source, long destination, int timeoutMillis) {
-        throw new AssertionError("resolveAddress");
-    }
-
-    @Override
-    public int resolveRoute(long id, int timeoutMillis) {
-        throw new AssertionError("resolveRoute");
-    }
-
-    @Override
-    public int connect(long id, long parameters) {
-        throw new AssertionError("connect");
-    }
-
-    @Override
-    public int accept(long id, long parameters) {
-        throw new AssertionError("accept");
-    }
-
-    @Override
-    public int establish(long id) {
-        throw new AssertionError("establish");
-    }
-
-    @Override
     public int reject(long id, long privateData, byte length) {
         rejected.add(id);
         return 0;
-    }
-
-    @Override
-    public int disconnect(long id) {
-        throw new AssertionError("disconnect");
-    }
-
-    @Override
-    public int getAddressInfo(long node, long service, long hints, long result) {
-        throw new AssertionError("getAddressInfo");
-    }
-
-    @Override
-    public void freeAddressInfo(long addressInfo) {
-        throw new AssertionError("freeAddressInfo");
-    }
-
-    @Override
-    public int initQueuePairAttributes(long id, long attributes, long mask) {
-        throw new AssertionError("initQueuePairAttributes");
-    }
-
-    @Override
-    public void freeDevices(long list) {
-        throw new AssertionError("freeDevices");
-    }
-
-    @Override
-    public short sourcePort(long id) {
-        throw new AssertionError("sourcePort");
-    }
-
-    @Override
-    public short destinationPort(long id) {
-        throw new AssertionError("destinationPort");
     }
 }

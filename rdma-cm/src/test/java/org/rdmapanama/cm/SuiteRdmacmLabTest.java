@@ -19,14 +19,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AddressHandle;
-import org.rdmapanama.AddressVector;
-import org.rdmapanama.Gid;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairState;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.testing.Lab;
 
 /**
  * The cases of rdma-core's test_rdmacm.py, class CMTestCase, by the same names: ten messages of 1024 bytes each way, over
@@ -58,7 +59,7 @@ class SuiteRdmacmLabTest {
         return (letter + "" + number).repeat(BYTES).substring(0, BYTES - 1);
     }
 
-    private static void exchange(Side server, Side client) {
+    private static void exchange(IdSide server, IdSide client) {
         for (int i = 0; i < MESSAGES; i++) {
             server.postReceive();
             client.send(text('c', i));
@@ -74,36 +75,36 @@ class SuiteRdmacmLabTest {
         final TwoIds ids;
         final VerbsArena arena = VerbsArena.ofShared();
         final CmId passive;
-        final Side server;
-        final Side client;
+        final IdSide server;
+        final IdSide client;
 
         /** Connects step by step. The time for an acknowledgement is the system's when it is negative. */
         Connection(int acknowledgeTimeout) throws InterruptedException {
             ids = TwoIds.resolved(PortSpace.TCP, PORT);
             ids.listener.bind(Lab.second(PORT));
             ids.listener.listen(1);
-            client = new Side(arena, ids.client);
+            client = new IdSide(arena, ids.client);
             if (acknowledgeTimeout >= 0) {
                 ids.client.acknowledgeTimeout(acknowledgeTimeout);
             }
             ids.client.connect(client.queuePair, new ConnectionParameters());
-            passive = Lab.await(ids.passive, CmEventType.CONNECT_REQUEST).id();
-            server = new Side(arena, passive);
+            passive = CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST).id();
+            server = new IdSide(arena, passive);
             if (acknowledgeTimeout >= 0) {
                 passive.acknowledgeTimeout(acknowledgeTimeout);
             }
             passive.accept(server.queuePair, new ConnectionParameters());
-            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
             ids.client.establish(client.queuePair);
-            Lab.await(ids.passive, CmEventType.ESTABLISHED);
+            CmEvents.await(ids.passive, CmEventType.ESTABLISHED);
         }
 
         /** The passive side begins. */
         void disconnect() throws InterruptedException {
             passive.disconnect(server.queuePair);
-            Lab.await(ids.active, CmEventType.DISCONNECTED);
+            CmEvents.await(ids.active, CmEventType.DISCONNECTED);
             ids.client.disconnect(client.queuePair);
-            Lab.await(ids.passive, CmEventType.DISCONNECTED);
+            CmEvents.await(ids.passive, CmEventType.DISCONNECTED);
         }
 
         @Override
@@ -122,17 +123,17 @@ class SuiteRdmacmLabTest {
                 ExecutorService threads = Executors.newCachedThreadPool()) {
             listener.id().bind(Lab.second(PORT));
             listener.id().listen(1);
-            Future<Side> connecting = threads.submit(() -> {
+            Future<IdSide> connecting = threads.submit(() -> {
                 active.resolve(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
-                Side side = new Side(arena, active.id());
+                IdSide side = new IdSide(arena, active.id());
                 active.connect(side.queuePair, new ConnectionParameters(), Lab.SECONDS);
                 return side;
             });
             CmEvent request = listener.awaitRequest(Lab.SECONDS).orElseThrow();
             try (SynchronousId passive = SynchronousId.of(request.id())) {
-                Side server = new Side(arena, passive.id());
+                IdSide server = new IdSide(arena, passive.id());
                 passive.accept(server.queuePair, new ConnectionParameters(), Lab.SECONDS);
-                Side client = connecting.get(30, TimeUnit.SECONDS);
+                IdSide client = connecting.get(30, TimeUnit.SECONDS);
                 exchange(server, client);
                 // Each waits until the other knows, so both at once.
                 Future<?> leaving = threads.submit(() -> {
@@ -160,10 +161,12 @@ class SuiteRdmacmLabTest {
     void test_rdmacm_async_reject_traffic() throws Exception {
         try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT);
                 VerbsArena arena = VerbsArena.ofConfined()) {
-            ids.client.connect(new Side(arena, ids.client).queuePair, new ConnectionParameters());
-            Lab.await(ids.passive, CmEventType.CONNECT_REQUEST).id().reject(Lab.bytes("connection rejected"));
-            CmEvent rejected = Lab.await(ids.active, CmEventType.REJECTED);
-            assertEquals("connection rejected", Lab.text(rejected.privateData()));
+            ids.client.connect(new IdSide(arena, ids.client).queuePair, new ConnectionParameters());
+            CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST)
+                    .id()
+                    .reject(PrivateData.bytes("connection rejected"));
+            CmEvent rejected = CmEvents.await(ids.active, CmEventType.REJECTED);
+            assertEquals("connection rejected", PrivateData.text(rejected.privateData()));
         }
     }
 
@@ -172,25 +175,26 @@ class SuiteRdmacmLabTest {
     void test_rdmacm_async_traffic_external_qp() throws Exception {
         try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT);
                 VerbsArena arena = VerbsArena.ofConfined()) {
-            Side client = new Side(arena, ids.client);
+            IdSide client = new IdSide(arena, ids.client);
             offerOptions(ids.client, client.queuePair);
             ids.client.connect(new ConnectionParameters().queuePair(client.queuePair));
-            CmId passive = Lab.await(ids.passive, CmEventType.CONNECT_REQUEST).id();
-            Side server = new Side(arena, passive);
+            CmId passive =
+                    CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST).id();
+            IdSide server = new IdSide(arena, passive);
             takeOptions(passive, server.queuePair);
             ready(passive, server.queuePair);
             offerOptions(passive, server.queuePair);
             passive.accept(new ConnectionParameters().queuePair(server.queuePair));
-            Lab.await(ids.active, CmEventType.CONNECT_RESPONSE);
+            CmEvents.await(ids.active, CmEventType.CONNECT_RESPONSE);
             takeOptions(ids.client, client.queuePair);
             ready(ids.client, client.queuePair);
             ids.client.establish();
-            Lab.await(ids.passive, CmEventType.ESTABLISHED);
+            CmEvents.await(ids.passive, CmEventType.ESTABLISHED);
             exchange(server, client);
             passive.disconnect();
-            Lab.await(ids.active, CmEventType.DISCONNECTED);
+            CmEvents.await(ids.active, CmEventType.DISCONNECTED);
             ids.client.disconnect();
-            Lab.await(ids.passive, CmEventType.DISCONNECTED);
+            CmEvents.await(ids.passive, CmEventType.DISCONNECTED);
         }
     }
 
@@ -223,12 +227,13 @@ class SuiteRdmacmLabTest {
     void test_rdmacm_async_udp_traffic() throws Exception {
         try (TwoIds ids = TwoIds.listening(PortSpace.UDP, PORT);
                 VerbsArena arena = VerbsArena.ofConfined()) {
-            Side client = new Side(arena, ids.client);
+            IdSide client = new IdSide(arena, ids.client);
             ids.client.connect(client.queuePair, new ConnectionParameters());
-            CmId passive = Lab.await(ids.passive, CmEventType.CONNECT_REQUEST).id();
-            Side server = new Side(arena, passive);
+            CmId passive =
+                    CmEvents.await(ids.passive, CmEventType.CONNECT_REQUEST).id();
+            IdSide server = new IdSide(arena, passive);
             passive.accept(server.queuePair, new ConnectionParameters());
-            CmEvent established = Lab.await(ids.active, CmEventType.ESTABLISHED);
+            CmEvent established = CmEvents.await(ids.active, CmEventType.ESTABLISHED);
             UdParameters peer = established.datagram();
             assertEquals(server.queuePair.number(), peer.queuePairNumber());
             assertEquals(new byte[136].length, peer.privateData().length);
@@ -246,7 +251,7 @@ class SuiteRdmacmLabTest {
         }
     }
 
-    private static void sendDatagram(Side side, String text, AddressHandle handle, int queuePairNumber, int qkey) {
+    private static void sendDatagram(IdSide side, String text, AddressHandle handle, int queuePairNumber, int qkey) {
         assertEquals(
                 QueuePair.POSTED, side.queuePair.postSend(side.message(text).to(handle, queuePairNumber, qkey)));
         side.complete(1);
@@ -286,18 +291,18 @@ class SuiteRdmacmLabTest {
 
     private static final class Member {
         final CmId id;
-        final Side side;
+        final IdSide side;
         final UdParameters parameters;
 
         Member(EventChannel channel, VerbsArena arena, InetSocketAddress local, Joining joining) throws Exception {
             id = channel.createId(PortSpace.UDP);
             id.bind(local);
             id.resolveAddress(local, GROUP, Duration.ofSeconds(5));
-            Lab.await(channel, CmEventType.ADDR_RESOLVED);
-            side = new Side(arena, id);
+            CmEvents.await(channel, CmEventType.ADDR_RESOLVED);
+            side = new IdSide(arena, id);
             id.initialize(side.queuePair);
             joining.join(id);
-            CmEvent joined = Lab.await(channel, CmEventType.MULTICAST_JOIN);
+            CmEvent joined = CmEvents.await(channel, CmEventType.MULTICAST_JOIN);
             assertEquals(GROUP, joined.group());
             parameters = joined.datagram();
             assertEquals(MULTICAST_QUEUE_PAIR, parameters.queuePairNumber());
@@ -358,7 +363,7 @@ class SuiteRdmacmLabTest {
     }
 
     private static void remote(Connection connection, Remote operation) {
-        Side client = connection.client;
+        IdSide client = connection.client;
         SendWorkRequest request = operation.apply(
                 SendWorkRequest.allocate(client.arena, 1).id(1),
                 connection.server.region.address(),

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.testing.Lab;
 
 /** Threads that wait, close, interrupt and use the same objects. */
 @Tag("lab")

@@ -23,6 +23,7 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Lab;
 
 /** The programs of rdma-core's librdmacm, and ours on the other side, both ways. rping is among the samples' tests. */
 @Tag("lab")
@@ -48,7 +49,7 @@ class ToolsLabTest {
 
     @BeforeEach
     void seeWhatIsThere() throws Exception {
-        Lab.assumeKernel("the tools are of librdmacm");
+        Lab.assumeInLab("the tools are of librdmacm");
         before = Lab.resources();
     }
 
@@ -353,7 +354,8 @@ class ToolsLabTest {
                     Program.start("udaddy", "-s", SECOND, "-b", FIRST, "-c", Integer.toString(CONNECTIONS))) {
                 List<Datagrams> sides = new ArrayList<>();
                 for (int i = 0; i < CONNECTIONS; i++) {
-                    CmId id = Lab.await(channel, CmEventType.CONNECT_REQUEST).id();
+                    CmId id =
+                            CmEvents.await(channel, CmEventType.CONNECT_REQUEST).id();
                     Datagrams side = new Datagrams(arena, id);
                     sides.add(side);
                     id.accept(side.queuePair, new ConnectionParameters());

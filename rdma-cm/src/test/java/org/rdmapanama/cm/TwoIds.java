@@ -2,6 +2,7 @@ package org.rdmapanama.cm;
 
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmapanama.testing.Lab;
 
 /** A listening id on rxe1 and one on rxe0 that connects to it, without queue pairs, each with a channel of its own. */
 final class TwoIds implements AutoCloseable {
@@ -38,9 +39,9 @@ final class TwoIds implements AutoCloseable {
 
     static void resolve(EventChannel channel, CmId id, int port) throws InterruptedException {
         id.resolveAddress(Lab.first(0), Lab.second(port), RESOLVING);
-        Lab.await(channel, CmEventType.ADDR_RESOLVED);
+        CmEvents.await(channel, CmEventType.ADDR_RESOLVED);
         id.resolveRoute(RESOLVING);
-        Lab.await(channel, CmEventType.ROUTE_RESOLVED);
+        CmEvents.await(channel, CmEventType.ROUTE_RESOLVED);
     }
 
     /** With the number of a queue pair that nobody has. */
@@ -51,7 +52,7 @@ final class TwoIds implements AutoCloseable {
     /** The request that the listener gets. */
     CmEvent request(byte... privateData) throws InterruptedException {
         client.connect(parameters().privateData(privateData));
-        return Lab.await(passive, CmEventType.CONNECT_REQUEST);
+        return CmEvents.await(passive, CmEventType.CONNECT_REQUEST);
     }
 
     @Override

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.waiting.ChildProcess;
+import org.rdmapanama.testing.Lab;
 
 /**
  * Virtual threads wait for connections, and on rsockets, without keeping their carriers, and whether or not they are
@@ -41,7 +42,7 @@ class VirtualThreadsLabTest {
     }
 
     private static Stream<DynamicTest> connectAndClose(int carriers) throws Exception {
-        assumeFalse(Lab.isKernel(), "on soft0 only");
+        assumeFalse(Lab.isInLab(), "on soft0 only");
         return ChildProcess.run(ConnectionsFuzz.class, carriers, List.of(), ConnectionsFuzz.cases(), LIMIT);
     }
 }

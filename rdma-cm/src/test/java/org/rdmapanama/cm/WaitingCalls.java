@@ -19,6 +19,8 @@ import org.rdmapanama.ffm.waiting.Scene;
 import org.rdmapanama.ffm.waiting.Stage;
 import org.rdmapanama.ffm.waiting.WaitingCall;
 import org.rdmapanama.rsocket.WaitingSockets;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Lab;
 
 /**
  * Every call of this module that waits in Java, to be made by virtual threads, and some that an interrupt must not end.
@@ -54,7 +56,7 @@ final class WaitingCalls {
         Waits.all(PORT).forEach((name, setup) -> calls.add(ofWait(name, setup)));
         calls.addAll(closing());
         calls.addAll(atOnce());
-        if (Lab.isKernel()) {
+        if (Lab.isInLab()) {
             calls.addAll(WaitingSockets.all());
         }
         return WaitingCall.cases(calls);
@@ -117,7 +119,7 @@ final class WaitingCalls {
                     TwoIds stranger = stage.keep(TwoIds.resolved(PortSpace.TCP, PORT));
                     stranger.client.connect(TwoIds.parameters());
                     return Scene.of(server::close, () -> {})
-                            .checking(nothing -> Lab.await(stranger.active, CmEventType.REJECTED))
+                            .checking(nothing -> CmEvents.await(stranger.active, CmEventType.REJECTED))
                             .briefly();
                 }),
                 WaitingCall.uninterruptible("RdmaConnection.close while others await its end", stage -> {
@@ -150,7 +152,7 @@ final class WaitingCalls {
             List<AddressInfo> found = AddressInfo.resolve(Lab.SECOND_HOST, "ssh", new AddressInfoOptions());
             assertEquals(22, found.getFirst().destination().getPort());
         });
-        bodies.put("RdmaDevices.names", () -> assertTrue(RdmaDevices.names().contains(Lab.firstDevice())));
+        bodies.put("RdmaDevices.names", () -> assertTrue(RdmaDevices.names().contains(Lab.FIRST_DEVICE)));
         bodies.put("RdmaServer.listen", () -> {
             try (VerbsArena arena = VerbsArena.ofShared();
                     RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT))) {
@@ -162,8 +164,8 @@ final class WaitingCalls {
                 CmId id = channel.createId(PortSpace.TCP);
                 assertTrue(channel.selectableChannel().isOpen());
                 id.resolveAddress(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
-                long start = System.nanoTime();
-                while (channel.poll().isEmpty() && System.nanoTime() - start < Lab.SECONDS.toNanos()) {
+                Bound bound = Bound.of(Lab.SECONDS);
+                while (channel.poll().isEmpty() && !bound.isOver()) {
                     Thread.onSpinWait();
                 }
                 assertTrue(channel.selectableChannel().isOpen());
@@ -185,7 +187,7 @@ final class WaitingCalls {
                 id.bind(Lab.second(PORT));
                 id.migrate(other);
                 id.listen(1);
-                assertEquals(Lab.secondDevice(), id.openContext(arena).deviceName());
+                assertEquals(Lab.SECOND_DEVICE, id.openContext(arena).deviceName());
             }
         });
         List<WaitingCall> calls = new ArrayList<>();

@@ -16,6 +16,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.waiting.Case;
+import org.rdmapanama.testing.Lab;
 
 /** Every call of the connection manager that waits for the network, in a scene in which it waits for long. */
 final class Waits {
@@ -107,7 +108,7 @@ final class Waits {
 
     /** An id of its own asks for a connection, and establishes it when it is accepted. */
     private static void establish(TwoIds stranger) throws InterruptedException {
-        Lab.await(stranger.active, CmEventType.CONNECT_RESPONSE);
+        CmEvents.await(stranger.active, CmEventType.CONNECT_RESPONSE);
         stranger.client.establish();
     }
 
@@ -146,7 +147,7 @@ final class Waits {
                     Waits::assertPresent);
         });
         // A software device asks nobody.
-        if (Lab.isKernel()) {
+        if (Lab.isInLab()) {
             waits.put("SynchronousId.resolve", (arena, made, port) -> {
                 SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
                 return new Wait(
@@ -172,7 +173,7 @@ final class Waits {
             SynchronousId listener = listening(port, made);
             SynchronousId id = keep(made, SynchronousId.create(PortSpace.TCP));
             id.resolve(Lab.first(0), Lab.second(port), Lab.SECONDS);
-            Side side = new Side(arena, id.id());
+            IdSide side = new IdSide(arena, id.id());
             return new Wait(
                     () -> id.connect(side.queuePair, new ConnectionParameters(), LONG),
                     id,
@@ -185,7 +186,7 @@ final class Waits {
             stranger.client.connect(TwoIds.parameters());
             CmEvent request = listener.awaitRequest(Lab.SECONDS).orElseThrow();
             SynchronousId id = keep(made, SynchronousId.of(request.id()));
-            Side side = new Side(arena, id.id());
+            IdSide side = new IdSide(arena, id.id());
             return new Wait(
                     () -> {
                         id.accept(side.queuePair, new ConnectionParameters(), LONG);

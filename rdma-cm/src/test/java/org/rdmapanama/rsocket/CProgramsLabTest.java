@@ -19,6 +19,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Lab;
 
 /** Java against rstream and riostream of rdma-core, as either side. They check what they get, and so do we. */
 @Tag("lab")
@@ -50,7 +53,7 @@ class CProgramsLabTest {
     }
 
     private static RSocketChannel connect(Program server, int port, boolean maps) throws Exception {
-        Lab.await("a server", () -> {
+        Bound.of(Async.LIMIT).await("a server", () -> {
             assertTrue(server.isAlive(), server::toString);
             return server.output().contains("usec/xfer");
         });
@@ -59,15 +62,15 @@ class CProgramsLabTest {
         if (maps) {
             channel.setOption(RSocketOptions.RDMA_IOMAPSIZE, 1);
         }
-        channel.bind(new InetSocketAddress(Lab.FIRST, 0));
-        channel.connect(new InetSocketAddress(Lab.SECOND, port));
+        channel.bind(new InetSocketAddress(Lab.FIRST_HOST, 0));
+        channel.connect(new InetSocketAddress(Lab.SECOND_HOST, port));
         return channel;
     }
 
     private static RServerSocketChannel listen(int port) throws IOException {
         RServerSocketChannel server = RServerSocketChannel.open();
         server.setOption(RSocketOptions.RDMA_IOMAPSIZE, 1);
-        server.bind(new InetSocketAddress(Lab.SECOND, port));
+        server.bind(new InetSocketAddress(Lab.SECOND_HOST, port));
         return server;
     }
 
@@ -79,12 +82,12 @@ class CProgramsLabTest {
     }
 
     private static void send(RSocketChannel channel, Sequence sequence, int size) throws IOException {
-        Lab.writeFully(channel, sequence.send(size));
+        Channels.writeFully(channel, sequence.send(size));
     }
 
     private static void receive(RSocketChannel channel, Sequence sequence, int size) throws IOException {
         ByteBuffer data = ByteBuffer.allocate(size);
-        Lab.readFully(channel, data);
+        Channels.readFully(channel, data);
         sequence.check(data.flip());
     }
 
@@ -107,7 +110,7 @@ class CProgramsLabTest {
                 }
             }
             assertEquals(-1, channel.read(ByteBuffer.allocate(1)), server::toString);
-            Lab.close(channel);
+            Channels.close(channel);
             server.assertSucceeds();
         }
     }
@@ -132,7 +135,7 @@ class CProgramsLabTest {
                 }
             }
             assertEquals(-1, channel.read(ByteBuffer.allocate(1)), client::toString);
-            Lab.close(channel);
+            Channels.close(channel);
             client.assertSucceeds();
         }
     }
@@ -162,7 +165,7 @@ class CProgramsLabTest {
 
         void awaitWritten() throws Exception {
             long last = target.byteSize() - 1;
-            Lab.await("marker " + marker, () -> (byte) BYTE.getVolatile(target, last) == marker);
+            Bound.of(Async.LIMIT).await("marker " + marker, () -> (byte) BYTE.getVolatile(target, last) == marker);
             marker++;
             received.check(target.asSlice(0, last).asByteBuffer());
         }
@@ -170,11 +173,11 @@ class CProgramsLabTest {
         void greet(boolean first) throws IOException {
             ByteBuffer greeting = ByteBuffer.allocate(GREETING);
             if (first) {
-                Lab.writeFully(channel, greeting.duplicate());
+                Channels.writeFully(channel, greeting.duplicate());
             }
-            Lab.readFully(channel, greeting.duplicate());
+            Channels.readFully(channel, greeting.duplicate());
             if (!first) {
-                Lab.writeFully(channel, greeting.duplicate());
+                Channels.writeFully(channel, greeting.duplicate());
             }
         }
     }
@@ -195,7 +198,7 @@ class CProgramsLabTest {
                 }
                 assertEquals(-1, channel.read(ByteBuffer.allocate(1)), server::toString);
             }
-            Lab.close(channel);
+            Channels.close(channel);
             server.assertSucceeds();
         }
     }
@@ -217,7 +220,7 @@ class CProgramsLabTest {
                 }
                 assertEquals(-1, channel.read(ByteBuffer.allocate(1)), client::toString);
             }
-            Lab.close(channel);
+            Channels.close(channel);
             client.assertSucceeds();
         }
     }
@@ -230,10 +233,10 @@ class CProgramsLabTest {
                 RSocketChannel channel = connect(server, port, false)) {
             send(channel, new Sequence(), GREETING);
             receive(channel, new Sequence(), GREETING);
-            var reading = Lab.async(() -> channel.read(ByteBuffer.allocate(1)));
+            var reading = Async.start(() -> channel.read(ByteBuffer.allocate(1)));
             Thread.sleep(100);
             server.kill();
-            assertEquals(-1, Lab.get(reading));
+            assertEquals(-1, Async.get(reading));
             ByteBuffer much = ByteBuffer.allocate(1 << 20);
             assertThrows(SocketException.class, () -> channel.write(much));
         }

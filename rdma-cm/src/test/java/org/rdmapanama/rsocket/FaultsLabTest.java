@@ -30,6 +30,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Lab;
 
 /** What goes wrong ends in bounded time, with the exception that a user of SocketChannel expects. */
 @Tag("lab")
@@ -40,7 +44,7 @@ class FaultsLabTest {
     private static final ByteBuffer MUCH = ByteBuffer.allocate(4 << 20);
 
     private static void assertFails(Class<? extends Throwable> expected, CompletableFuture<?> future) {
-        ExecutionException failure = assertThrows(ExecutionException.class, () -> Lab.get(future));
+        ExecutionException failure = assertThrows(ExecutionException.class, () -> Async.get(future));
         assertInstanceOf(expected, failure.getCause());
     }
 
@@ -48,17 +52,17 @@ class FaultsLabTest {
     void shouldSayThatNobodyListens() throws Exception {
         RSocketChannel channel = RSocketChannel.open();
         ConnectException refused =
-                assertThrows(ConnectException.class, () -> channel.connect(Lab.freeAddress(Lab.SECOND)));
+                assertThrows(ConnectException.class, () -> channel.connect(Lab.freeAddress(Lab.SECOND_HOST)));
         assertTrue(refused.getMessage().startsWith("Connection refused"), refused.getMessage());
         assertFalse(channel.isOpen());
-        assertThrows(ClosedChannelException.class, () -> channel.connect(Lab.freeAddress(Lab.SECOND)));
+        assertThrows(ClosedChannelException.class, () -> channel.connect(Lab.freeAddress(Lab.SECOND_HOST)));
 
         try (RSocketChannel later = RSocketChannel.open()) {
             later.configureBlocking(false);
             // Now and then the answer is there at once.
             assertThrows(ConnectException.class, () -> {
-                later.connect(Lab.freeAddress(Lab.SECOND));
-                Lab.await("an answer", later::finishConnect);
+                later.connect(Lab.freeAddress(Lab.SECOND_HOST));
+                Bound.of(Async.LIMIT).await("an answer", later::finishConnect);
             });
             assertFalse(later.isOpen());
         }
@@ -88,7 +92,7 @@ class FaultsLabTest {
 
     @Test
     void shouldNotBindTwice() throws Exception {
-        InetSocketAddress address = Lab.freeAddress(Lab.SECOND);
+        InetSocketAddress address = Lab.freeAddress(Lab.SECOND_HOST);
         try (RServerSocketChannel first = RServerSocketChannel.open();
                 RServerSocketChannel second = RServerSocketChannel.open()) {
             first.bind(address);
@@ -102,7 +106,7 @@ class FaultsLabTest {
 
     /** Closing from another thread. */
     private static void assertClosingEnds(Channel channel, Callable<?> blocking) throws Exception {
-        CompletableFuture<?> waiting = Lab.async(blocking);
+        CompletableFuture<?> waiting = Async.start(blocking);
         Thread.sleep(200);
         assertFalse(waiting.isDone());
         channel.close();
@@ -113,12 +117,12 @@ class FaultsLabTest {
     @Test
     void shouldEndWaitingWhenClosed() throws Exception {
         RServerSocketChannel server = RServerSocketChannel.open();
-        server.bind(Lab.freeAddress(Lab.SECOND));
+        server.bind(Lab.freeAddress(Lab.SECOND_HOST));
         assertClosingEnds(server, server::accept);
-        try (Lab.Pair pair = Lab.Pair.open()) {
+        try (Channels.Pair pair = Channels.Pair.open()) {
             assertClosingEnds(pair.client(), () -> pair.client().read(ByteBuffer.allocate(1)));
         }
-        try (Lab.Pair pair = Lab.Pair.open()) {
+        try (Channels.Pair pair = Channels.Pair.open()) {
             assertClosingEnds(pair.client(), () -> pair.client().write(MUCH.duplicate()));
         }
         RSocketChannel channel = RSocketChannel.open();
@@ -139,20 +143,20 @@ class FaultsLabTest {
         });
         Thread.sleep(200);
         thread.interrupt();
-        assertInstanceOf(ClosedByInterruptException.class, Lab.get(failure));
-        assertTrue(Lab.get(interrupted));
+        assertInstanceOf(ClosedByInterruptException.class, Async.get(failure));
+        assertTrue(Async.get(interrupted));
         assertFalse(channel.isOpen());
     }
 
     @Test
     void shouldEndWaitingWhenInterrupted() throws Exception {
         RServerSocketChannel server = RServerSocketChannel.open();
-        server.bind(Lab.freeAddress(Lab.SECOND));
+        server.bind(Lab.freeAddress(Lab.SECOND_HOST));
         assertInterruptEnds(server, server::accept);
-        try (Lab.Pair pair = Lab.Pair.open()) {
+        try (Channels.Pair pair = Channels.Pair.open()) {
             assertInterruptEnds(pair.client(), () -> pair.client().read(ByteBuffer.allocate(1)));
         }
-        try (Lab.Pair pair = Lab.Pair.open()) {
+        try (Channels.Pair pair = Channels.Pair.open()) {
             assertInterruptEnds(pair.client(), () -> pair.client().write(MUCH.duplicate()));
         }
         RSocketChannel channel = RSocketChannel.open();
@@ -161,12 +165,12 @@ class FaultsLabTest {
 
     @Test
     void shouldSeeThatThePeerClosed() throws Exception {
-        try (Lab.Pair pair = Lab.Pair.open()) {
-            Lab.writeFully(pair.client(), ByteBuffer.wrap(Lab.pattern(3000)));
+        try (Channels.Pair pair = Channels.Pair.open()) {
+            Channels.writeFully(pair.client(), ByteBuffer.wrap(FillPattern.bytes(3000, 1)));
             pair.client().close();
             ByteBuffer received = ByteBuffer.allocate(3000);
-            Lab.readFully(pair.accepted(), received);
-            assertEquals(ByteBuffer.wrap(Lab.pattern(3000)), received.flip());
+            Channels.readFully(pair.accepted(), received);
+            assertEquals(ByteBuffer.wrap(FillPattern.bytes(3000, 1)), received.flip());
             assertEquals(-1, pair.accepted().read(ByteBuffer.allocate(1)));
             assertThrows(SocketException.class, () -> pair.accepted().write(ByteBuffer.allocate(1)));
         }
@@ -177,9 +181,9 @@ class FaultsLabTest {
     void shouldEndPendingConnections() throws Exception {
         try (RServerSocketChannel server = RServerSocketChannel.open();
                 RSocketChannel client = RSocketChannel.open()) {
-            server.bind(Lab.freeAddress(Lab.SECOND));
-            Lab.Pair.connect(server, client);
-            Lab.close(server);
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
+            Channels.Pair.connect(server, client);
+            Channels.close(server);
             assertEquals(-1, client.read(ByteBuffer.allocate(1)));
         }
     }
@@ -189,19 +193,19 @@ class FaultsLabTest {
     void shouldListenAndConnectAtOnce() throws Exception {
         CompletableFuture<?>[] threads = new CompletableFuture<?>[4];
         for (int i = 0; i < threads.length; i++) {
-            threads[i] = Lab.async(() -> {
+            threads[i] = Async.start(() -> {
                 for (int round = 0; round < 6; round++) {
-                    try (Lab.Pair pair = Lab.Pair.open()) {
-                        Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
-                        Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
-                        Lab.close(pair.server());
+                    try (Channels.Pair pair = Channels.Pair.open()) {
+                        Channels.writeFully(pair.client(), ByteBuffer.allocate(1));
+                        Channels.readFully(pair.accepted(), ByteBuffer.allocate(1));
+                        Channels.close(pair.server());
                     }
                 }
                 return null;
             });
         }
         for (CompletableFuture<?> thread : threads) {
-            Lab.get(thread);
+            Async.get(thread);
         }
     }
 
@@ -211,10 +215,10 @@ class FaultsLabTest {
         for (int round = 0; round < 8; round++) {
             try (RServerSocketChannel server = RServerSocketChannel.open();
                     RSocketChannel client = RSocketChannel.open()) {
-                server.bind(Lab.freeAddress(Lab.SECOND));
-                Lab.Pair.connect(server, client);
+                server.bind(Lab.freeAddress(Lab.SECOND_HOST));
+                Channels.Pair.connect(server, client);
                 NativeSocket socket = server.pollable().nativeSocket();
-                Lab.await("a connection", () -> socket.poll(Rsockets.POLLIN) != 0);
+                Bound.of(Async.LIMIT).await("a connection", () -> socket.poll(Rsockets.POLLIN) != 0);
                 Thread thread = Thread.ofPlatform().daemon().start(() -> {
                     try {
                         server.accept().close();
@@ -224,7 +228,7 @@ class FaultsLabTest {
                 });
                 LockSupport.parkNanos(round * 200_000L);
                 thread.interrupt();
-                assertEquals(-1, Lab.get(Lab.async(() -> client.read(ByteBuffer.allocate(1)))));
+                assertEquals(-1, Async.get(Async.start(() -> client.read(ByteBuffer.allocate(1)))));
             }
         }
     }
@@ -233,7 +237,7 @@ class FaultsLabTest {
     @Test
     void shouldLookForConnectionsWithoutRoomForOne() throws Exception {
         try (RServerSocketChannel server = RServerSocketChannel.open()) {
-            server.bind(Lab.freeAddress(Lab.SECOND)).configureBlocking(false);
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST)).configureBlocking(false);
             int reserved = 0;
             try {
                 while (reserved < 10_000) {
@@ -255,13 +259,13 @@ class FaultsLabTest {
 
     @Test
     void shouldCloseInTimeWithoutANetwork() throws Exception {
-        try (Lab.Pair pair = Lab.Pair.open()) {
+        try (Channels.Pair pair = Channels.Pair.open()) {
             Program.run("tc", "qdisc", "add", "dev", "veth0", "root", "netem", "loss", "100%");
             try {
                 CompletableFuture<Integer> writing =
-                        Lab.async(() -> pair.client().write(MUCH.duplicate()));
+                        Async.start(() -> pair.client().write(MUCH.duplicate()));
                 Thread.sleep(1000);
-                RSocketChannel late = RSocketChannel.open().bind(new InetSocketAddress(Lab.FIRST, 0));
+                RSocketChannel late = RSocketChannel.open().bind(new InetSocketAddress(Lab.FIRST_HOST, 0));
                 assertThrows(
                         SocketTimeoutException.class,
                         () -> late.connect(pair.server().getLocalAddress(), Duration.ofSeconds(1)));
@@ -274,9 +278,9 @@ class FaultsLabTest {
                 Program.run("tc", "qdisc", "del", "dev", "veth0", "root");
             }
         }
-        try (Lab.Pair pair = Lab.Pair.open()) {
-            Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
-            Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+        try (Channels.Pair pair = Channels.Pair.open()) {
+            Channels.writeFully(pair.client(), ByteBuffer.allocate(1));
+            Channels.readFully(pair.accepted(), ByteBuffer.allocate(1));
         }
     }
 

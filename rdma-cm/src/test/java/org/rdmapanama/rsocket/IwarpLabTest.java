@@ -9,12 +9,14 @@ import java.lang.foreign.MemorySegment;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.NeedsKernelDevice;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Lab;
 
 /** rsockets over iWARP. */
 @Tag("lab")
@@ -25,13 +27,13 @@ class IwarpLabTest {
 
     private static void copy(RSocketChannel from, RSocketChannel to) throws Exception {
         ByteBuffer received = ByteBuffer.allocate(BYTES);
-        CompletableFuture<Void> reading = Lab.async(() -> {
-            Lab.readFully(to, received);
+        CompletableFuture<Void> reading = Async.start(() -> {
+            Channels.readFully(to, received);
             return null;
         });
-        Lab.writeFully(from, ByteBuffer.wrap(Lab.pattern(BYTES)));
-        Lab.get(reading);
-        assertEquals(ByteBuffer.wrap(Lab.pattern(BYTES)), received.flip());
+        Channels.writeFully(from, ByteBuffer.wrap(FillPattern.bytes(BYTES, 1)));
+        Async.get(reading);
+        assertEquals(ByteBuffer.wrap(FillPattern.bytes(BYTES, 1)), received.flip());
     }
 
     /** All that a connection can do. */
@@ -42,9 +44,9 @@ class IwarpLabTest {
         RSocketChannel client = RSocketChannel.open();
         client.setOption(RSocketOptions.RDMA_IOMAPSIZE, 1);
         client.bind(new InetSocketAddress(from, 0));
-        assertTrue(client.connect(to, Duration.ofSeconds(Lab.SECONDS)));
-        RSocketChannel accepted = Lab.get(Lab.async(server::accept));
-        try (Lab.Pair pair = new Lab.Pair(server, client, accepted)) {
+        assertTrue(client.connect(to, Async.LIMIT));
+        RSocketChannel accepted = Async.get(Async.start(server::accept));
+        try (Channels.Pair pair = new Channels.Pair(server, client, accepted)) {
             assertEquals(to, pair.client().getRemoteAddress());
             assertEquals(to, accepted.getLocalAddress());
             assertEquals(
@@ -55,20 +57,20 @@ class IwarpLabTest {
 
             MemorySegment memory = Arena.ofAuto().allocate(BYTES);
             accepted.mapForRemoteWrite(memory, 0);
-            Lab.writeFully(accepted, ByteBuffer.allocate(1));
-            Lab.readFully(client, ByteBuffer.allocate(1));
-            assertEquals(BYTES, client.writeRemote(ByteBuffer.wrap(Lab.pattern(BYTES)), 0));
+            Channels.writeFully(accepted, ByteBuffer.allocate(1));
+            Channels.readFully(client, ByteBuffer.allocate(1));
+            assertEquals(BYTES, client.writeRemote(ByteBuffer.wrap(FillPattern.bytes(BYTES, 1)), 0));
             client.shutdownOutput();
             assertEquals(-1, accepted.read(ByteBuffer.allocate(1)));
-            assertEquals(ByteBuffer.wrap(Lab.pattern(BYTES)), memory.asByteBuffer());
-            Lab.writeFully(accepted, ByteBuffer.allocate(3));
-            Lab.close(accepted);
-            Lab.readFully(client, ByteBuffer.allocate(3));
+            assertEquals(ByteBuffer.wrap(FillPattern.bytes(BYTES, 1)), memory.asByteBuffer());
+            Channels.writeFully(accepted, ByteBuffer.allocate(3));
+            Channels.close(accepted);
+            Channels.readFully(client, ByteBuffer.allocate(3));
             assertEquals(-1, client.read(ByteBuffer.allocate(1)));
         }
         try (RSocketChannel nobody = RSocketChannel.open()) {
             nobody.bind(new InetSocketAddress(from, 0));
-            assertThrows(ConnectException.class, () -> nobody.connect(to, Duration.ofSeconds(Lab.SECONDS)));
+            assertThrows(ConnectException.class, () -> nobody.connect(to, Async.LIMIT));
         }
     }
 

@@ -35,6 +35,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Lab;
 
 /** Streams between two devices. */
 @Tag("lab")
@@ -44,17 +48,17 @@ class RSocketChannelLabTest {
     @Test
     @Shows({"rsocket", "raccept", "rconnect", "rsend", "rwrite", "rrecv", "rread", "rshutdown", "rclose"})
     void shouldTransferMegabytes() throws Exception {
-        byte[] sent = Lab.pattern(16 << 20);
-        try (Lab.Pair pair = Lab.Pair.open()) {
-            CompletableFuture<Integer> writing = Lab.async(() -> {
+        byte[] sent = FillPattern.bytes(16 << 20, 1);
+        try (Channels.Pair pair = Channels.Pair.open()) {
+            CompletableFuture<Integer> writing = Async.start(() -> {
                 int count = pair.client().write(ByteBuffer.wrap(sent));
                 pair.client().shutdownOutput();
                 return count;
             });
             ByteBuffer received = ByteBuffer.allocateDirect(sent.length);
-            Lab.readFully(pair.accepted(), received);
+            Channels.readFully(pair.accepted(), received);
             assertEquals(-1, pair.accepted().read(ByteBuffer.allocate(1)));
-            assertEquals(sent.length, Lab.get(writing));
+            assertEquals(sent.length, Async.get(writing));
             assertEquals(ByteBuffer.wrap(sent), received.flip());
         }
     }
@@ -105,31 +109,31 @@ class RSocketChannelLabTest {
 
     @Test
     void shouldTransferBothWaysAtOnce() throws Exception {
-        byte[] sent = Lab.pattern(2 << 20);
-        try (Lab.Pair pair = Lab.Pair.open()) {
+        byte[] sent = FillPattern.bytes(2 << 20, 1);
+        try (Channels.Pair pair = Channels.Pair.open()) {
             List<CompletableFuture<?>> all = new ArrayList<>();
             for (RSocketChannel channel : List.of(pair.client(), pair.accepted())) {
-                all.add(Lab.async(() -> {
-                    Lab.writeFully(channel, ByteBuffer.wrap(sent));
+                all.add(Async.start(() -> {
+                    Channels.writeFully(channel, ByteBuffer.wrap(sent));
                     return null;
                 }));
-                all.add(Lab.async(() -> {
+                all.add(Async.start(() -> {
                     ByteBuffer received = ByteBuffer.allocate(sent.length);
-                    Lab.readFully(channel, received);
+                    Channels.readFully(channel, received);
                     assertArrayEquals(sent, received.array());
                     return null;
                 }));
             }
             for (CompletableFuture<?> each : all) {
-                Lab.get(each);
+                Async.get(each);
             }
         }
     }
 
     @Test
     void shouldKeepOneHalfOpen() throws Exception {
-        try (Lab.Pair pair = Lab.Pair.open()) {
-            Lab.writeFully(pair.client(), ByteBuffer.wrap(Lab.pattern(1000)));
+        try (Channels.Pair pair = Channels.Pair.open()) {
+            Channels.writeFully(pair.client(), ByteBuffer.wrap(FillPattern.bytes(1000, 1)));
             pair.client().shutdownOutput();
             pair.client().shutdownOutput();
             assertThrows(ClosedChannelException.class, () -> pair.client().write(ByteBuffer.allocate(1)));
@@ -139,10 +143,10 @@ class RSocketChannelLabTest {
             }
             assertEquals(1000, received.position());
 
-            Lab.writeFully(pair.accepted(), ByteBuffer.wrap(Lab.pattern(100_000)));
+            Channels.writeFully(pair.accepted(), ByteBuffer.wrap(FillPattern.bytes(100_000, 1)));
             ByteBuffer back = ByteBuffer.allocate(100_000);
-            Lab.readFully(pair.client(), back);
-            assertArrayEquals(Lab.pattern(100_000), back.array());
+            Channels.readFully(pair.client(), back);
+            assertArrayEquals(FillPattern.bytes(100_000, 1), back.array());
             pair.accepted().close();
             assertEquals(-1, pair.client().read(ByteBuffer.allocate(1)));
             assertTrue(pair.client().isConnected());
@@ -151,22 +155,22 @@ class RSocketChannelLabTest {
 
     @Test
     void shouldEndInput() throws Exception {
-        try (Lab.Pair pair = Lab.Pair.open()) {
-            CompletableFuture<Integer> reading = Lab.async(() -> pair.client().read(ByteBuffer.allocate(1)));
+        try (Channels.Pair pair = Channels.Pair.open()) {
+            CompletableFuture<Integer> reading = Async.start(() -> pair.client().read(ByteBuffer.allocate(1)));
             Thread.sleep(100);
             pair.client().shutdownInput();
-            assertEquals(-1, Lab.get(reading));
+            assertEquals(-1, Async.get(reading));
             assertEquals(-1, pair.client().read(ByteBuffer.allocate(1)));
-            Lab.writeFully(pair.client(), ByteBuffer.wrap(new byte[] {1}));
-            Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+            Channels.writeFully(pair.client(), ByteBuffer.wrap(new byte[] {1}));
+            Channels.readFully(pair.accepted(), ByteBuffer.allocate(1));
         }
     }
 
     @Test
     @Shows({"rreadv", "rrecvmsg", "rwritev", "rsendmsg"})
     void shouldScatterAndGather() throws Exception {
-        byte[] sent = Lab.pattern(300);
-        try (Lab.Pair pair = Lab.Pair.open()) {
+        byte[] sent = FillPattern.bytes(300, 1);
+        try (Channels.Pair pair = Channels.Pair.open()) {
             ByteBuffer[] sources = {
                 ByteBuffer.wrap(sent, 0, 100),
                 ByteBuffer.allocate(0),
@@ -190,15 +194,15 @@ class RSocketChannelLabTest {
 
     @Test
     void shouldTakeMemory() throws Exception {
-        byte[] sent = Lab.pattern(200_000);
-        try (Lab.Pair pair = Lab.Pair.open();
+        byte[] sent = FillPattern.bytes(200_000, 1);
+        try (Channels.Pair pair = Channels.Pair.open();
                 Arena arena = Arena.ofConfined()) {
-            CompletableFuture<Long> writing = Lab.async(() -> pair.client().write(MemorySegment.ofArray(sent)));
+            CompletableFuture<Long> writing = Async.start(() -> pair.client().write(MemorySegment.ofArray(sent)));
             MemorySegment received = arena.allocate(sent.length);
             for (long done = 0; done < sent.length; ) {
                 done += pair.accepted().read(received.asSlice(done));
             }
-            assertEquals(sent.length, Lab.get(writing));
+            assertEquals(sent.length, Async.get(writing));
             assertArrayEquals(sent, received.toArray(ValueLayout.JAVA_BYTE));
             assertThrows(IllegalArgumentException.class, () -> pair.client().read(received.asReadOnly()));
 
@@ -215,33 +219,33 @@ class RSocketChannelLabTest {
     void shouldNotWaitInNonBlockingMode() throws Exception {
         try (RServerSocketChannel server = RServerSocketChannel.open();
                 RSocketChannel client = RSocketChannel.open()) {
-            server.bind(Lab.freeAddress(Lab.SECOND));
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
             server.configureBlocking(false);
             assertNull(server.accept());
             client.configureBlocking(false);
             assertThrows(NoConnectionPendingException.class, client::finishConnect);
             boolean connected = client.connect(server.getLocalAddress());
             assertTrue(connected || client.isConnectionPending());
-            Lab.await("connected", client::finishConnect);
+            Bound.of(Async.LIMIT).await("connected", client::finishConnect);
             assertTrue(client.isConnected());
             assertFalse(client.isConnectionPending());
 
             RSocketChannel[] accepted = new RSocketChannel[1];
-            Lab.await("accepted", () -> (accepted[0] = server.accept()) != null);
+            Bound.of(Async.LIMIT).await("accepted", () -> (accepted[0] = server.accept()) != null);
             try (RSocketChannel other = accepted[0]) {
                 assertTrue(other.isBlocking());
                 other.configureBlocking(false);
                 assertEquals(0, other.read(ByteBuffer.allocate(10)));
                 ByteBuffer much = ByteBuffer.allocate(8 << 20);
-                Lab.await("full", () -> client.write(much) == 0);
+                Bound.of(Async.LIMIT).await("full", () -> client.write(much) == 0);
                 assertTrue(much.hasRemaining());
                 ByteBuffer target = ByteBuffer.allocate(1 << 20);
                 int[] sum = new int[1];
-                Lab.await("all read", () -> {
+                Bound.of(Async.LIMIT).await("all read", () -> {
                     sum[0] += other.read(target.clear());
                     return sum[0] >= much.position();
                 });
-                Lab.await("room again", () -> client.write(much) > 0);
+                Bound.of(Async.LIMIT).await("room again", () -> client.write(much) > 0);
             }
         }
     }
@@ -259,13 +263,13 @@ class RSocketChannelLabTest {
             assertThrows(NotYetConnectedException.class, client::shutdownOutput);
             assertThrows(NotYetBoundException.class, server::accept);
 
-            server.bind(new InetSocketAddress(Lab.SECOND, 0));
-            assertThrows(AlreadyBoundException.class, () -> server.bind(new InetSocketAddress(Lab.SECOND, 0)));
+            server.bind(new InetSocketAddress(Lab.SECOND_HOST, 0));
+            assertThrows(AlreadyBoundException.class, () -> server.bind(new InetSocketAddress(Lab.SECOND_HOST, 0)));
             InetSocketAddress address = (InetSocketAddress) server.getLocalAddress();
-            assertEquals(Lab.SECOND, address.getHostString());
+            assertEquals(Lab.SECOND_HOST, address.getHostString());
             assertTrue(address.getPort() > 0);
 
-            client.bind(new InetSocketAddress(Lab.FIRST, 0));
+            client.bind(new InetSocketAddress(Lab.FIRST_HOST, 0));
             assertThrows(AlreadyBoundException.class, () -> client.bind(null));
             assertTrue(client.connect(address));
             assertThrows(AlreadyConnectedException.class, () -> client.connect(address));
@@ -273,7 +277,7 @@ class RSocketChannelLabTest {
             try (SocketChannel accepted = server.accept()) {
                 assertEquals(address, accepted.getLocalAddress());
                 assertEquals(client.getLocalAddress(), accepted.getRemoteAddress());
-                assertEquals(Lab.FIRST, ((InetSocketAddress) accepted.getRemoteAddress()).getHostString());
+                assertEquals(Lab.FIRST_HOST, ((InetSocketAddress) accepted.getRemoteAddress()).getHostString());
             }
         }
     }
@@ -286,7 +290,7 @@ class RSocketChannelLabTest {
             server.setOption(RSocketOptions.RDMA_RQSIZE, 64);
             server.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
             server.setOption(StandardSocketOptions.TCP_NODELAY, true);
-            server.bind(Lab.freeAddress(Lab.SECOND));
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
             client.setOption(StandardSocketOptions.SO_SNDBUF, 65536);
             client.setOption(StandardSocketOptions.SO_RCVBUF, 32768);
             client.setOption(RSocketOptions.RDMA_SQSIZE, 32);
@@ -294,7 +298,7 @@ class RSocketChannelLabTest {
             client.setOption(RSocketOptions.RDMA_IOMAPSIZE, 3);
             client.setOption(StandardSocketOptions.TCP_NODELAY, true);
             assertEquals(0, client.getOption(RSocketOptions.RDMA_ROUTE).length);
-            Lab.Pair.connect(server, client);
+            Channels.Pair.connect(server, client);
             // librdmacm doubles them, as the kernel does for TCP.
             assertEquals(131_072, client.getOption(StandardSocketOptions.SO_SNDBUF));
             assertEquals(65_536, client.getOption(StandardSocketOptions.SO_RCVBUF));
@@ -314,11 +318,11 @@ class RSocketChannelLabTest {
                 assertTrue(accepted.getOption(StandardSocketOptions.SO_KEEPALIVE));
                 assertTrue(accepted.getOption(StandardSocketOptions.TCP_NODELAY));
                 // Small queues still carry a lot.
-                byte[] sent = Lab.pattern(1 << 20);
-                CompletableFuture<Integer> writing = Lab.async(() -> client.write(ByteBuffer.wrap(sent)));
+                byte[] sent = FillPattern.bytes(1 << 20, 1);
+                CompletableFuture<Integer> writing = Async.start(() -> client.write(ByteBuffer.wrap(sent)));
                 ByteBuffer received = ByteBuffer.allocate(sent.length);
-                Lab.readFully(accepted, received);
-                assertEquals(sent.length, Lab.get(writing));
+                Channels.readFully(accepted, received);
+                assertEquals(sent.length, Async.get(writing));
                 assertArrayEquals(sent, received.array());
             }
         }
@@ -333,20 +337,20 @@ class RSocketChannelLabTest {
             server.setOption(StandardSocketOptions.SO_SNDBUF, 4096);
             server.setOption(RSocketOptions.RDMA_RQSIZE, 16);
             server.setOption(RSocketOptions.RDMA_SQSIZE, 16);
-            server.bind(Lab.freeAddress(Lab.SECOND));
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
             for (int i = 0; i < 20; i++) {
                 RSocketChannel client = RSocketChannel.open();
                 all.add(client);
                 client.setOption(RSocketOptions.RDMA_RQSIZE, 16);
-                Lab.Pair.connect(server, client);
+                Channels.Pair.connect(server, client);
                 all.add(server.accept());
             }
             for (int i = 0; i < all.size(); i++) {
-                Lab.writeFully(all.get(i), ByteBuffer.wrap(new byte[] {(byte) i}));
+                Channels.writeFully(all.get(i), ByteBuffer.wrap(new byte[] {(byte) i}));
             }
             for (int i = 0; i < all.size(); i++) {
                 ByteBuffer received = ByteBuffer.allocate(1);
-                Lab.readFully(all.get(i), received);
+                Channels.readFully(all.get(i), received);
                 assertEquals(i ^ 1, received.get(0));
             }
         } finally {

@@ -27,6 +27,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Lab;
 
 /** Several channels watched at once, and memory that peers write into. */
 @Tag("lab")
@@ -76,31 +79,31 @@ class SelectorAndMappingsLabTest {
     @Test
     @Shows({"rpoll", "rselect"})
     void shouldServeSeveralClients() throws Exception {
-        byte[] sent = Lab.pattern(300_000);
+        byte[] sent = FillPattern.bytes(300_000, 1);
         SelectorProvider provider = RSocketProvider.instance();
         try (ServerSocketChannel server = provider.openServerSocketChannel()) {
-            server.bind(Lab.freeAddress(Lab.SECOND));
-            CompletableFuture<?> serving = Lab.async(() -> {
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
+            CompletableFuture<?> serving = Async.start(() -> {
                 echo(provider, server, 3);
                 return null;
             });
             CompletableFuture<?>[] clients = new CompletableFuture<?>[3];
             for (int i = 0; i < clients.length; i++) {
-                clients[i] = Lab.async(() -> {
+                clients[i] = Async.start(() -> {
                     try (RSocketChannel client = RSocketChannel.open(server.getLocalAddress())) {
-                        CompletableFuture<Integer> writing = Lab.async(() -> client.write(ByteBuffer.wrap(sent)));
+                        CompletableFuture<Integer> writing = Async.start(() -> client.write(ByteBuffer.wrap(sent)));
                         ByteBuffer received = ByteBuffer.allocate(sent.length);
-                        Lab.readFully(client, received);
+                        Channels.readFully(client, received);
                         assertEquals(ByteBuffer.wrap(sent), received.flip());
-                        assertEquals(sent.length, Lab.get(writing));
+                        assertEquals(sent.length, Async.get(writing));
                     }
                     return null;
                 });
             }
             for (CompletableFuture<?> client : clients) {
-                Lab.get(client);
+                Async.get(client);
             }
-            Lab.get(serving);
+            Async.get(serving);
         }
     }
 
@@ -110,7 +113,7 @@ class SelectorAndMappingsLabTest {
                 RServerSocketChannel server = RServerSocketChannel.open();
                 RSocketChannel client = RSocketChannel.open();
                 RSocketChannel lost = RSocketChannel.open()) {
-            server.bind(Lab.freeAddress(Lab.SECOND));
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
             client.configureBlocking(false);
             lost.configureBlocking(false);
             SelectionKey key = client.register(selector, SelectionKey.OP_CONNECT);
@@ -132,7 +135,7 @@ class SelectorAndMappingsLabTest {
             key.interestOps(0);
             lost.register(selector, SelectionKey.OP_CONNECT);
             assertThrows(IOException.class, () -> {
-                assertFalse(lost.connect(Lab.freeAddress(Lab.SECOND)));
+                assertFalse(lost.connect(Lab.freeAddress(Lab.SECOND_HOST)));
                 assertEquals(1, selector.select(30_000));
                 lost.finishConnect();
             });
@@ -140,7 +143,7 @@ class SelectorAndMappingsLabTest {
             assertEquals(2, selector.keys().size());
             selector.selectNow();
             assertEquals(1, selector.keys().size());
-            Lab.close(client);
+            Channels.close(client);
             selector.selectNow();
             assertEquals(0, selector.keys().size());
             assertThrows(CancelledKeyException.class, key::readyOps);
@@ -150,7 +153,7 @@ class SelectorAndMappingsLabTest {
     @Test
     void shouldEndSelecting() throws Exception {
         try (RSelector selector = RSelector.open();
-                Lab.Pair pair = Lab.Pair.open()) {
+                Channels.Pair pair = Channels.Pair.open()) {
             pair.client().configureBlocking(false);
             SelectionKey key = pair.client().register(selector, SelectionKey.OP_READ);
             long start = System.nanoTime();
@@ -159,36 +162,36 @@ class SelectorAndMappingsLabTest {
 
             selector.wakeup();
             assertEquals(0, selector.select());
-            CompletableFuture<Integer> selecting = Lab.async(selector::select);
+            CompletableFuture<Integer> selecting = Async.start(selector::select);
             Thread.sleep(100);
             assertFalse(selecting.isDone());
             selector.wakeup();
-            assertEquals(0, Lab.get(selecting));
+            assertEquals(0, Async.get(selecting));
 
-            selecting = Lab.async(() -> {
+            selecting = Async.start(() -> {
                 Thread.currentThread().interrupt();
                 int count = selector.select();
                 assertTrue(Thread.interrupted());
                 return count;
             });
-            assertEquals(0, Lab.get(selecting));
+            assertEquals(0, Async.get(selecting));
 
-            selecting = Lab.async(selector::select);
-            Lab.writeFully(pair.accepted(), ByteBuffer.allocate(1));
-            assertEquals(1, Lab.get(selecting));
+            selecting = Async.start(selector::select);
+            Channels.writeFully(pair.accepted(), ByteBuffer.allocate(1));
+            assertEquals(1, Async.get(selecting));
             assertTrue(key.isReadable());
             assertThrows(
                     UnsupportedOperationException.class,
                     () -> selector.selectedKeys().add(key));
 
-            selecting = Lab.async(() -> {
+            selecting = Async.start(() -> {
                 selector.selectedKeys().clear();
                 key.interestOps(0);
                 return selector.select();
             });
             Thread.sleep(100);
-            Lab.close(selector);
-            assertEquals(0, Lab.get(selecting));
+            Channels.close(selector);
+            assertEquals(0, Async.get(selecting));
             assertThrows(ClosedSelectorException.class, selector::selectNow);
             assertFalse(key.isValid());
             try (SocketChannel other = SocketChannel.open();
@@ -199,20 +202,20 @@ class SelectorAndMappingsLabTest {
         }
     }
 
-    private static Lab.Pair mappingPair() throws Exception {
+    private static Channels.Pair mappingPair() throws Exception {
         RServerSocketChannel server = RServerSocketChannel.open();
-        server.bind(Lab.freeAddress(Lab.SECOND));
+        server.bind(Lab.freeAddress(Lab.SECOND_HOST));
         RSocketChannel client = RSocketChannel.open();
         client.setOption(RSocketOptions.RDMA_IOMAPSIZE, 2);
-        Lab.Pair.connect(server, client);
-        return new Lab.Pair(server, client, server.accept());
+        Channels.Pair.connect(server, client);
+        return new Channels.Pair(server, client, server.accept());
     }
 
     @Test
     @Shows({"riomap", "riounmap", "riowrite"})
     void shouldWriteIntoMemoryOfThePeer() throws Exception {
-        byte[] sent = Lab.pattern(200_000);
-        try (Lab.Pair pair = mappingPair()) {
+        byte[] sent = FillPattern.bytes(200_000, 1);
+        try (Channels.Pair pair = mappingPair()) {
             MemorySegment first = Arena.ofAuto().allocate(120_000);
             MemorySegment second =
                     MemorySegment.ofBuffer(Arena.ofAuto().allocate(100_000).asByteBuffer());
@@ -222,8 +225,8 @@ class SelectorAndMappingsLabTest {
             IoMapping low = pair.accepted().mapForRemoteWrite(first, 1000);
             IoMapping high = pair.accepted().mapForRemoteWrite(second, 121_000);
             assertThrows(IOException.class, () -> pair.accepted().mapForRemoteWrite(first, 1_000_000));
-            Lab.writeFully(pair.accepted(), ByteBuffer.allocate(1));
-            Lab.readFully(pair.client(), ByteBuffer.allocate(1));
+            Channels.writeFully(pair.accepted(), ByteBuffer.allocate(1));
+            Channels.readFully(pair.client(), ByteBuffer.allocate(1));
 
             ByteBuffer source = ByteBuffer.wrap(sent, 0, 119_000);
             assertEquals(119_000, pair.client().writeRemote(source, 2000));
@@ -231,8 +234,8 @@ class SelectorAndMappingsLabTest {
             assertEquals(
                     81_000,
                     pair.client().writeRemote(MemorySegment.ofArray(sent).asSlice(119_000), 121_000));
-            Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
-            Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+            Channels.writeFully(pair.client(), ByteBuffer.allocate(1));
+            Channels.readFully(pair.accepted(), ByteBuffer.allocate(1));
             assertEquals(-1, MemorySegment.ofArray(sent).asSlice(0, 119_000).mismatch(first.asSlice(1000)));
             assertEquals(-1, MemorySegment.ofArray(sent).asSlice(119_000).mismatch(second.asSlice(0, 81_000)));
             assertEquals(0, first.get(ValueLayout.JAVA_BYTE, 999));
@@ -246,11 +249,11 @@ class SelectorAndMappingsLabTest {
             low.close();
             // Its place is free again.
             try (IoMapping again = pair.accepted().mapForRemoteWrite(first, 500_000)) {
-                Lab.writeFully(pair.accepted(), ByteBuffer.allocate(1));
-                Lab.readFully(pair.client(), ByteBuffer.allocate(1));
+                Channels.writeFully(pair.accepted(), ByteBuffer.allocate(1));
+                Channels.readFully(pair.client(), ByteBuffer.allocate(1));
                 pair.client().writeRemote(MemorySegment.ofArray(new byte[] {42}), again.offset());
-                Lab.writeFully(pair.client(), ByteBuffer.allocate(1));
-                Lab.readFully(pair.accepted(), ByteBuffer.allocate(1));
+                Channels.writeFully(pair.client(), ByteBuffer.allocate(1));
+                Channels.readFully(pair.accepted(), ByteBuffer.allocate(1));
                 assertEquals(42, first.get(ValueLayout.JAVA_BYTE, 0));
             }
             pair.accepted().close();
@@ -262,20 +265,20 @@ class SelectorAndMappingsLabTest {
     @Test
     void shouldCloseWithAnOpenMapping() throws Exception {
         for (boolean outputEnded : new boolean[] {false, true}) {
-            try (Lab.Pair pair = mappingPair()) {
+            try (Channels.Pair pair = mappingPair()) {
                 MemorySegment memory = Arena.ofAuto().allocate(1000);
                 IoMapping mapping = pair.accepted().mapForRemoteWrite(memory, 0);
                 pair.accepted().mapForRemoteWrite(memory, 10_000);
-                Lab.writeFully(pair.accepted(), ByteBuffer.wrap(Lab.pattern(3000)));
+                Channels.writeFully(pair.accepted(), ByteBuffer.wrap(FillPattern.bytes(3000, 1)));
                 if (outputEnded) {
                     pair.accepted().shutdownOutput();
                 }
                 NativeSocket socket = pair.accepted().pollable().nativeSocket();
                 pair.accepted().close();
-                assertTrue(socket.awaitClosed(Duration.ofSeconds(Lab.SECONDS)));
+                assertTrue(socket.awaitClosed(Async.LIMIT));
                 ByteBuffer received = ByteBuffer.allocate(3000);
-                Lab.readFully(pair.client(), received);
-                assertEquals(ByteBuffer.wrap(Lab.pattern(3000)), received.flip());
+                Channels.readFully(pair.client(), received);
+                assertEquals(ByteBuffer.wrap(FillPattern.bytes(3000, 1)), received.flip());
                 assertEquals(-1, pair.client().read(ByteBuffer.allocate(1)));
                 mapping.close();
             }
@@ -284,7 +287,7 @@ class SelectorAndMappingsLabTest {
 
     @Test
     void shouldRefuseMemoryThatCouldBeFreed() throws Exception {
-        try (Lab.Pair pair = mappingPair();
+        try (Channels.Pair pair = mappingPair();
                 Arena arena = Arena.ofShared()) {
             RSocketChannel channel = pair.accepted();
             MemorySegment fine = Arena.ofAuto().allocate(10);

@@ -12,6 +12,7 @@ import org.rdmapanama.ffm.waiting.Interrupts;
 import org.rdmapanama.ffm.waiting.Scene;
 import org.rdmapanama.ffm.waiting.Stage;
 import org.rdmapanama.ffm.waiting.WaitingCall;
+import org.rdmapanama.testing.Lab;
 
 /** Every call of rsocket channels and selectors that waits. */
 public final class WaitingSockets {
@@ -35,9 +36,9 @@ public final class WaitingSockets {
 
     private static Scene accept(Stage stage) throws Exception {
         RServerSocketChannel server = stage.keep(RServerSocketChannel.open());
-        server.bind(Lab.freeAddress(Lab.SECOND));
+        server.bind(Lab.freeAddress(Lab.SECOND_HOST));
         RSocketChannel client = stage.keep(RSocketChannel.open());
-        return new Scene(() -> stage.keep(server.accept()), () -> Lab.Pair.connect(server, client))
+        return new Scene(() -> stage.keep(server.accept()), () -> Channels.Pair.connect(server, client))
                 .checking(accepted -> assertNotNull(accepted));
     }
 
@@ -48,32 +49,32 @@ public final class WaitingSockets {
     }
 
     private static Scene read(Stage stage) throws Exception {
-        Lab.Pair pair = stage.keep(Lab.Pair.open());
+        Channels.Pair pair = stage.keep(Channels.Pair.open());
         return new Scene(
                         () -> pair.client().read(ByteBuffer.allocate(8)),
-                        () -> Lab.writeFully(pair.accepted(), ByteBuffer.allocate(3)))
+                        () -> Channels.writeFully(pair.accepted(), ByteBuffer.allocate(3)))
                 .checking(count -> assertEquals(3, count));
     }
 
     private static Scene write(Stage stage) throws Exception {
-        Lab.Pair pair = stage.keep(Lab.Pair.open());
+        Channels.Pair pair = stage.keep(Channels.Pair.open());
         return new Scene(
                         () -> pair.client().write(ByteBuffer.allocate(MUCH)),
-                        () -> Lab.readFully(pair.accepted(), ByteBuffer.allocate(MUCH)))
+                        () -> Channels.readFully(pair.accepted(), ByteBuffer.allocate(MUCH)))
                 .checking(count -> assertEquals(MUCH, count));
     }
 
     private static Scene select(Stage stage) throws Exception {
-        Lab.Pair pair = stage.keep(Lab.Pair.open());
+        Channels.Pair pair = stage.keep(Channels.Pair.open());
         RSelector selector = stage.keep(RSelector.open());
         pair.client().configureBlocking(false);
         pair.client().register(selector, SelectionKey.OP_READ);
-        return new Scene(selector::select, () -> Lab.writeFully(pair.accepted(), ByteBuffer.allocate(1)))
+        return new Scene(selector::select, () -> Channels.writeFully(pair.accepted(), ByteBuffer.allocate(1)))
                 .checking(count -> assertEquals(1, count));
     }
 
     private static Scene close(Stage stage) throws Exception {
-        Lab.Pair pair = stage.keep(Lab.Pair.open());
+        Channels.Pair pair = stage.keep(Channels.Pair.open());
         stage.start(
                 "reading",
                 () -> assertThrows(
@@ -82,7 +83,7 @@ public final class WaitingSockets {
     }
 
     private static Scene closeSelector(Stage stage) throws Exception {
-        Lab.Pair pair = stage.keep(Lab.Pair.open());
+        Channels.Pair pair = stage.keep(Channels.Pair.open());
         RSelector selector = stage.keep(RSelector.open());
         pair.client().configureBlocking(false);
         pair.client().register(selector, SelectionKey.OP_READ);

@@ -3,11 +3,11 @@ package org.rdmapanama.device;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_odp_caps;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * What a device can do with memory whose pages are not pinned but faulted in on access, {@code struct ibv_odp_caps};

@@ -3,8 +3,8 @@ package org.rdmapanama.device;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ffm.verbs.ibv_packet_pacing_caps;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * How a device limits the rate of a queue pair, {@code struct ibv_packet_pacing_caps}; see ibv_query_device_ex(3).

@@ -2,8 +2,7 @@ package org.rdmapanama.device;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
-import org.rdmapanama.AddressVector;
-import org.rdmapanama.Mtu;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;

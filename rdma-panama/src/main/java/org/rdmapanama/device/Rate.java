@@ -1,6 +1,6 @@
 package org.rdmapanama.device;
 
-import org.rdmapanama.AddressVector;
+import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 

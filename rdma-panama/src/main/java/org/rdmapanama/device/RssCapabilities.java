@@ -3,9 +3,9 @@ package org.rdmapanama.device;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ffm.verbs.ibv_rss_caps;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * How a device spreads received packets over work queues by a hash of their headers (receive side scaling),

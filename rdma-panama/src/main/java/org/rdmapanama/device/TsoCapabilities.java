@@ -3,8 +3,8 @@ package org.rdmapanama.device;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ffm.verbs.ibv_tso_caps;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * How a device cuts long messages into TCP segments, {@code struct ibv_tso_caps}; see ibv_query_device_ex(3).

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.rdmapanama.MacAddress;
+import org.rdmapanama.address.MacAddress;
 import org.rdmapanama.ffm.verbs.ibv_flow_esp_filter;
 import org.rdmapanama.ffm.verbs.ibv_flow_eth_filter;
 import org.rdmapanama.ffm.verbs.ibv_flow_gre_filter;

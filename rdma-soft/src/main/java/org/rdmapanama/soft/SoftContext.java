@@ -75,12 +75,12 @@ public final class SoftContext extends ProviderContext {
     }
 
     @Override
-    public SendVerbs sendVerbs() {
+    public SendVerbs prepareSendBatches() {
         return sendVerbs;
     }
 
     @Override
-    public CompletionVerbs completionVerbs() {
+    public CompletionVerbs preparePollBatches() {
         return completionVerbs;
     }
 

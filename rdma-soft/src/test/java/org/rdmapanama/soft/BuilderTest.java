@@ -9,14 +9,14 @@ import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.AddressHandle;
-import org.rdmapanama.AddressVector;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The builder of work requests with a caller that does not look after what it says. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)

@@ -6,15 +6,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
-import org.rdmapanama.Endpoint;
-import org.rdmapanama.Mtu;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.FillPattern;
 
 /** Two sides that are not alike, with packets between them: what each told the other holds for both. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -52,7 +53,7 @@ class DifferentSidesTest {
             QueuePair one = queuePair(pair, type, new ConnectOptions().pathMtu(ofOne));
             QueuePair other = queuePair(pair, type, new ConnectOptions().pathMtu(ofOther));
             connect(one, other);
-            SoftPair.fill(pair.memory.asSlice(0, LONG), 3);
+            FillPattern.fill(pair.memory.asSlice(0, LONG), 3);
             complete(
                     pair,
                     one,
@@ -81,7 +82,7 @@ class DifferentSidesTest {
             connect(one, other);
             assertEquals(2, one.query().maxReadAtomicAsInitiator());
             assertEquals(2, other.query().maxReadAtomicAsTarget());
-            SoftPair.fill(pair.memory.asSlice(HALF, READS * LONG), 4);
+            FillPattern.fill(pair.memory.asSlice(HALF, READS * LONG), 4);
             for (int i = 0; i < READS; i++) {
                 long offset = (long) i * LONG;
                 assertEquals(

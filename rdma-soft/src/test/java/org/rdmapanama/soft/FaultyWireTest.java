@@ -25,14 +25,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
-import org.rdmapanama.Mtu;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Opcode;
 

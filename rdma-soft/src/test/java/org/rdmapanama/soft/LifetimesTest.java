@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -13,26 +14,27 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.AddressVector;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
-import org.rdmapanama.Gid;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.MemoryWindowType;
 import org.rdmapanama.Ownership;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Side;
 
 /** What is over is over: nothing of a context that was closed stays, and nothing is done to memory given back. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
@@ -40,8 +42,7 @@ class LifetimesTest {
     private static final SoftProvider PROVIDER = new SoftProvider();
     private static final Gid GROUP = new Gid(0xff0e_0000_0000_0000L, 0xffff_e001_0203L);
     private static final byte MARK = 0x5a;
-    private static final long LIMIT_NANOS = 20_000_000_000L;
-    private static final long DRAIN_NANOS = 2_000_000_000L;
+    private static final Duration DRAIN = Duration.ofSeconds(2);
 
     /** 67 ms, and twice more. */
     private static final ConnectOptions IMPATIENT = new ConnectOptions()
@@ -67,17 +68,15 @@ class LifetimesTest {
         return counts;
     }
 
-    /** A queue pair and a region, on one of two contexts of the device. */
-    private record Side(QueuePair queuePair, CompletionQueue queue, MemoryRegion region) {
-        static Side of(VerbsArena arena, Context context) {
-            ProtectionDomain domain = context.allocateProtectionDomain();
-            CompletionQueue queue = context.createCompletionQueue(16);
-            QueuePair pair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
-            pair.localEndpoint(IMPATIENT);
-            MemoryRegion region = domain.register(
-                    arena.allocate(64, 8), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
-            return new Side(pair, queue, region);
-        }
+    /** A side on one of two contexts of the device. */
+    private static Side side(VerbsArena arena, Context context) {
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        CompletionQueue queue = context.createCompletionQueue(16);
+        QueuePair pair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
+        pair.localEndpoint(IMPATIENT);
+        MemoryRegion region = domain.register(
+                arena.allocate(64, 8), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
+        return new Side(arena, domain, null, pair, region, SoftPair.LIMIT);
     }
 
     /** One of each kind that may be left, and that uses others. */
@@ -103,48 +102,42 @@ class LifetimesTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context kept = Context.open(arena, SoftDevice.NAME);
             SoftDevice device = SoftDevice.contextAt(kept.nativeAddress()).device();
-            Side a = Side.of(arena, kept);
+            Side a = side(arena, kept);
             // Never closed: the objects in it end with the device's context, which Java does not see.
             VerbsArena lost = VerbsArena.ofShared();
             ProviderContext leaving = PROVIDER.open(PROVIDER.devices().getFirst());
             Context left = Context.ofNativeAddress(lost, leaving.address(), Ownership.BORROWED);
             final Map<String, Integer> before = objects(device);
-            Side b = Side.of(lost, left);
+            Side b = side(lost, left);
             leaveOfEachKind(left);
             assertEquals(
                     7,
                     objects(device).keySet().size() - 1,
                     () -> objects(device).toString());
-            a.queuePair().connect(b.queuePair().localEndpoint());
-            b.queuePair().connect(a.queuePair().localEndpoint());
-            b.queuePair().postReceive(ReceiveWorkRequest.allocate(lost, 1).add(b.region(), 0, 64));
+            a.queuePair.connect(b.queuePair.localEndpoint());
+            b.queuePair.connect(a.queuePair.localEndpoint());
+            b.queuePair.postReceive(ReceiveWorkRequest.allocate(lost, 1).add(b.region, 0, 64));
             SendWorkRequest write = SendWorkRequest.allocate(arena, 1)
                     .signaled(true)
-                    .rdmaWrite(b.region().address(), b.region().rkey())
-                    .add(a.region(), 0, Long.BYTES);
-            a.region().memory().set(JAVA_LONG, 0, 17);
-            assertEquals(CompletionStatus.SUCCESS, complete(arena, a, write));
-            assertEquals(17, b.region().memory().get(JAVA_LONG, 0));
+                    .rdmaWrite(b.region.address(), b.region.rkey())
+                    .add(a.region, 0, Long.BYTES);
+            a.region.memory().set(JAVA_LONG, 0, 17);
+            assertEquals(CompletionStatus.SUCCESS, complete(a, write));
+            assertEquals(17, b.region.memory().get(JAVA_LONG, 0));
 
             assertEquals(0, leaving.close());
             assertEquals(before, objects(device));
-            a.region().memory().set(JAVA_LONG, 0, 18);
-            assertEquals(CompletionStatus.RETRY_EXC_ERR, complete(arena, a, write));
-            assertEquals(17, b.region().memory().get(JAVA_LONG, 0));
+            a.region.memory().set(JAVA_LONG, 0, 18);
+            assertEquals(CompletionStatus.RETRY_EXC_ERR, complete(a, write));
+            assertEquals(17, b.region.memory().get(JAVA_LONG, 0));
         } finally {
             System.clearProperty("org.rdmapanama.soft.wire");
         }
     }
 
-    private static CompletionStatus complete(VerbsArena arena, Side side, SendWorkRequest request) {
-        WorkCompletions completions = new WorkCompletions(arena, 1);
-        assertEquals(QueuePair.POSTED, side.queuePair().postSend(request));
-        long start = System.nanoTime();
-        while (side.queue().poll(completions) == 0) {
-            assertTrue(System.nanoTime() - start < LIMIT_NANOS, "no completion came");
-            Thread.onSpinWait();
-        }
-        return completions.status(0);
+    private static CompletionStatus complete(Side side, SendWorkRequest request) {
+        side.post(request);
+        return side.await().status();
     }
 
     /** Of a queue that overran; closing gives what is posted two seconds to complete. */
@@ -162,9 +155,9 @@ class LifetimesTest {
         for (int i = 0; i < 20; i++) {
             assertEquals(QueuePair.POSTED, pair.postReceive(receive));
         }
-        long start = System.nanoTime();
+        Bound bound = Bound.of(DRAIN);
         arena.close();
-        assertTrue(System.nanoTime() - start < DRAIN_NANOS);
+        bound.check("closing does not wait for what is lost");
     }
 
     /** While the device's thread is about to write there, or has begun. */
@@ -195,10 +188,6 @@ class LifetimesTest {
     }
 
     private static void awaitFirstByte(MemorySegment memory) {
-        long start = System.nanoTime();
-        while (memory.get(JAVA_BYTE, 0) == 0) {
-            assertTrue(System.nanoTime() - start < LIMIT_NANOS, "nothing comes");
-            Thread.onSpinWait();
-        }
+        Bound.of(SoftPair.LIMIT).spin("nothing comes", () -> memory.get(JAVA_BYTE, 0) != 0);
     }
 }

@@ -12,16 +12,17 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.FillPattern;
 
 /** Messages between two queue pairs of one process that are longer than what is copied at once. */
 @Timeout(value = 100, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -55,7 +56,7 @@ class LongCopiesTest {
         try (SoftPair pair = new SoftPair(type, new ConnectOptions())) {
             MemoryRegion source = region(pair, LONG);
             MemoryRegion target = region(pair, LONG + BEHIND);
-            SoftPair.fill(source.memory(), 0);
+            FillPattern.fill(source.memory(), 0);
             boolean receives = kind.startsWith("send") || kind.endsWith("Imm");
             if (receives) {
                 // In two pieces, neither of which ends where a part does.

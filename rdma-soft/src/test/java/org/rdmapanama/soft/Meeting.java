@@ -33,16 +33,7 @@ final class Meeting implements AutoCloseable {
     record Event(int type, int status, long id, String text) {}
 
     Meeting(String... settings) {
-        for (int i = 0; i < settings.length; i += 2) {
-            System.setProperty("org.rdmapanama.soft." + settings[i], settings[i + 1]);
-        }
-        try {
-            channel = manager.createEventChannel();
-        } finally {
-            for (int i = 0; i < settings.length; i += 2) {
-                System.clearProperty("org.rdmapanama.soft." + settings[i]);
-            }
-        }
+        channel = SoftSettings.with(settings, manager::createEventChannel);
         assertTrue(channel > 0, () -> "errno " + channel);
     }
 

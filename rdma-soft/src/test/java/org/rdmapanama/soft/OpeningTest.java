@@ -37,16 +37,7 @@ class OpeningTest {
     }
 
     private static SoftContext opened(String... settings) {
-        for (int i = 0; i < settings.length; i += 2) {
-            System.setProperty("org.rdmapanama.soft." + settings[i], settings[i + 1]);
-        }
-        try {
-            return SoftDevice.open();
-        } finally {
-            for (int i = 0; i < settings.length; i += 2) {
-                System.clearProperty("org.rdmapanama.soft." + settings[i]);
-            }
-        }
+        return SoftSettings.with(settings, SoftDevice::open);
     }
 
     private static String failure(String... settings) {

@@ -1,19 +1,21 @@
 package org.rdmapanama.soft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completions;
+import org.rdmapanama.testing.ConnectedPair;
 
 /** Where programs reply to each message, acknowledgements are put off, but not for ever. */
 @Timeout(value = 100, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -25,8 +27,6 @@ class RepliesTest {
 
     /** So often between two messages: most find nothing, but there are never many of those in a row. */
     private static final int POLLS = 20;
-
-    private static final long LIMIT_NANOS = 20_000_000_000L;
 
     /** Two queue pairs of the device that reply to each other, polled by one thread. */
     private static final class Conversation {
@@ -48,10 +48,10 @@ class RepliesTest {
                     .maxReceiveWorkRequests(RECEIVES);
             a = pair.domain.createQueuePair(queuePair);
             b = pair.domain.createQueuePair(queuePair);
-            a.localEndpoint(options);
-            b.localEndpoint(options);
-            a.connect(b.localEndpoint());
-            b.connect(a.localEndpoint());
+            ConnectedPair.of(QueuePairType.RC)
+                    .connectA(options)
+                    .connectB(options)
+                    .connect(a, b);
             message = pair.request().send().add(pair.region, 0, MESSAGE);
             receive = ReceiveWorkRequest.allocate(pair.arena, 1).add(pair.region, MESSAGE, MESSAGE);
             completions = new WorkCompletions(pair.arena, 1);
@@ -64,10 +64,7 @@ class RepliesTest {
             }
             assertEquals(QueuePair.POSTED, from.postSend(message));
             sent++;
-            long start = System.nanoTime();
-            while (receives.poll(completions) == 0) {
-                assertTrue(System.nanoTime() - start < LIMIT_NANOS, "no message came");
-            }
+            Completions.awaitAny(receives, completions, SoftPair.LIMIT);
             assertEquals(CompletionStatus.SUCCESS, completions.status(0));
         }
 
@@ -100,9 +97,9 @@ class RepliesTest {
                     quiet.askAndReply();
                     busy.askAndReply();
                 }
-                long start = System.nanoTime();
+                Bound bound = Bound.of(SoftPair.LIMIT);
                 while (!quiet.isAcknowledged()) {
-                    assertTrue(System.nanoTime() - start < LIMIT_NANOS, "it is put off for ever");
+                    bound.check("it is put off for ever");
                     for (int i = 0; i < POLLS; i++) {
                         quiet.takeAcknowledgements();
                     }

@@ -1,31 +1,30 @@
 package org.rdmapanama.soft;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.AccessFlag;
+import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Completions;
+import org.rdmapanama.testing.ConnectedPair;
 
-/** Two queue pairs of soft0, connected, and memory; closing it closes all. */
+/** A connected pair on one context of soft0, with one completion queue and one memory; closing it closes all. */
 final class SoftPair implements AutoCloseable {
     static final int BYTES = 1 << 20;
-    private static final long LIMIT_NANOS = 20_000_000_000L;
+    static final Duration LIMIT = Duration.ofSeconds(20);
     private static final int DEPTH = 64;
 
-    final VerbsArena arena = VerbsArena.ofConfined();
+    final VerbsArena arena;
     final Context context;
     final ProtectionDomain domain;
     final CompletionQueue queue;
@@ -33,50 +32,31 @@ final class SoftPair implements AutoCloseable {
     final QueuePair b;
     final MemorySegment memory;
     final MemoryRegion region;
+    private final ConnectedPair pair;
     private final WorkCompletions completions;
 
     /** With names and values of settings, which hold while the device is open. */
     SoftPair(QueuePairType type, ConnectOptions options, String... settings) {
-        for (int i = 0; i < settings.length; i += 2) {
-            System.setProperty("org.rdmapanama.soft." + settings[i], settings[i + 1]);
-        }
-        try {
-            context = Context.open(arena, SoftDevice.NAME);
-        } finally {
-            for (int i = 0; i < settings.length; i += 2) {
-                System.clearProperty("org.rdmapanama.soft." + settings[i]);
-            }
-        }
-        domain = context.allocateProtectionDomain();
-        queue = context.createCompletionQueue(4 * DEPTH);
-        a = domain.createQueuePair(options(type));
-        b = domain.createQueuePair(options(type));
-        a.localEndpoint(options);
-        b.localEndpoint(options);
-        a.connect(b.localEndpoint());
-        b.connect(a.localEndpoint());
-        memory = arena.allocate(BYTES, 4096);
-        region = domain.register(
-                memory,
-                AccessFlag.LOCAL_WRITE,
-                AccessFlag.REMOTE_WRITE,
-                AccessFlag.REMOTE_READ,
-                AccessFlag.REMOTE_ATOMIC);
+        pair = ConnectedPair.of(type)
+                .through(own -> SoftSettings.with(settings, () -> Context.open(own, SoftDevice.NAME)))
+                .shared()
+                .bufferSize(BYTES)
+                .queues(DEPTH, DEPTH)
+                .queueEntries(4 * DEPTH)
+                .segments(2)
+                .limit(LIMIT)
+                .connectA(options)
+                .connectB(options)
+                .open();
+        arena = pair.a.arena;
+        context = pair.a.context;
+        domain = pair.a.domain;
+        queue = pair.a.queue;
+        a = pair.a.queuePair;
+        b = pair.b.queuePair;
+        memory = pair.a.memory;
+        region = pair.a.region;
         completions = new WorkCompletions(arena, 1);
-    }
-
-    private QueuePairOptions options(QueuePairType type) {
-        return new QueuePairOptions(type, queue, queue)
-                .maxSendWorkRequests(DEPTH)
-                .maxReceiveWorkRequests(DEPTH)
-                .maxSegments(2, 2);
-    }
-
-    /** Bytes that tell where they are. */
-    static void fill(MemorySegment segment, int seed) {
-        for (long i = 0; i < segment.byteSize(); i++) {
-            segment.set(JAVA_BYTE, i, (byte) (seed + i + i / 251));
-        }
     }
 
     SendWorkRequest request() {
@@ -91,12 +71,7 @@ final class SoftPair implements AutoCloseable {
 
     /** The next completion. */
     WorkCompletions next() {
-        long start = System.nanoTime();
-        while (queue.poll(completions) == 0) {
-            assertTrue(System.nanoTime() - start < LIMIT_NANOS, "no completion came");
-            Thread.onSpinWait();
-        }
-        return completions;
+        return Completions.awaitAny(queue, completions, LIMIT);
     }
 
     /** How many packets something was done to on purpose. */
@@ -106,6 +81,6 @@ final class SoftPair implements AutoCloseable {
 
     @Override
     public void close() {
-        arena.close();
+        pair.close();
     }
 }

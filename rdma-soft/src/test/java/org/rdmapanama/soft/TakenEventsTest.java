@@ -8,7 +8,7 @@ import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.IntSupplier;
+import java.util.function.ToIntBiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
@@ -87,68 +87,67 @@ class TakenEventsTest {
 
     @Test
     void shouldKeepACompletionQueueUntilWhatHappenedToItIsAcknowledged() throws InterruptedException {
-        try (Arena arena = Arena.ofShared()) {
-            SoftContext context = SoftDevice.open();
-            long queue = context.createCompletionQueue(4, 0, 0, 0);
-
-            shouldKeep(arena, context, rdma_h.IBV_EVENT_CQ_ERR(), queue, () -> context.destroyCompletionQueue(queue));
-
-            assertEquals(0, context.close());
-        }
+        shouldKeep(
+                rdma_h.IBV_EVENT_CQ_ERR(),
+                (context, arena, domain, queue) -> context.createCompletionQueue(4, 0, 0, 0),
+                SoftContext::destroyCompletionQueue);
     }
 
     @Test
     void shouldKeepAQueuePairUntilWhatHappenedToItIsAcknowledged() throws InterruptedException {
-        try (Arena arena = Arena.ofShared()) {
-            SoftContext context = SoftDevice.open();
-            long domain = context.allocateProtectionDomain();
-            long queue = context.createCompletionQueue(4, 0, 0, 0);
-            MemorySegment attributes = arena.allocate(ibv_qp_init_attr.layout());
-            ibv_qp_init_attr.qp_type(attributes, rdma_h.IBV_QPT_RC());
-            ibv_qp_init_attr.send_cq(attributes, MemorySegment.ofAddress(queue));
-            ibv_qp_init_attr.recv_cq(attributes, MemorySegment.ofAddress(queue));
-            MemorySegment capabilities = ibv_qp_init_attr.cap(attributes);
-            ibv_qp_cap.max_send_wr(capabilities, 1);
-            ibv_qp_cap.max_recv_wr(capabilities, 1);
-            ibv_qp_cap.max_send_sge(capabilities, 1);
-            ibv_qp_cap.max_recv_sge(capabilities, 1);
-            long pair = context.createQueuePair(domain, attributes.address());
-
-            shouldKeep(arena, context, rdma_h.IBV_EVENT_QP_FATAL(), pair, () -> context.destroyQueuePair(pair));
-
-            assertEquals(0, context.destroyCompletionQueue(queue));
-            assertEquals(0, context.deallocateProtectionDomain(domain));
-            assertEquals(0, context.close());
-        }
+        shouldKeep(
+                rdma_h.IBV_EVENT_QP_FATAL(),
+                (context, arena, domain, queue) -> {
+                    MemorySegment attributes = arena.allocate(ibv_qp_init_attr.layout());
+                    ibv_qp_init_attr.qp_type(attributes, rdma_h.IBV_QPT_RC());
+                    ibv_qp_init_attr.send_cq(attributes, MemorySegment.ofAddress(queue));
+                    ibv_qp_init_attr.recv_cq(attributes, MemorySegment.ofAddress(queue));
+                    MemorySegment capabilities = ibv_qp_init_attr.cap(attributes);
+                    ibv_qp_cap.max_send_wr(capabilities, 1);
+                    ibv_qp_cap.max_recv_wr(capabilities, 1);
+                    ibv_qp_cap.max_send_sge(capabilities, 1);
+                    ibv_qp_cap.max_recv_sge(capabilities, 1);
+                    return context.createQueuePair(domain, attributes.address());
+                },
+                SoftContext::destroyQueuePair);
     }
 
     @Test
     void shouldKeepASharedReceiveQueueUntilWhatHappenedToItIsAcknowledged() throws InterruptedException {
+        shouldKeep(
+                rdma_h.IBV_EVENT_SRQ_ERR(),
+                (context, arena, domain, queue) -> {
+                    MemorySegment attributes = arena.allocate(ibv_srq_init_attr.layout());
+                    ibv_srq_attr.max_wr(ibv_srq_init_attr.attr(attributes), 1);
+                    ibv_srq_attr.max_sge(ibv_srq_init_attr.attr(attributes), 1);
+                    return context.createSharedReceiveQueue(domain, attributes.address());
+                },
+                SoftContext::destroySharedReceiveQueue);
+    }
+
+    /** Makes an object of a protection domain and a completion queue, and returns its address. */
+    private interface Making {
+        long make(SoftContext context, Arena arena, long domain, long queue);
+    }
+
+    private static void shouldKeep(int type, Making making, ToIntBiFunction<SoftContext, Long> destroying)
+            throws InterruptedException {
         try (Arena arena = Arena.ofShared()) {
             SoftContext context = SoftDevice.open();
             long domain = context.allocateProtectionDomain();
-            MemorySegment attributes = arena.allocate(ibv_srq_init_attr.layout());
-            ibv_srq_attr.max_wr(ibv_srq_init_attr.attr(attributes), 1);
-            ibv_srq_attr.max_sge(ibv_srq_init_attr.attr(attributes), 1);
-            long queue = context.createSharedReceiveQueue(domain, attributes.address());
+            long queue = context.createCompletionQueue(4, 0, 0, 0);
+            long object = making.make(context, arena, domain, queue);
+            context.asyncEvent(type, object);
+            long event = arena.allocate(ibv_async_event.layout()).address();
+            assertEquals(1, context.getAsyncEvent(event, 0));
 
-            shouldKeep(
-                    arena, context, rdma_h.IBV_EVENT_SRQ_ERR(), queue, () -> context.destroySharedReceiveQueue(queue));
+            AtomicInteger result = new AtomicInteger(-1);
+            shouldWait(() -> result.set(destroying.applyAsInt(context, object)), () -> context.ackAsyncEvent(event));
 
+            assertEquals(0, result.get());
+            assertEquals(0, context.destroyCompletionQueue(queue));
             assertEquals(0, context.deallocateProtectionDomain(domain));
             assertEquals(0, context.close());
         }
-    }
-
-    private static void shouldKeep(Arena arena, SoftContext context, int type, long object, IntSupplier destroying)
-            throws InterruptedException {
-        context.asyncEvent(type, object);
-        long event = arena.allocate(ibv_async_event.layout()).address();
-        assertEquals(1, context.getAsyncEvent(event, 0));
-
-        AtomicInteger result = new AtomicInteger(-1);
-        shouldWait(() -> result.set(destroying.getAsInt()), () -> context.ackAsyncEvent(event));
-
-        assertEquals(0, result.get());
     }
 }

@@ -17,19 +17,20 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.AsyncEvent;
-import org.rdmapanama.AsyncEventType;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttributes;
-import org.rdmapanama.QueuePairState;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.FillPattern;
 
 /** What a reliable connection by packets does at its edges: many reads at once, the order of answers, ends. */
 @Timeout(value = 100, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -61,7 +62,7 @@ class WireEdgesTest {
             MemorySegment target = pair.memory.asSlice(HALF, HALF);
             SendWorkRequest request = pair.request();
             for (int round = 0; round < 10; round++) {
-                SoftPair.fill(source, round);
+                FillPattern.fill(source, round);
                 target.fill((byte) 0);
                 for (int i = 0; i < count; i++) {
                     long at = (long) i * length;
@@ -105,7 +106,7 @@ class WireEdgesTest {
     @Test
     void shouldAnswerBeforeItRefuses() {
         try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), "wire", "true")) {
-            SoftPair.fill(pair.memory.asSlice(0, 100_000), 1);
+            FillPattern.fill(pair.memory.asSlice(0, 100_000), 1);
             SendWorkRequest read = pair.request()
                     .id(1)
                     .rdmaRead(pair.memory.address(), pair.region.rkey())
@@ -181,7 +182,7 @@ class WireEdgesTest {
     @CsvSource({"wire, true", "faults, 'loss=0.05,seed=31'"})
     void shouldDrainWhatHasBegun(String setting, String value) throws InterruptedException {
         try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), setting, value)) {
-            SoftPair.fill(pair.memory.asSlice(0, 400_000), 3);
+            FillPattern.fill(pair.memory.asSlice(0, 400_000), 3);
             SendWorkRequest write = pair.request()
                     .id(1)
                     .rdmaWrite(pair.memory.address() + HALF, pair.region.rkey())

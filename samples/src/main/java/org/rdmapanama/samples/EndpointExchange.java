@@ -10,7 +10,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
-import org.rdmapanama.Endpoint;
+import org.rdmapanama.address.Endpoint;
 
 /**
  * The TCP connection over which two programs exchange their endpoints, with the protocol of rdma-core's ping-pong

@@ -1,6 +1,6 @@
 package org.rdmapanama.samples;
 
-import org.rdmapanama.Endpoint;
+import org.rdmapanama.address.Endpoint;
 
 /** Formats endpoints as the ping-pong programs of rdma-core do. */
 final class EndpointText {

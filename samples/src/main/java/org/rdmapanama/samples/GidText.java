@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.rdmapanama.Gid;
+import org.rdmapanama.address.Gid;
 
 /**
  * Formats GIDs as the IPv6 addresses that they are, shortened as by inet_ntop(3) and RFC 5952. If soft0 uses a port

@@ -4,10 +4,10 @@ import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * Heartbeats: each side increments a counter in its memory, and the other side reads it by RDMA READ. A queue pair that

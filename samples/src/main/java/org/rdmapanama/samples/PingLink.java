@@ -3,9 +3,7 @@ package org.rdmapanama.samples;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
@@ -19,6 +17,8 @@ import org.rdmapanama.cm.ConnectionRequest;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * One side of a ping: a connection, two data buffers, and a message buffer for each direction. Its wire protocol is

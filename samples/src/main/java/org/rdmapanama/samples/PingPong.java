@@ -3,23 +3,23 @@ package org.rdmapanama.samples;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
-import org.rdmapanama.Endpoint;
-import org.rdmapanama.Gid;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * One side of a ping-pong: the same message goes back and forth, sent from and received into the same buffer. Its wire

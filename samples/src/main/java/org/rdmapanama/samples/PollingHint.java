@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import org.rdmapanama.Context;
-import org.rdmapanama.Gid;
+import org.rdmapanama.address.Gid;
 
 /** Hints for two polling processes that share the processors of one machine with their software devices. */
 final class PollingHint {

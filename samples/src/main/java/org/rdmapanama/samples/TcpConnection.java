@@ -5,12 +5,12 @@ import java.io.UncheckedIOException;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
-import org.rdmapanama.Endpoint;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.queue.QueuePairType;
 
 /** A connection whose sides exchanged their endpoints over TCP. The TCP connection stays open. */
 final class TcpConnection implements TransferConnection {

@@ -7,11 +7,11 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
-import org.rdmapanama.Endpoint;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Connects by exchanging endpoints over TCP, for devices and kernels without a connection manager. */
 final class TcpMeeting implements Meeting {

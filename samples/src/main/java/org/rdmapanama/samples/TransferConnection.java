@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
@@ -12,6 +11,7 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * A connection between the two sides of a transfer: a queue pair, and a means to learn that the peer has disconnected,

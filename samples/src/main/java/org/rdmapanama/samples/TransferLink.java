@@ -3,14 +3,14 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
-import org.rdmapanama.CompletionStatus;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * One side of a transfer: control messages by SEND and RECEIVE, and data in chunks by RDMA WRITE and READ.

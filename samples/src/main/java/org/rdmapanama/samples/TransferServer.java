@@ -2,9 +2,9 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.memory.AccessFlag;
 
 /** The side of a transfer that lends its memory and checks what arrives. Threads: that of the link. */
 final class TransferServer {

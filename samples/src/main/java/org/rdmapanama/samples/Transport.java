@@ -1,6 +1,6 @@
 package org.rdmapanama.samples;
 
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The transport services of ping-pong, spelled as on the command line. */
 enum Transport {

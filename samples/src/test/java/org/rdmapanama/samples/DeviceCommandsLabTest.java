@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Lab;
 
 /** The commands devices, device-info and hello, compared with ibv_devices and ibv_devinfo. */
 @Tag("lab")
@@ -42,8 +43,8 @@ class DeviceCommandsLabTest {
     @NeedsKernelDevice("ibv_devinfo")
     void shouldShowWhatIbvDevinfoShows() throws Exception {
         for (String option : new String[] {"", "-v"}) {
-            List<String> arguments = new ArrayList<>(List.of("device-info", "-d", Side.FIRST));
-            List<String> command = new ArrayList<>(List.of("ibv_devinfo", "-d", Side.FIRST));
+            List<String> arguments = new ArrayList<>(List.of("device-info", "-d", Lab.FIRST_DEVICE));
+            List<String> command = new ArrayList<>(List.of("ibv_devinfo", "-d", Lab.FIRST_DEVICE));
             if (!option.isEmpty()) {
                 arguments.add(option);
                 command.add(option);
@@ -67,7 +68,7 @@ class DeviceCommandsLabTest {
 
     @Test
     void shouldShowTheGroupsOfCapabilities() throws Exception {
-        Run run = Run.start("device-info", "-v", "-d", Side.FIRST);
+        Run run = Run.start("device-info", "-v", "-d", Lab.FIRST_DEVICE);
         assertEquals(0, run.join(), run::toString);
         Map<String, String> shown = attributes(run.out());
         for (String group : List.of(
@@ -90,7 +91,7 @@ class DeviceCommandsLabTest {
             assertTrue(shown.containsKey(group), () -> group + " is not in " + run);
         }
         assertTrue(run.out().contains("MEM_WINDOW_TYPE_2B"), run::toString);
-        if (Side.FIRST.equals("rxe0")) {
+        if (Lab.FIRST_DEVICE.equals("rxe0")) {
             assertEquals("not supported", shown.get("odp_caps"));
             assertEquals("none", shown.get("raw_packet_caps"));
             assertEquals("2", shown.get("num_comp_vectors"));
@@ -116,7 +117,7 @@ class DeviceCommandsLabTest {
     @Test
     void shouldExplainWhatIsNotThere() throws Exception {
         assertFailed(Run.start("device-info", "-d", "nosuch0"), "the devices present are");
-        assertFailed(Run.start("device-info", "-d", Side.FIRST, "-i", "9"), "has no port 9");
+        assertFailed(Run.start("device-info", "-d", Lab.FIRST_DEVICE, "-i", "9"), "has no port 9");
     }
 
     private static void assertFailed(Run run, String message) throws InterruptedException {

@@ -11,20 +11,21 @@ import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
-import org.rdmapanama.Endpoint;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Bound;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -304,9 +305,9 @@ final class EverySizeCommand implements Callable<Integer> {
 
     /** Waits for one completion, at index 0. */
     private void awaitOne(String what, long size) {
-        long start = System.nanoTime();
+        Bound bound = Bound.of(LIMIT);
         while (queue.poll(completions) == 0) {
-            if (System.nanoTime() - start > LIMIT.toNanos()) {
+            if (bound.isOver()) {
                 throw new Failure("no completion of " + what + " of " + size);
             }
             if (Thread.interrupted()) {

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.rdmapanama.Gid;
+import org.rdmapanama.address.Gid;
 
 class GidTextTest {
     @ParameterizedTest

@@ -20,13 +20,14 @@ import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Lab;
 
 /** Ping with itself and with rping, in both directions. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PingLabTest {
-    private static final String FIRST = Side.FIRST_ADDRESS;
-    private static final String SECOND = Side.SECOND_ADDRESS;
+    private static final String FIRST = Lab.FIRST_HOST;
+    private static final String SECOND = Lab.SECOND_HOST;
     private static final String PINGS = "7";
 
     private static Run serve(String port, String... more) throws InterruptedException {
@@ -86,7 +87,7 @@ class PingLabTest {
     @ValueSource(strings = {"64", "26", "65535"})
     @NeedsKernelDevice("rping")
     void shouldServeRping(String size) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serve(port);
         try (Program client = rpingClient(port, size)) {
             assertPinged(client);
@@ -100,7 +101,7 @@ class PingLabTest {
     @ValueSource(strings = {"64", "26", "65535"})
     @NeedsKernelDevice("rping")
     void shouldPingRping(String size) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         try (Program server = rping("-s", "-a", SECOND, "-p", port, "-S", size, "-v", "-d")) {
             server.await("rdma_listen");
             assertPinged(ping(port, size), size);
@@ -111,7 +112,7 @@ class PingLabTest {
 
     @Test
     void shouldPingItself() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serve(port);
         assertPinged(ping(port, "1000"), "1000");
         assertEquals(0, server.join(), server::toString);
@@ -121,7 +122,7 @@ class PingLabTest {
     @Test
     @NeedsKernelDevice("rping")
     void shouldServeManyClientsOfBothKindsUntilInterrupted() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serve(port, "-P");
         List<Program> theirs = new ArrayList<>();
         try {
@@ -142,7 +143,7 @@ class PingLabTest {
 
     @Test
     void shouldServeManyClientsUntilInterrupted() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serve(port, "-P");
         assertPingedByMany(port);
         endServer(server, 2);
@@ -172,7 +173,7 @@ class PingLabTest {
     @Test
     @NeedsKernelDevice("rping")
     void shouldPingAPersistentRpingWithManyClients() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         try (Program server = rping("-s", "-P", "-a", SECOND, "-p", port, "-S", "100", "-v", "-d")) {
             server.await("rdma_listen");
             // One after the other, because rping loses a request that arrives while it accepts another.
@@ -206,8 +207,8 @@ class PingLabTest {
 
     @Test
     void shouldPingItselfOverIpv6() throws Exception {
-        String address = Side.isInLab() ? linkAddress("veth1") : "::1";
-        assumeTrue(Side.isInLab() || hasGid(address), () -> Side.FIRST + " has no addresses of this kind");
+        String address = Lab.isInLab() ? linkAddress("veth1") : "::1";
+        assumeTrue(Lab.isInLab() || hasGid(address), () -> Lab.FIRST_DEVICE + " has no addresses of this kind");
         pingItself(address, address);
         pingThroughWildcard(address);
     }
@@ -215,14 +216,14 @@ class PingLabTest {
     private static boolean hasGid(String address) throws Exception {
         InetAddress wanted = InetAddress.getByName(address);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            return Context.open(arena, Side.FIRST).gidTable().stream()
+            return Context.open(arena, Lab.FIRST_DEVICE).gidTable().stream()
                     .anyMatch(entry -> entry.gid().toInetAddress().equals(wanted));
         }
     }
 
     /** The wildcard address covers both address families. */
     private static void pingThroughWildcard(String address) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serveAt("::", port);
         assertPinged(pingTo(address, address, port), "4096");
         assertEquals(0, server.join(), server::toString);
@@ -239,14 +240,14 @@ class PingLabTest {
     }
 
     private static void pingBothWays(String source, String address) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         try (Program server = rping("-s", "-a", address, "-p", port, "-S", "4096", "-v", "-d")) {
             server.await("rdma_listen");
             assertPinged(pingTo(address, source, port), "4096");
             assertEquals(0, server.join(), server::toString);
             assertEquals(1, count(server.output(), "server ping data: rdma-ping-6: GHIJ"), server::toString);
         }
-        port = Side.port();
+        port = Lab.portText();
         Run server = serveAt(address, port);
         try (Program client =
                 rping("-c", "-a", address, "-I", source, "-p", port, "-C", PINGS, "-S", "4096", "-v", "-V")) {
@@ -259,7 +260,7 @@ class PingLabTest {
     }
 
     private static void pingItself(String source, String address) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run own = serveAt(address, port);
         assertPinged(pingTo(address, source, port), "4096");
         assertEquals(0, own.join(), own::toString);

@@ -15,6 +15,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.LabDevices;
 
 /** Ping-pong with itself and with the programs of rdma-core, over every transport, polling and sleeping. */
 @Tag("lab")
@@ -53,7 +55,7 @@ class PingPongLabTest {
                 "-d",
                 device,
                 "-g",
-                Side.gidIndex(device),
+                LabDevices.gidIndex(device),
                 "-p",
                 port,
                 "-n",
@@ -84,10 +86,10 @@ class PingPongLabTest {
     @ParameterizedTest
     @MethodSource("waysToPlay")
     void shouldPlayAgainstItself(Transport transport, boolean events) throws Exception {
-        String port = Side.port();
-        Run server = Run.start(ours(Side.FIRST, transport, events, port));
+        String port = Lab.portText();
+        Run server = Run.start(ours(Lab.FIRST_DEVICE, transport, events, port));
         server.await("waiting for a client");
-        Run client = Run.start(ours(Side.SECOND, transport, events, port, HOST));
+        Run client = Run.start(ours(Lab.SECOND_DEVICE, transport, events, port, HOST));
         assertPlayed(client, transport.defaultSize);
         assertPlayed(server, transport.defaultSize);
     }
@@ -96,9 +98,9 @@ class PingPongLabTest {
     @MethodSource("waysToPlay")
     @NeedsKernelDevice("the C program")
     void shouldPlayAsClientOfACServer(Transport transport, boolean events) throws Exception {
-        String port = Side.port();
-        try (Program server = theirs(Side.FIRST, transport, events, port)) {
-            Run client = Run.start(ours(Side.SECOND, transport, events, port, HOST));
+        String port = Lab.portText();
+        try (Program server = theirs(Lab.FIRST_DEVICE, transport, events, port)) {
+            Run client = Run.start(ours(Lab.SECOND_DEVICE, transport, events, port, HOST));
             assertPlayed(client, transport.defaultSize);
             assertPlayed(server, transport.defaultSize);
         }
@@ -108,10 +110,10 @@ class PingPongLabTest {
     @MethodSource("waysToPlay")
     @NeedsKernelDevice("the C program")
     void shouldPlayAsServerOfACClient(Transport transport, boolean events) throws Exception {
-        String port = Side.port();
-        Run server = Run.start(ours(Side.FIRST, transport, events, port));
+        String port = Lab.portText();
+        Run server = Run.start(ours(Lab.FIRST_DEVICE, transport, events, port));
         server.await("waiting for a client");
-        try (Program client = theirs(Side.SECOND, transport, events, port, HOST)) {
+        try (Program client = theirs(Lab.SECOND_DEVICE, transport, events, port, HOST)) {
             assertPlayed(server, transport.defaultSize);
             assertPlayed(client, transport.defaultSize);
         }
@@ -121,13 +123,13 @@ class PingPongLabTest {
     @ParameterizedTest
     @MethodSource("sizes")
     void shouldPlayWithOtherSizes(Transport transport, int size, int depth) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         String[] options = {"-s", Integer.toString(size), "-r", Integer.toString(depth), "-m", "512", "-e"};
-        Run server = Run.start(ours(Side.FIRST, transport, false, port, options));
+        Run server = Run.start(ours(Lab.FIRST_DEVICE, transport, false, port, options));
         server.await("waiting for a client");
         String[] withHost = Arrays.copyOf(options, options.length + 1);
         withHost[options.length] = HOST;
-        Run client = Run.start(ours(Side.SECOND, transport, false, port, withHost));
+        Run client = Run.start(ours(Lab.SECOND_DEVICE, transport, false, port, withHost));
         assertPlayed(client, size);
         assertPlayed(server, size);
     }
@@ -135,16 +137,16 @@ class PingPongLabTest {
     @Test
     @NeedsKernelDevice("the C program")
     void shouldWarmUpBeforeItMeasures() throws Exception {
-        String port = Side.port();
-        Run server = Run.start(ours(Side.FIRST, Transport.rc, true, port, "--warmup", "40"));
+        String port = Lab.portText();
+        Run server = Run.start(ours(Lab.FIRST_DEVICE, Transport.rc, true, port, "--warmup", "40"));
         server.await("waiting for a client");
         // To a C program all round trips are the same.
         try (Program client = Program.start(
                 "ibv_rc_pingpong",
                 "-d",
-                Side.SECOND,
+                Lab.SECOND_DEVICE,
                 "-g",
-                Side.gidIndex(Side.SECOND),
+                LabDevices.gidIndex(Lab.SECOND_DEVICE),
                 "-p",
                 port,
                 "-n",
@@ -169,9 +171,9 @@ class PingPongLabTest {
 
     @Test
     void shouldGiveUpWhenNobodyComes() throws Exception {
-        Run server = Run.start("pingpong", "-d", Side.FIRST, "-p", Side.port(), "--timeout", "1");
+        Run server = Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText(), "--timeout", "1");
         assertFailed(server, "no client came to TCP port");
-        Run client = Run.start("pingpong", "-d", Side.FIRST, "-p", Side.port(), "--timeout", "1", HOST);
+        Run client = Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText(), "--timeout", "1", HOST);
         assertEquals(1, client.join(), client::toString);
         assertTrue(client.err().contains("start the server there first"), client::toString);
     }
@@ -179,11 +181,19 @@ class PingPongLabTest {
     @Test
     @NeedsKernelDevice("the C program")
     void shouldGiveUpWhenThePeerDies() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         try (Program server = Program.start(
-                "ibv_rc_pingpong", "-d", Side.FIRST, "-g", Side.gidIndex(Side.FIRST), "-p", port, "-n", "1000000")) {
-            Run client =
-                    Run.start("pingpong", "-d", Side.SECOND, "-p", port, "-n", "1000000", "-e", "--timeout", "4", HOST);
+                "ibv_rc_pingpong",
+                "-d",
+                Lab.FIRST_DEVICE,
+                "-g",
+                LabDevices.gidIndex(Lab.FIRST_DEVICE),
+                "-p",
+                port,
+                "-n",
+                "1000000")) {
+            Run client = Run.start(
+                    "pingpong", "-d", Lab.SECOND_DEVICE, "-p", port, "-n", "1000000", "-e", "--timeout", "4", HOST);
             client.await("remote address");
             Thread.sleep(500);
             server.signal("KILL");
@@ -196,10 +206,10 @@ class PingPongLabTest {
 
     @Test
     void shouldReportAMessageThatIsTooLong() throws Exception {
-        String port = Side.port();
-        Run server = Run.start("pingpong", "-d", Side.FIRST, "-p", port, "-s", "64", "--timeout", "4");
+        String port = Lab.portText();
+        Run server = Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-p", port, "-s", "64", "--timeout", "4");
         server.await("waiting for a client");
-        Run client = Run.start("pingpong", "-d", Side.SECOND, "-p", port, "-s", "4096", "--timeout", "4", HOST);
+        Run client = Run.start("pingpong", "-d", Lab.SECOND_DEVICE, "-p", port, "-s", "4096", "--timeout", "4", HOST);
         assertFailed(server, "on queue pair");
         assertEquals(1, client.join(), client::toString);
         assertTrue(client.err().contains("REM_") && client.err().contains("differ in size"), client::toString);
@@ -207,17 +217,17 @@ class PingPongLabTest {
 
     @Test
     void shouldEndWhenInterrupted() throws Exception {
-        Run waiting = Run.start("pingpong", "-d", Side.FIRST, "-p", Side.port());
+        Run waiting = Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText());
         waiting.await("waiting for a client");
         waiting.interrupt();
         assertInterrupted(waiting);
 
         for (String how : List.of("--events", "--stacktrace")) {
-            String port = Side.port();
+            String port = Lab.portText();
             String[] common = {"pingpong", "-d", "", "-p", port, "-n", "1000000", "--timeout", "3"};
-            Run server = Run.start(with(common, Side.FIRST, how));
+            Run server = Run.start(with(common, Lab.FIRST_DEVICE, how));
             server.await("waiting for a client");
-            Run client = Run.start(with(common, Side.SECOND, how, HOST));
+            Run client = Run.start(with(common, Lab.SECOND_DEVICE, how, HOST));
             client.await("remote address");
             Thread.sleep(300);
             server.interrupt();
@@ -243,10 +253,10 @@ class PingPongLabTest {
     void shouldExplainWrongDevicePortAndGid() throws Exception {
         assertFailed(Run.start("pingpong", "-d", "nosuch0"), "the devices present are");
         assertFailed(
-                Run.start("pingpong", "-d", Side.FIRST, "-i", "7"),
-                "port of " + Side.FIRST + " must be between 1 and 1: 7");
-        assertFailed(Run.start("pingpong", "-d", Side.FIRST, "-g", "200"), "GID index 200");
-        Run tooLong = Run.start("pingpong", "-d", Side.FIRST, "-t", "ud", "-s", "64KiB");
+                Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-i", "7"),
+                "port of " + Lab.FIRST_DEVICE + " must be between 1 and 1: 7");
+        assertFailed(Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-g", "200"), "GID index 200");
+        Run tooLong = Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-t", "ud", "-s", "64KiB");
         assertEquals(2, tooLong.join(), tooLong::toString);
         assertTrue(tooLong.err().contains("the port's MTU"), tooLong::toString);
     }

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.NeedsKernelDevice;
+import org.rdmapanama.testing.Lab;
 
 /**
  * The Java samples of README.md and of docs/ compile and run as they stand. Those of docs/LEARN.md are the sources of the
@@ -127,7 +128,7 @@ class ReadmeLabTest {
 
     private static String program(String name, String code) {
         return """
-                import static org.rdmapanama.AccessFlag.*;
+                import static org.rdmapanama.memory.AccessFlag.*;
                 import java.lang.foreign.*;
                 import java.net.InetSocketAddress;
                 import java.nio.*;
@@ -137,14 +138,20 @@ class ReadmeLabTest {
                 import java.util.Optional;
                 import java.util.concurrent.*;
                 import org.rdmapanama.*;
+                import org.rdmapanama.address.*;
                 import org.rdmapanama.cm.*;
+                import org.rdmapanama.completion.*;
+                import org.rdmapanama.event.*;
+                import org.rdmapanama.memory.*;
+                import org.rdmapanama.pool.*;
+                import org.rdmapanama.queue.*;
                 import org.rdmapanama.rsocket.*;
                 public class %s {
                     public static void main(String[] args) throws Exception {
                 %s
                     }
                 }
-                """.formatted(name, code.replace("10.77.0.2", Side.SECOND_ADDRESS));
+                """.formatted(name, code.replace("10.77.0.2", Lab.SECOND_HOST));
     }
 
     /** The integration tests run in the project's folder. */

@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Bound;
 
 /**
  * A JVM that runs our commands for many tests, so that they need not wait for a JVM each: on an emulated machine,
@@ -145,10 +146,10 @@ final class ResidentJvm implements AutoCloseable {
 
         /** Waits until it has printed a text. */
         void await(String text) throws IOException, InterruptedException {
-            long start = System.nanoTime();
+            Bound bound = Bound.of(LIMIT);
             while (!output().contains(text)) {
                 assertTrue(ended.getCount() > 0, () -> "ended without saying '" + text + "': " + this);
-                if (System.nanoTime() - start > LIMIT.toNanos()) {
+                if (bound.isOver()) {
                     giveUp("never said '" + text + "'");
                 }
                 Thread.sleep(10);

@@ -19,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.rsocket.RSocketChannel;
+import org.rdmapanama.testing.Lab;
 
 /** Copies files from Java to Java and, in both directions, between Java and rcopy of rdma-core. */
 @Tag("lab")
@@ -63,7 +64,7 @@ class RsocketCopyLabTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 4 << 20})
     void shouldCopy(int size) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serve(port);
         Path file = file(size);
         Run client = copy(file, port, "--name", "elsewhere/received file");
@@ -82,7 +83,7 @@ class RsocketCopyLabTest {
 
     @Test
     void shouldReceiveFromRcopy() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serve(port);
         Path file = file(1_234_567);
         try (Program rcopy = Program.start("rcopy", file.toString(), SERVER + ":/anywhere/by rcopy", "-p", port)) {
@@ -95,7 +96,7 @@ class RsocketCopyLabTest {
 
     @Test
     void shouldCopyToRcopy() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Path file = file(1_234_567);
         Path target = received().resolve("to rcopy");
         try (Program rcopy = Program.start("rcopy", "-p", port)) {
@@ -118,14 +119,14 @@ class RsocketCopyLabTest {
 
     @Test
     void shouldSayWhyItFails() throws Exception {
-        Run nobody = copy(file(1), Side.port());
+        Run nobody = copy(file(1), Lab.portText());
         assertEquals(1, nobody.join(), nobody::toString);
         assertTrue(nobody.err().contains("start the server there first"), nobody::toString);
-        Run nothing = copy(folder.resolve("nothing"), Side.port());
+        Run nothing = copy(folder.resolve("nothing"), Lab.portText());
         assertEquals(1, nothing.join(), nothing::toString);
         assertTrue(nothing.err().contains("no such file"), nothing::toString);
 
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serve(port);
         Run second = Run.start("rsocket-copy", "--serve", port, received().toString());
         assertEquals(1, second.join(), second::toString);
@@ -157,7 +158,7 @@ class RsocketCopyLabTest {
 
     @Test
     void shouldNoticeAClientThatLeavesBetweenTwoMessages() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = serve(port);
         try (RSocketChannel channel = RSocketChannel.open(new InetSocketAddress(SERVER, Integer.parseInt(port)));
                 CopyStream stream = new CopyStream(channel, Duration.ofSeconds(30))) {

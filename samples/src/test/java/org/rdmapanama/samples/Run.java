@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
+import org.rdmapanama.testing.Bound;
 import picocli.CommandLine;
 
 /** A command that runs in a thread of this JVM, and its output. */
@@ -48,10 +49,10 @@ public final class Run {
 
     /** Waits until a text was printed to either output. */
     public void await(String text) throws InterruptedException {
-        long start = System.nanoTime();
+        Bound bound = Bound.of(LIMIT);
         while (!out().contains(text) && !err().contains(text)) {
             assertTrue(thread.isAlive(), () -> "ended without saying '" + text + "': " + this);
-            assertTrue(System.nanoTime() - start < LIMIT.toNanos(), () -> "never said '" + text + "': " + this);
+            bound.check(() -> "never said '" + text + "': " + this);
             Thread.sleep(10);
         }
     }

@@ -27,6 +27,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Lab;
 
 /**
  * soft0 with an independent implementation: in a separate network namespace it talks to the kernel's Soft-RoCE at the
@@ -121,7 +122,7 @@ class SoftInteropLabTest {
     private static void play(
             List<String> first, Transport transport, boolean version6, boolean weServe, int size, int mtu)
             throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         String[] options = options(transport, size, mtu);
         List<String> ours = new ArrayList<>(first);
         ours.addAll(
@@ -184,7 +185,7 @@ class SoftInteropLabTest {
 
     private static void measure(String test, String options) throws Exception {
         for (boolean weServe : new boolean[] {false, true}) {
-            String port = Side.port();
+            String port = Lab.portText();
             List<String> client = new ArrayList<>(List.of("perf", test, "-p", port, "--warmup", "0"));
             if (!options.contains("-n ")) {
                 client.addAll(List.of("-n", "60"));
@@ -237,7 +238,7 @@ class SoftInteropLabTest {
 
     @Test
     void shouldTransfer() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = Run.start("serve", "--tcp", "-d", machine.device, "-p", port);
         server.await("waiting for");
         try (ResidentJvm.Command client =
@@ -275,7 +276,7 @@ class SoftInteropLabTest {
     }
 
     private static void everySize(List<String> ofSoft, boolean version6, int mtu, String... options) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         List<String> both = new ArrayList<>(List.of("every-size", "-p", port, "-m", "" + mtu));
         both.addAll(List.of(options));
         List<String> soft = new ArrayList<>(List.of("-d", "soft0", "-g", softGidIndex(version6)));
@@ -317,7 +318,7 @@ class SoftInteropLabTest {
         Path operations = folder.resolve("operations.pcap");
         everySize(List.of("--pcap", operations.toString()), version6, 256, "--sizes", "0,1,700,701", "--atomics", "4");
         Path connection = folder.resolve("connection.pcap");
-        String port = Side.port();
+        String port = Lab.portText();
         String kernel = version6 ? machine.kernel6 : machine.kernel;
         try (Program server = Program.start("rping", "-s", "-a", kernel, "-p", port, "-C", "3")) {
             OtherMachine.awaitListener(port);

@@ -20,6 +20,7 @@ import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Lab;
 
 /** The lab's two Software iWARP devices: they are listed after the two of Soft-RoCE, and they move data. */
 @Tag("lab")
@@ -30,7 +31,7 @@ class SoftwareIwarpLabTest {
 
     @BeforeEach
     void needTheLab() {
-        assumeTrue(Side.FIRST.equals("rxe0"), () -> Side.FIRST + " is not a device of the lab");
+        assumeTrue(Lab.FIRST_DEVICE.equals("rxe0"), () -> Lab.FIRST_DEVICE + " is not a device of the lab");
     }
 
     @Test
@@ -65,7 +66,7 @@ class SoftwareIwarpLabTest {
 
     /** The client has its data read and written back by the server, and checks it (-V). */
     private static void shouldPing(String from, String fromInterface, String to, String toInterface) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         String count = Integer.toString(PINGS);
         long sent = sentBytes(fromInterface);
         long answered = sentBytes(toInterface);

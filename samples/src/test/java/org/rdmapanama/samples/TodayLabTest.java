@@ -14,6 +14,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Lab;
 
 /** The comparison with what Java offers today: its table, and that it leaves nothing behind however it ends. */
 @Tag("lab")
@@ -69,9 +71,9 @@ class TodayLabTest {
 
     /** Waits long: two more JVMs start slowly in a busy emulated machine. */
     private void awaitTable() throws InterruptedException {
-        long start = System.nanoTime();
+        Bound bound = Bound.of(PATIENCE);
         while (!run.out().contains("round 1 of 1") && run.err().isEmpty()) {
-            assertTrue(System.nanoTime() - start < PATIENCE.toNanos(), run::toString);
+            bound.check(run::toString);
             Thread.sleep(20);
         }
         assertEquals(0, run.join(), run::toString);
@@ -124,8 +126,8 @@ class TodayLabTest {
                     line);
         }
         // Between software devices of one machine no packet leaves it.
-        assertSays(Side.isInLab() ? "TCP traffic left through " : "TCP traffic did not leave through ");
-        assertSays(Side.isInLab() ? "rxe0 and rxe1 are software" : Side.FIRST + " is software");
+        assertSays(Lab.isInLab() ? "TCP traffic left through " : "TCP traffic did not leave through ");
+        assertSays(Lab.isInLab() ? "rxe0 and rxe1 are software" : Lab.FIRST_DEVICE + " is software");
     }
 
     @Test
@@ -153,14 +155,14 @@ class TodayLabTest {
 
     @Test
     void shouldSayThatTcpStaysInside() throws Exception {
-        start("-I", Side.FIRST_ADDRESS, "--size", "1MiB", "--rounds", "1");
+        start("-I", Lab.FIRST_HOST, "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("TCP traffic did not leave through ");
     }
 
     @Test
     void shouldCompareOverIwarp() throws Exception {
-        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is not an iWARP device");
+        assumeTrue(Lab.isInLab(), () -> Lab.FIRST_DEVICE + " is not an iWARP device");
         start("-I", "10.78.0.1,10.78.0.2", "--size", "1MiB", "--rounds", "1");
         awaitTable();
         assertSays("siw0 and siw1 are software");

@@ -20,7 +20,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
@@ -29,6 +28,9 @@ import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.LabDevices;
 
 /** Transfers between two devices: all ways to connect, and all ways to end early. */
 @Tag("lab")
@@ -41,11 +43,11 @@ class TransferLabTest {
 
     /** How the two sides meet: the options of the server and of the client. */
     private enum Way {
-        CM(List.of(Side.SECOND_ADDRESS), List.of(Side.SECOND_ADDRESS, "-I", Side.FIRST_ADDRESS)),
-        BACK(List.of(Side.FIRST_ADDRESS, "--cm"), List.of(Side.FIRST_ADDRESS, "--source", Side.SECOND_ADDRESS, "--cm")),
+        CM(List.of(Lab.SECOND_HOST), List.of(Lab.SECOND_HOST, "-I", Lab.FIRST_HOST)),
+        BACK(List.of(Lab.FIRST_HOST, "--cm"), List.of(Lab.FIRST_HOST, "--source", Lab.SECOND_HOST, "--cm")),
         IWARP(List.of("10.78.0.2"), List.of("10.78.0.2", "-I", "10.78.0.1")),
         IWARP_BACK(List.of("10.78.0.1"), List.of("10.78.0.1", "-I", "10.78.0.2")),
-        TCP(List.of("--tcp", "-d", Side.FIRST), List.of("127.0.0.1", "--tcp", "-d", Side.SECOND));
+        TCP(List.of("--tcp", "-d", Lab.FIRST_DEVICE), List.of("127.0.0.1", "--tcp", "-d", Lab.SECOND_DEVICE));
 
         private final List<String> server;
         private final List<String> client;
@@ -58,8 +60,8 @@ class TransferLabTest {
         /** Skips the test if it needs iWARP and the device is not iWARP. */
         private String[] arguments(String command, List<String> way, String port, String... more) {
             assumeTrue(
-                    Side.isInLab() || !(this == IWARP || this == IWARP_BACK),
-                    () -> Side.FIRST + " is not an iWARP device");
+                    Lab.isInLab() || !(this == IWARP || this == IWARP_BACK),
+                    () -> Lab.FIRST_DEVICE + " is not an iWARP device");
             List<String> all = new ArrayList<>(List.of(command));
             all.addAll(way);
             all.addAll(List.of("-p", port));
@@ -177,7 +179,7 @@ class TransferLabTest {
         "TCP, 8MiB, 256KiB, 8, 32",
     })
     void shouldMoveDataThereAndBack(Way way, String size, String chunk, String depth, int chunks) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = way.serve(port);
         Run client = way.move(port, "-s", size, "--chunk", chunk, "--depth", depth);
         assertMoved(server, client);
@@ -196,17 +198,17 @@ class TransferLabTest {
     /** Without addresses: the server listens on all addresses, and the client chooses its own. */
     @Test
     void shouldFindADeviceByTheAddressOfThePeer() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = Run.start("transfer", "--serve", "-p", port);
         server.await("waiting for a client at 0.0.0.0:" + port);
-        assertMoved(server, Run.start("transfer", Side.SECOND_ADDRESS, "-p", port, "-s", "1MiB"));
-        assertTrue(server.out().contains(" through " + Side.SECOND), server::toString);
+        assertMoved(server, Run.start("transfer", Lab.SECOND_HOST, "-p", port, "-s", "1MiB"));
+        assertTrue(server.out().contains(" through " + Lab.SECOND_DEVICE), server::toString);
     }
 
     @ParameterizedTest
     @EnumSource(Way.class)
     void shouldWaitForAServerThatIsLate(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run client = way.move(port, "-s", "1MiB");
         client.await("yet, retrying");
         assertMoved(way.serve(port), client);
@@ -215,7 +217,7 @@ class TransferLabTest {
     @ParameterizedTest
     @EnumSource(Way.class)
     void shouldServeManyClients(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = way.serve(port, "-P", "--limit", "1MiB");
         for (int i = 0; i < 2; i++) {
             Run client = way.move(port, "-s", "1MiB");
@@ -237,7 +239,7 @@ class TransferLabTest {
     @ParameterizedTest
     @EnumSource(Way.class)
     void shouldRefuseMoreThanTheServerLends(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = way.serve(port, "--limit", "1MiB");
         Run client = way.move(port, "-s", "2MiB");
         assertFailed(client, "the peer refused: 2 MiB requested, 1 MiB allowed (--limit)");
@@ -247,21 +249,21 @@ class TransferLabTest {
     @ParameterizedTest
     @EnumSource(Way.class)
     void shouldGiveUpWhenNobodyComes(Way way) throws Exception {
-        assertFailed(way.serve(Side.port(), "--timeout", "1"), "no client came to ");
-        assertFailed(way.move(Side.port(), "--timeout", "1"), " there first, and check ");
+        assertFailed(way.serve(Lab.portText(), "--timeout", "1"), "no client came to ");
+        assertFailed(way.move(Lab.portText(), "--timeout", "1"), " there first, and check ");
     }
 
     @Test
     void shouldRefuseAChunkThatTheDeviceCannotMove() throws Exception {
-        assumeTrue(Side.isInLab(), () -> Side.FIRST + " supports the largest chunk");
-        String port = Side.port();
+        assumeTrue(Lab.isInLab(), () -> Lab.FIRST_DEVICE + " supports the largest chunk");
+        String port = Lab.portText();
         assertFailed(Way.CM.move(port, "--chunk", "9MiB"), "--chunk must not exceed the port's largest message, 8 MiB");
     }
 
     /** Skipped on soft0, which has all addresses of its machine. */
     @Test
     void shouldNameTheCureOfAnAddressWithoutADevice() throws Exception {
-        assumeTrue(Side.isInLab(), () -> Side.FIRST + " has the address");
+        assumeTrue(Lab.isInLab(), () -> Lab.FIRST_DEVICE + " has the address");
         assertFailed(
                 Run.start("transfer", "127.0.0.1", "--timeout", "2"), "give the address of an RDMA port, or --tcp");
     }
@@ -270,19 +272,19 @@ class TransferLabTest {
     void shouldNameTheCureOfAWrongAddress() throws Exception {
         assertFailed(Run.start("serve", "203.0.113.1"), "this machine does not have that address");
         assertFailed(Run.start("transfer", "no.such.host.invalid"), "check the name, or give the address");
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = Way.CM.serve(port);
         assertFailed(Run.start(Way.CM.serving(port)), "choose another");
         server.interrupt();
         assertInterrupted(server);
         // At an address without a host.
-        String nobody = Side.isInLab() ? "10.77.0.99" : "203.0.113.99";
+        String nobody = Lab.isInLab() ? "10.77.0.99" : "203.0.113.99";
         assertFailed(Run.start("transfer", nobody, "--timeout", "2"), "cannot connect to " + nobody + ":18515");
     }
 
     @Test
     void shouldNotConnectIwarpOverTcp() throws Exception {
-        assumeTrue(Side.isInLab(), () -> Side.FIRST + " is not an iWARP device");
+        assumeTrue(Lab.isInLab(), () -> Lab.FIRST_DEVICE + " is not an iWARP device");
         String cure = "is iWARP, which only the connection manager connects: leave out --tcp";
         assertFailed(Run.start("serve", "--tcp", "-d", "siw0"), cure);
         assertFailed(Run.start("transfer", "127.0.0.1", "--tcp", "-d", "siw1"), cure);
@@ -293,10 +295,17 @@ class TransferLabTest {
     @Test
     @NeedsKernelDevice("ibv_rc_pingpong")
     void shouldNoticeAPeerOfAnotherKindOverTcp() throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = Way.TCP.serve(port, "--timeout", "3");
         try (Program other = Program.start(
-                "ibv_rc_pingpong", "-d", Side.SECOND, "-g", Side.gidIndex(Side.SECOND), "-p", port, "127.0.0.1")) {
+                "ibv_rc_pingpong",
+                "-d",
+                Lab.SECOND_DEVICE,
+                "-g",
+                LabDevices.gidIndex(Lab.SECOND_DEVICE),
+                "-p",
+                port,
+                "127.0.0.1")) {
             assertEquals(1, server.join(), () -> server + "\n" + other);
         }
     }
@@ -305,7 +314,7 @@ class TransferLabTest {
     @ValueSource(strings = {"CM", "IWARP"})
     @NeedsKernelDevice("rping")
     void shouldTurnAwayAPeerOfAnotherKind(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = way.serve(port);
         String address = way.server.getFirst();
         try (Program rping = Program.start("rping", "-c", "-a", address, "-I", way.client.getLast(), "-p", port)) {
@@ -321,7 +330,7 @@ class TransferLabTest {
     @ValueSource(strings = {"CM", "IWARP"})
     @NeedsKernelDevice("rping")
     void shouldNotTakeAnyServerForAPeer(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         try (Program rping =
                 Program.start("stdbuf", "-oL", "rping", "-s", "-d", "-a", way.server.getFirst(), "-p", port)) {
             rping.await("rdma_listen");
@@ -338,14 +347,14 @@ class TransferLabTest {
         "129, ''",
     })
     void shouldSurviveGarbage(int bytes, String message) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = Way.CM.serve(port, "--timeout", "2");
         RdmaConnectionOptions options = new RdmaConnectionOptions()
-                .localAddress(new InetSocketAddress(Side.FIRST_ADDRESS, 0))
+                .localAddress(new InetSocketAddress(Lab.FIRST_HOST, 0))
                 .privateData(CmMeeting.PROTOCOL.getBytes(StandardCharsets.US_ASCII));
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaConnection connection = new RdmaClient(arena)
-                        .connect(new InetSocketAddress(Side.SECOND_ADDRESS, Integer.parseInt(port)), options, LIMIT)) {
+                        .connect(new InetSocketAddress(Lab.SECOND_HOST, Integer.parseInt(port)), options, LIMIT)) {
             MemoryRegion region = connection.protectionDomain().register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
             region.memory().fill((byte) 0x5a);
             if (bytes > 0) {
@@ -366,7 +375,7 @@ class TransferLabTest {
     @ParameterizedTest
     @EnumSource(Way.class)
     void shouldNoticeThatThePeerWasInterrupted(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = way.serve(port);
         Run client = way.move(port, "-s", "256MiB");
         server.await("own memory");
@@ -374,7 +383,7 @@ class TransferLabTest {
         assertInterrupted(client);
         assertFailed(server, "the peer ended the transfer early");
 
-        port = Side.port();
+        port = Lab.portText();
         server = way.serve(port);
         client = way.move(port, "-s", "256MiB");
         client.await("peer memory");
@@ -386,8 +395,8 @@ class TransferLabTest {
     @ParameterizedTest
     @EnumSource(Way.class)
     void shouldEndWhenInterruptedWhileItWaits(Way way) throws Exception {
-        Run server = way.serve(Side.port(), "--timeout", "0");
-        Run client = way.move(Side.port(), "--timeout", "0");
+        Run server = way.serve(Lab.portText(), "--timeout", "0");
+        Run client = way.move(Lab.portText(), "--timeout", "0");
         client.await("yet, retrying");
         server.interrupt();
         client.interrupt();
@@ -399,7 +408,7 @@ class TransferLabTest {
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldLeaveNothingBehindAfterCtrlC(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = way.serve(port, "--timeout", "120");
         try (Program client = program(way.moving(port, "-s", "256MiB", "--timeout", COLD))) {
             awaitMemory(client, server);
@@ -409,7 +418,7 @@ class TransferLabTest {
         }
         assertFailed(server, "the peer ended the transfer early");
 
-        port = Side.port();
+        port = Lab.portText();
         try (Program other = program(way.serving(port))) {
             other.await("waiting for a client");
             Run client = way.move(port, "-s", "256MiB", "--timeout", COLD);
@@ -424,14 +433,14 @@ class TransferLabTest {
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldNoticeThatThePeerWasKilled(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = way.serve(port, "--timeout", "120");
         try (Program client = program(way.moving(port, "-s", "256MiB", "--timeout", COLD))) {
             awaitMemory(client, server);
             client.signal("KILL");
             assertFailed(server, "the peer ");
         }
-        port = Side.port();
+        port = Lab.portText();
         try (Program other = program(way.serving(port))) {
             other.await("waiting for a client");
             Run client = way.move(port, "-s", "256MiB", "--timeout", COLD);
@@ -445,8 +454,8 @@ class TransferLabTest {
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldNotWaitForAPeerThatIsStopped(Way way) throws Exception {
-        assumeFalse(Side.FIRST.equals("soft0"), "the software device of a stopped process stops as well");
-        String port = Side.port();
+        assumeFalse(Lab.FIRST_DEVICE.equals("soft0"), "the software device of a stopped process stops as well");
+        String port = Lab.portText();
         // With -P the server waits forever for a client.
         Run server = way.serve(port, "-P", "--timeout", "10");
         try (Program client = program(way.moving(port, "-s", "256MiB", "--timeout", COLD))) {
@@ -457,7 +466,7 @@ class TransferLabTest {
         server.interrupt();
         assertInterrupted(server);
 
-        port = Side.port();
+        port = Lab.portText();
         try (Program other = program(way.serving(port, "-P"))) {
             other.await("waiting for a client");
             Run first = way.move(port, "-s", "1MiB", "--timeout", COLD);
@@ -473,7 +482,7 @@ class TransferLabTest {
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldWaitForAPeerThatIsBusy(Way way) throws Exception {
-        String port = Side.port();
+        String port = Lab.portText();
         Run server = way.serve(port, "--timeout", "1");
         Run client = way.move(port, "-s", "128MiB", "--timeout", "1");
         assertMoved(server, client);

@@ -74,10 +74,10 @@ final class NativeContext extends ProviderContext {
     private final MemorySegment pollCq;
     private final MemorySegment reqNotifyCq;
 
-    /** Visible to all threads before one can open a batch. */
+    /** Until {@link #preparePollBatches}; visible to all threads before one can open a batch. */
     private volatile boolean criticalPost;
 
-    /** Visible to all threads before one can start a batch. */
+    /** Until {@link #prepareSendBatches}, with some drivers; visible to all threads before one can start a batch. */
     private volatile boolean criticalPoll;
 
     private final int asyncFd;
@@ -151,22 +151,33 @@ final class NativeContext extends ProviderContext {
     }
 
     @Override
-    public SendVerbs sendVerbs() {
+    public SendVerbs prepareSendBatches() {
         // From the start of a batch to its end efa holds a lock that polling takes as well. Unknown for drivers that
-        // were named by the system property only. See completionVerbs().
+        // were named by the system property only.
         if (!POLLS_BESIDE_BATCHES.contains(driver)) {
-            criticalPoll = false;
+            pollOrdinarily();
         }
         return sendVerbs;
     }
 
     @Override
-    public CompletionVerbs completionVerbs() {
-        // From the start of a batch to its end a driver may hold a lock, which posting to a full queue takes as well. A
-        // critical call that waited for it would hold off the safepoint at which the thread of the batch may be
-        // waiting.
-        criticalPost = false;
+    public CompletionVerbs preparePollBatches() {
+        // From the start of a batch to its end a driver may hold a lock, which posting to a full queue takes as well.
+        postOrdinarily();
         return completionVerbs;
+    }
+
+    /**
+     * Switches critical calls off for polling, for good. A critical call that waited for the lock of a batch would hold
+     * off the safepoint at which the thread of the batch may be waiting.
+     */
+    private void pollOrdinarily() {
+        criticalPoll = false;
+    }
+
+    /** Like {@link #pollOrdinarily}, for posting. */
+    private void postOrdinarily() {
+        criticalPost = false;
     }
 
     boolean postsCritically() {

@@ -23,11 +23,24 @@ public abstract class ProviderContext {
     /** {@return the short name of the driver behind the device, such as {@code mlx5} or {@code rxe}} */
     public abstract String driver();
 
-    /** The work request builder of extended queue pairs. */
-    public abstract SendVerbs sendVerbs();
+    /**
+     * Prepares this context for batches of sends, of extended queue pairs, and returns their functions. This cannot be
+     * undone, and it may make other calls slower: with drivers whose polling waits for an open batch, polling any queue
+     * of this context is no longer a critical call from then on, in which the wait would hold off safepoints.
+     *
+     * <p>It must be called before the first batch of a queue pair, and only for queue pairs that can have one.
+     */
+    public abstract SendVerbs prepareSendBatches();
 
-    /** The functions that read completions of extended completion queues one by one. */
-    public abstract CompletionVerbs completionVerbs();
+    /**
+     * Prepares this context for batches of completions, of extended completion queues, and returns their functions. This
+     * cannot be undone, and it may make other calls slower: posting to any queue of this context is no longer a critical
+     * call from then on. A driver whose queue is full may wait for an open batch, and in a critical call the wait would
+     * hold off safepoints.
+     *
+     * <p>It must be called before the first batch of a completion queue, and only for queues that can have one.
+     */
+    public abstract CompletionVerbs preparePollBatches();
 
     /** ibv_close_device. */
     public abstract int close();

@@ -120,11 +120,11 @@ class CriticalSendVerbsTest {
             long queuePair = queuePair(arena);
             assertHandsOver(new NativeSendVerbs(), queuePair);
             NativeContext context = RarePostsTest.context(arena, MemorySegment.NULL, "mlx5");
-            SendVerbs verbs = context.sendVerbs();
+            SendVerbs verbs = context.prepareSendBatches();
             assertEquals(CriticalSendVerbs.class, verbs.getClass());
             assertHandsOver(verbs, queuePair);
             // From here on the calls are ordinary ones, of the same object.
-            context.completionVerbs();
+            context.preparePollBatches();
             assertFalse(context.postsCritically());
             assertHandsOver(verbs, queuePair);
         }

@@ -101,7 +101,7 @@ class RarePostsTest {
         try (Arena arena = Arena.ofConfined()) {
             NativeContext context = context(arena, MemorySegment.NULL, "mlx5");
             assertTrue(context.postsCritically());
-            assertTrue(context.completionVerbs() != null);
+            assertTrue(context.preparePollBatches() != null);
             assertFalse(context.postsCritically());
         }
     }

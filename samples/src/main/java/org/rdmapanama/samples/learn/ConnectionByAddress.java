@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
@@ -18,6 +17,7 @@ import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
+import org.rdmapanama.memory.AccessFlag;
 
 /** Lesson 8: the connection manager, which needs only an address to do everything that lesson 1 does. */
 final class ConnectionByAddress {

@@ -1,7 +1,7 @@
 package org.rdmapanama.samples.learn;
 
-import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
-import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
 import java.lang.foreign.MemorySegment;

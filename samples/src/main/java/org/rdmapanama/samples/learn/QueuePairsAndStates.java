@@ -5,18 +5,18 @@ import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
-import org.rdmapanama.Endpoint;
-import org.rdmapanama.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttributes;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairState;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /** Lesson 1: A is connected by a single call, and B step by step. */
 final class QueuePairsAndStates {

@@ -1,9 +1,9 @@
 package org.rdmapanama.samples.learn;
 
-import static org.rdmapanama.AccessFlag.LOCAL_WRITE;
-import static org.rdmapanama.AccessFlag.REMOTE_ATOMIC;
-import static org.rdmapanama.AccessFlag.REMOTE_READ;
-import static org.rdmapanama.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_ATOMIC;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
 import java.time.Duration;
 import org.rdmapanama.CompletionChannel;
@@ -11,13 +11,13 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.Mtu;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.samples.Failure;
 
 /** The starting point of most lessons: two connected queue pairs, each with a completion queue and memory. */

@@ -2,12 +2,12 @@ package org.rdmapanama.samples.learn;
 
 import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.QueuePairAttribute;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairAttribute;
 
 /** Lesson 7: a key without the access needed, a receiver that is not ready, and a peer that is gone. */
 final class WhatGoesWrong {

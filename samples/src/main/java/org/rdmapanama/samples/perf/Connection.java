@@ -1,6 +1,6 @@
 package org.rdmapanama.samples.perf;
 
-import org.rdmapanama.QueuePairType;
+import org.rdmapanama.queue.QueuePairType;
 
 /** The transport services, spelled as in perftest. */
 enum Connection {

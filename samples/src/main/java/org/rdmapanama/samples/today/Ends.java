@@ -12,9 +12,9 @@ import java.util.Optional;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
-import org.rdmapanama.Gid;
-import org.rdmapanama.GidEntry;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.GidText;
 

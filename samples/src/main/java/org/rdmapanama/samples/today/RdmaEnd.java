@@ -1,7 +1,6 @@
 package org.rdmapanama.samples.today;
 
 import java.time.Duration;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.QueuePair;
@@ -11,6 +10,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.samples.Failure;
 
 /** One end of a connection: sleeps until a work request completes, signals the peer, and disconnects. */

@@ -5,12 +5,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.function.IntConsumer;
-import org.rdmapanama.AccessFlag;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.samples.Failure;
 
 /** Lends its memory, and does nothing until the sender says that it is done. */

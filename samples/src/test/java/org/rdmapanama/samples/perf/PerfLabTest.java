@@ -34,7 +34,7 @@ import org.rdmapanama.ffm.Program;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.Run;
-import org.rdmapanama.samples.Side;
+import org.rdmapanama.testing.Lab;
 
 /** Every test of {@code rdma perf} over every transport, from the second device to a server on the first. */
 @Tag("lab")
@@ -53,8 +53,8 @@ class PerfLabTest {
     /** One server for all tests, as in real use. */
     @BeforeAll
     static void startServer() throws InterruptedException {
-        port = Side.port();
-        server = Run.start("perf", "server", "-d", Side.FIRST, "-p", port, "--timeout", "10");
+        port = Lab.portText();
+        server = Run.start("perf", "server", "-d", Lab.FIRST_DEVICE, "-p", port, "--timeout", "10");
         server.await("waiting for a client");
     }
 
@@ -66,7 +66,8 @@ class PerfLabTest {
     }
 
     private static Run start(String test, String at, String... options) {
-        List<String> arguments = new ArrayList<>(List.of("perf", test, "-d", Side.SECOND, "-p", at, "--timeout", "10"));
+        List<String> arguments =
+                new ArrayList<>(List.of("perf", test, "-d", Lab.SECOND_DEVICE, "-p", at, "--timeout", "10"));
         List<String> more = Arrays.asList(options);
         arguments.addAll(more);
         if (!more.contains("--warmup")) {
@@ -152,7 +153,7 @@ class PerfLabTest {
     @Test
     void shouldRefuseAPeerThatMakesNoSense() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            Context context = Context.open(arena, Side.FIRST);
+            Context context = Context.open(arena, Lab.FIRST_DEVICE);
             TestSettings settings = TestSettingsTest.settings(TestKind.WRITE_BW, 64, false, 0);
             TestSide side = new TestSide(arena, context, settings, new ConnectOptions());
             byte[] place = side.place();
@@ -173,7 +174,7 @@ class PerfLabTest {
     void shouldDoWithLessInline() {
         TestSettings settings = TestSettingsTest.settings(TestKind.WRITE_BW, 64, false, 0);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            Context context = Context.open(arena, Side.FIRST);
+            Context context = Context.open(arena, Lab.FIRST_DEVICE);
             TestSide side = new TestSide(arena, context, inline(settings, true), new ConnectOptions());
             int granted = side.queuePairs[0].capabilities().maxInlineData();
             assertTrue(granted >= 64 && granted < INLINE, () -> granted + " bytes");
@@ -257,9 +258,9 @@ class PerfLabTest {
     /** A stopped peer delays all messages that become due meanwhile, not only the one in flight. */
     @Test
     void shouldCountWhatAStoppedPeerHoldsUp() throws Exception {
-        String at = Side.port();
-        try (Program stopped =
-                Program.java(List.of(), Rdma.class, "perf", "server", "-d", Side.FIRST, "-p", at, "--timeout", "10")) {
+        String at = Lab.portText();
+        try (Program stopped = Program.java(
+                List.of(), Rdma.class, "perf", "server", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "10")) {
             stopped.await("waiting for a client");
             // Loads all classes of the server, so that the next test starts at once.
             assertEquals(0, start("send-lat", at, "-n", "5").join());
@@ -284,7 +285,7 @@ class PerfLabTest {
     @Test
     void shouldPrintForPeople() throws Exception {
         String text = succeed("read-lat", "-n", "30", "-s", "16");
-        assertTrue(text.contains("read-lat RC, 16 B, 30 iterations, on " + Side.SECOND), text);
+        assertTrue(text.contains("read-lat RC, 16 B, 30 iterations, on " + Lab.SECOND_DEVICE), text);
         assertTrue(text.contains("t_typical[usec]"), text);
         assertTrue(server.out().contains("  read-lat RC, 16 B, 30 iterations"), server::toString);
     }
@@ -298,18 +299,20 @@ class PerfLabTest {
                         && run.err().contains("the MTU"),
                 run::toString);
 
-        Run nobody = Run.start("perf", "write-lat", "-d", Side.SECOND, "-p", Side.port(), "--timeout", "1", HOST);
+        Run nobody =
+                Run.start("perf", "write-lat", "-d", Lab.SECOND_DEVICE, "-p", Lab.portText(), "--timeout", "1", HOST);
         assertEquals(1, nobody.join(), nobody::toString);
         assertTrue(nobody.err().contains("start the server there first"), nobody::toString);
 
         // Only in the lab.
         if (DeviceList.query().stream().anyMatch(device -> device.name().equals(IWARP))) {
-            Run other = Run.start("perf", "server", "-d", IWARP, "-p", Side.port());
+            Run other = Run.start("perf", "server", "-d", IWARP, "-p", Lab.portText());
             assertEquals(1, other.join(), other::toString);
             assertTrue(other.err().contains(IWARP + " is iWARP"), other::toString);
         }
 
-        Run lonely = Run.start("perf", "server", "--once", "-d", Side.FIRST, "-p", Side.port(), "--timeout", "1");
+        Run lonely =
+                Run.start("perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText(), "--timeout", "1");
         assertEquals(1, lonely.join(), lonely::toString);
         assertTrue(lonely.err().contains("no client came"), lonely::toString);
     }
@@ -330,8 +333,8 @@ class PerfLabTest {
     @Test
     void shouldSayWhenTheClientIsInterrupted() throws Exception {
         for (String test : List.of("send-lat", "write-bw")) {
-            String at = Side.port();
-            Run once = Run.start("perf", "server", "--once", "-d", Side.FIRST, "-p", at, "--timeout", "10");
+            String at = Lab.portText();
+            Run once = Run.start("perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "10");
             once.await("waiting for a client");
             Run client = start(test, at, "-D", "100", "-s", "64");
             once.await(test);
@@ -346,9 +349,9 @@ class PerfLabTest {
 
     @Test
     void shouldSayWhenTheServerIsKilled() throws Exception {
-        String at = Side.port();
+        String at = Lab.portText();
         try (Program killed =
-                Program.java(List.of(), Rdma.class, "perf", "server", "--once", "-d", Side.FIRST, "-p", at)) {
+                Program.java(List.of(), Rdma.class, "perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", at)) {
             killed.await("waiting for a client");
             Run client = start("write-bw", at, "-D", "100", "-s", "64");
             killed.await("write-bw");
@@ -377,7 +380,7 @@ class PerfLabTest {
                 "--first-port",
                 "23000",
                 "--devices",
-                Side.FIRST + "," + Side.SECOND);
+                Lab.FIRST_DEVICE + "," + Lab.SECOND_DEVICE);
         assertEquals(0, run.join(Duration.ofSeconds(280)), run::toString);
         assertTrue(
                 run.out().matches("(?s).*write-lat +8 B +[\\d.]+ usec +[\\d.]+ usec +[\\d.]+ +[\\d.]+ +(met|missed).*"),

@@ -1,0 +1,117 @@
+package org.rdmapanama.testing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmapanama.ffm.Program;
+
+/**
+ * Where integration tests run: the names of the two devices, the addresses of both, and what connections leave in the
+ * kernel. These are the lab's two Soft-RoCE devices, between which packets cross a wire; or, if the environment variable
+ * RDMA_DEVICE names a device, that one for both sides, and addresses of this machine.
+ */
+public final class Lab {
+    private static final String CHOSEN = environment("RDMA_DEVICE");
+
+    public static final String FIRST_DEVICE = isInLab() ? "rxe0" : CHOSEN;
+    public static final String SECOND_DEVICE = isInLab() ? "rxe1" : CHOSEN;
+    public static final String FIRST_HOST = isInLab() ? "10.77.0.1" : "127.0.0.1";
+    public static final String SECOND_HOST = isInLab() ? "10.77.0.2" : "127.0.0.1";
+
+    /** How long a call of a connection may take. */
+    public static final Duration SECONDS = Duration.ofSeconds(20);
+
+    /** The connection manager of InfiniBand repeats what was lost after four seconds. */
+    public static final Duration PATIENCE = Duration.ofSeconds(50);
+
+    private static final AtomicInteger PORTS = new AtomicInteger(21_000);
+
+    private Lab() {}
+
+    /** The value of an environment variable, or null if it is not set or blank. */
+    public static String environment(String name) {
+        String value = System.getenv(name);
+        return value == null || value.isBlank() ? null : value;
+    }
+
+    /** Whether the lab's devices and the kernel's connection manager are used, and no device named by RDMA_DEVICE. */
+    public static boolean isInLab() {
+        return CHOSEN == null;
+    }
+
+    /** Whether the kernel has a device, and not this process only, as soft0. */
+    public static boolean isInKernel(String device) {
+        return Files.exists(Path.of("/sys/class/infiniband", device));
+    }
+
+    /** Skips the test, visibly, outside the lab. */
+    public static void assumeInLab(String why) {
+        assumeTrue(isInLab(), () -> "on " + CHOSEN + ": " + why);
+    }
+
+    /** An address of the first device, from which tests connect. */
+    public static InetSocketAddress first(int port) {
+        return new InetSocketAddress(FIRST_HOST, port);
+    }
+
+    /** An address of the second device, at which tests listen. */
+    public static InetSocketAddress second(int port) {
+        return new InetSocketAddress(SECOND_HOST, port);
+    }
+
+    /** A port that no other test of this process gets. */
+    public static int port() {
+        return PORTS.getAndIncrement();
+    }
+
+    /** The same, as an argument of a command. */
+    public static String portText() {
+        return Integer.toString(port());
+    }
+
+    /** An address of a host with a port that no other test of this process gets. */
+    public static InetSocketAddress freeAddress(String host) {
+        return new InetSocketAddress(host, port());
+    }
+
+    /**
+     * The queue pairs, completion queues, regions, protection domains and ids that programs have, one on a line. The
+     * kernel names the thread that made each, not its process; what the kernel has for itself has none.
+     */
+    public static List<String> resources() throws IOException, InterruptedException {
+        if (!isInLab()) {
+            return List.of();
+        }
+        List<String> lines = Program.run(
+                        "bash",
+                        "-c",
+                        "for kind in qp cq mr pd cm_id; do rdma resource show $kind | sed \"s/^/$kind /\" || exit; done")
+                .lines()
+                .toList();
+        // Port 1 of each device has a queue pair of the kernel's.
+        assertTrue(lines.stream().anyMatch(line -> line.contains("type GSI")), lines::toString);
+        return lines.stream().filter(line -> line.contains(" pid ")).toList();
+    }
+
+    /** Waits until nothing is left but what was there before. */
+    public static void assertNothingLeft(List<String> before) throws IOException, InterruptedException {
+        if (!isInLab()) {
+            return;
+        }
+        Bound bound = Bound.of(SECONDS);
+        List<String> left = resources();
+        while (left.size() > before.size() && !bound.isOver()) {
+            Thread.sleep(100);
+            left = resources();
+        }
+        assertEquals(before, left);
+    }
+}

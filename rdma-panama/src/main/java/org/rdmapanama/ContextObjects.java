@@ -1,0 +1,147 @@
+package org.rdmapanama;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongFunction;
+import java.util.function.LongSupplier;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.verbs.ibv_async_event;
+
+/** The objects that were created on an open device, by the addresses of their C structures. */
+final class ContextObjects {
+    private final Context context;
+
+    /** Changed with the arena's lock held, and read without it to find the source of an event. */
+    private final Map<Long, VerbsObject> objects = new ConcurrentHashMap<>();
+
+    ContextObjects(Context context) {
+        this.context = context;
+    }
+
+    /** For {@link Context#create}. */
+    <T extends ContextObject> T create(Creation creation, LongSupplier nativeCreate, LongFunction<T> wrapper) {
+        context.arena.lock().lock();
+        try {
+            context.checkOpen();
+            long result = nativeCreate.getAsLong();
+            if (result < 0) {
+                throw context.failure(
+                        creation.verb(), (int) -result, creation.arguments(), creation.cures(), creation.capability());
+            }
+            return adopted(creation, result, wrapper);
+        } finally {
+            context.arena.lock().unlock();
+        }
+    }
+
+    /** A native object without a Java object would never be destroyed. */
+    private <T extends ContextObject> T adopted(Creation creation, long address, LongFunction<T> wrapper) {
+        Ending ending = creation.ending();
+        try {
+            T object = wrapper.apply(address);
+            assert object.ending().equals(ending) : object;
+            adopt(object);
+            return object;
+        } catch (Throwable e) {
+            int result = ending.call().end(context.provider(), address);
+            if (result < 0) {
+                creation.lost().run();
+                e.addSuppressed(new VerbsException(ending.verb(), -result, context.toString(), null));
+            }
+            throw e;
+        }
+    }
+
+    /** For {@link Context#wrap}. */
+    <T extends VerbsObject> T wrap(long nativeAddress, Ownership ownership, LongFunction<T> wrapper) {
+        if (nativeAddress == 0) {
+            throw new IllegalArgumentException("nativeAddress must not be 0");
+        }
+        Objects.requireNonNull(ownership, "ownership");
+        context.arena.lock().lock();
+        try {
+            context.checkOpen();
+            VerbsObject known = objects.get(nativeAddress);
+            if (known != null) {
+                throw new IllegalArgumentException(
+                        "nativeAddress has a Java object already: " + known + "; use that one");
+            }
+            T object = wrapper.apply(nativeAddress);
+            if (ownership == Ownership.BORROWED) {
+                object.borrow();
+            }
+            adopt(object);
+            return object;
+        } finally {
+            context.arena.lock().unlock();
+        }
+    }
+
+    private void adopt(VerbsObject object) {
+        try {
+            object.join();
+            objects.put(object.address, object);
+        } catch (Throwable e) {
+            object.leave();
+            throw e;
+        }
+    }
+
+    /**
+     * Returns the object at an address, or null. Takes no lock: a thread that closes an object holds the arena's lock
+     * and waits until the object's events are acknowledged, which comes after this.
+     */
+    VerbsObject find(long nativeAddress) {
+        return objects.get(nativeAddress);
+    }
+
+    /** Reads a {@code struct ibv_async_event}. */
+    AsyncEvent readEvent(MemorySegment event) {
+        AsyncEventType type = AsyncEventType.of(ibv_async_event.event_type(event));
+        MemorySegment element = ibv_async_event.element(event);
+        int port = 0;
+        VerbsObject source = null;
+        switch (type) {
+            case PORT_ACTIVE, PORT_ERR, LID_CHANGE, PKEY_CHANGE, SM_CHANGE, CLIENT_REREGISTER, GID_CHANGE ->
+                port = ibv_async_event.element.port_num(element);
+            case DEVICE_FATAL, UNKNOWN -> {}
+            default -> source = find(ibv_async_event.element.qp(element).address());
+        }
+        return new AsyncEvent(
+                type,
+                port,
+                source instanceof QueuePair queuePair ? queuePair : null,
+                source instanceof CompletionQueue completionQueue ? completionQueue : null,
+                source instanceof SharedReceiveQueue sharedReceiveQueue ? sharedReceiveQueue : null,
+                source instanceof WorkQueue workQueue ? workQueue : null);
+    }
+
+    void forget(VerbsObject object) {
+        objects.remove(object.address, object);
+    }
+
+    /** A view of all objects except the context. Reading it takes no lock. */
+    Collection<VerbsObject> all() {
+        return objects.values();
+    }
+
+    /** Returns all open queue pairs that this process destroys. */
+    List<QueuePair> queuePairs() {
+        return objects.values().stream()
+                .filter(QueuePair.class::isInstance)
+                .map(QueuePair.class::cast)
+                .filter(queuePair -> !queuePair.isBorrowed() && !queuePair.isRefused())
+                .toList();
+    }
+
+    /** Called when the device was closed, after which what is left can no longer be destroyed. */
+    void loseAll() {
+        objects.values().forEach(VerbsObject::lose);
+        objects.clear();
+    }
+}

@@ -1,0 +1,11 @@
+package org.rdmapanama;
+
+/** What a caller can do about the failure of a verb. */
+@FunctionalInterface
+interface Cures {
+    /** For a verb of which nothing is known. */
+    Cures NONE = errno -> null;
+
+    /** Returns what to do about an errno, or null. */
+    String of(int errno);
+}

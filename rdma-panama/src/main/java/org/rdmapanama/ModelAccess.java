@@ -1,0 +1,48 @@
+package org.rdmapanama;
+
+import java.util.Set;
+import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.memory.AccessFlag;
+
+/** Opens what other packages of this module need, but not programs. */
+final class ModelAccess extends ObjectModelAccess {
+    @Override
+    public VerbsArena arenaOf(ProtectionDomain protectionDomain) {
+        return protectionDomain.arena;
+    }
+
+    @Override
+    public VerbsArena arenaOf(MemoryRegion region) {
+        return region.arena;
+    }
+
+    @Override
+    public boolean isShared(VerbsArena arena) {
+        return arena.owner() == null;
+    }
+
+    @Override
+    public void checkThread(VerbsArena arena) {
+        arena.checkThread();
+    }
+
+    @Override
+    public void checkOpen(ProtectionDomain protectionDomain) {
+        protectionDomain.checkOpen();
+    }
+
+    @Override
+    public void checkOpen(MemoryRegion region) {
+        region.checkOpen();
+    }
+
+    @Override
+    public void checkAccess(Set<AccessFlag> access) {
+        RegistrableMemory.checkAccess(access);
+    }
+
+    @Override
+    public VerbsException failure(String verb, int errno, String arguments, String cure) {
+        return new VerbsException(verb, errno, arguments, cure);
+    }
+}

@@ -1,0 +1,187 @@
+package org.rdmapanama;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.function.Supplier;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.ibv_qp;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairType;
+
+/** Where queue pairs come from: creates them, wraps native ones, and opens those of XRC domains. */
+final class QueuePairCreation {
+    private static final int MAX_NUMBER = 0xff_ffff;
+
+    private QueuePairCreation() {}
+
+    /** Makes the Java object for a native one. */
+    @FunctionalInterface
+    interface Wrapper<T extends QueuePair> {
+        T wrap(long address, QueuePairCapabilities granted);
+    }
+
+    static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options) {
+        if (!options.sendOperations().isEmpty()) {
+            throw new IllegalArgumentException("options must not name send operations for a plain queue pair: "
+                    + options.sendOperations() + "; call ProtectionDomain.createExtendedQueuePair");
+        }
+        return create(
+                protectionDomain,
+                options,
+                (qp, granted) -> new QueuePair(protectionDomain.context, protectionDomain, options, qp, granted));
+    }
+
+    static <T extends QueuePair> T create(
+            ProtectionDomain protectionDomain, QueuePairOptions options, Wrapper<T> wrapper) {
+        List<ContextObject> uses = options.uses();
+        uses.forEach(protectionDomain::requireSameContext);
+        Context context = protectionDomain.context;
+        boolean extended = options.needsExtendedCall();
+        String verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
+            options.write(attributes, protectionDomain.address, temporary);
+            Supplier<T> maker = () -> context.create(
+                    new Creation(verb, QueuePair.ENDING)
+                            .arguments(options.toString())
+                            .cures(errno -> cureOfCreate(context, errno))
+                            .capability(options.capability()),
+                    () -> {
+                        protectionDomain.checkOpen();
+                        uses.forEach(ContextObject::checkOpen);
+                        return extended
+                                ? context.provider().createExtendedQueuePair(attributes.address())
+                                : context.provider().createQueuePair(protectionDomain.address, attributes.address());
+                    },
+                    qp -> wrapper.wrap(qp, QueueStructs.readCapabilities(ibv_qp_init_attr.cap(attributes))));
+            // Some drivers, such as efa and mana, register the queue pair in its completion queues.
+            return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
+                    .create(protectionDomain, context.arena.lock(), maker);
+        } catch (VerbsException e) {
+            throw explained(context, options, verb, e);
+        }
+    }
+
+    /** A device that does not support these types may report EINVAL. */
+    private static RuntimeException explained(
+            Context context, QueuePairOptions options, String verb, VerbsException e) {
+        boolean xrc = options.type() == QueuePairType.XRC_SEND || options.type() == QueuePairType.XRC_RECV;
+        boolean unknown = xrc && (context.queryDevice().deviceCapabilityFlags() & rdma_h.IBV_DEVICE_XRC()) == 0;
+        return unknown && e.errno() == Errno.EINVAL.number
+                ? new UnsupportedVerbException(
+                        verb, e.errno(), context.deviceName(), options.toString(), options.capability())
+                : e;
+    }
+
+    private static String cureOfCreate(Context context, int errno) {
+        if (errno == Errno.EINVAL.number) {
+            DeviceAttributes device = context.queryDevice();
+            return "the device allows at most " + device.maxWorkRequests() + " work requests and "
+                    + device.maxSegments() + " segments, and may allow less inline data";
+        }
+        if (errno == Errno.ENOMEM.number) {
+            return RegistrableMemory.cureOfTooMany("queue pairs");
+        }
+        return null;
+    }
+
+    /** Creates an object from the options of a native queue pair. */
+    @FunctionalInterface
+    interface OptionsMapper<T extends QueuePair> {
+        T map(QueuePairOptions options);
+    }
+
+    static <T extends QueuePair> T wrap(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            long nativeAddress,
+            Ownership ownership,
+            OptionsMapper<T> wrapper) {
+        protectionDomain.requireSameContext(sendQueue);
+        if (receiveQueue != null) {
+            protectionDomain.requireSameContext(receiveQueue);
+        }
+        Context context = protectionDomain.context;
+        return context.wrap(nativeAddress, ownership, qp -> {
+            protectionDomain.checkOpen();
+            sendQueue.checkOpen();
+            if (receiveQueue != null) {
+                receiveQueue.checkOpen();
+            }
+            MemorySegment struct = Native.struct(qp, ibv_qp.layout());
+            requireSame(protectionDomain, ibv_qp.pd(struct));
+            requireSame(sendQueue, ibv_qp.send_cq(struct));
+            requireSame(receiveQueue, ibv_qp.recv_cq(struct));
+            return wrapper.map(QueuePairOptions.ofExisting(
+                    QueuePairControl.queryInitial(context, qp),
+                    sendQueue,
+                    receiveQueue,
+                    sharedReceiveQueueAt(context, ibv_qp.srq(struct).address())));
+        });
+    }
+
+    private static void requireSame(ContextObject expected, MemorySegment pointer) {
+        if (pointer.address() != (expected == null ? 0 : expected.address)) {
+            throw new IllegalArgumentException(
+                    expected == null
+                            ? "receiveQueue must not be null: the native queue pair has a receive queue"
+                            : "the native queue pair does not belong to " + expected);
+        }
+    }
+
+    private static SharedReceiveQueue sharedReceiveQueueAt(Context context, long address) {
+        if (address == 0) {
+            return null;
+        }
+        if (context.find(address) instanceof SharedReceiveQueue queue) {
+            return queue;
+        }
+        throw new IllegalArgumentException("the native queue pair uses a shared receive queue that has no Java object;"
+                + " create one first with SharedReceiveQueue.ofNativeAddress");
+    }
+
+    /** For {@link QueuePair#ofNativeAddress(XrcDomain, long, Ownership)}. */
+    static QueuePair wrap(XrcDomain domain, long nativeAddress, Ownership ownership) {
+        Context context = domain.context;
+        return context.wrap(nativeAddress, ownership, qp -> {
+            domain.checkOpen();
+            QueuePairOptions options = QueuePairOptions.xrcReceive(domain);
+            return new QueuePair(context, null, options, qp, options.sizes());
+        });
+    }
+
+    /** For {@link XrcDomain#openQueuePair}. */
+    static QueuePair open(XrcDomain xrcDomain, int number) {
+        if (number < 0 || number > MAX_NUMBER) {
+            throw new IllegalArgumentException("queue pair number must be between 0 and 0xffffff: " + number);
+        }
+        Context context = xrcDomain.context;
+        QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
+        try (Arena temporary = Arena.ofConfined()) {
+            MemorySegment attributes = temporary.allocate(ibv_qp_open_attr.layout());
+            ibv_qp_open_attr.comp_mask(
+                    attributes,
+                    rdma_h.IBV_QP_OPEN_ATTR_NUM() | rdma_h.IBV_QP_OPEN_ATTR_XRCD() | rdma_h.IBV_QP_OPEN_ATTR_TYPE());
+            ibv_qp_open_attr.qp_num(attributes, number);
+            ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
+            ibv_qp_open_attr.qp_type(attributes, options.type().code());
+            return context.create(
+                    new Creation("ibv_open_qp", QueuePair.ENDING)
+                            .arguments("number " + number)
+                            .capability(QueuePairOptions.capability(options.type())),
+                    () -> {
+                        xrcDomain.checkOpen();
+                        return context.provider().openQueuePair(attributes.address());
+                    },
+                    qp -> new QueuePair(context, null, options, qp, options.sizes()));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+package org.rdmapanama.completion;
+
+import org.rdmapanama.ffm.verbs.rdma_h;
+
+/** The result of a work request, {@code enum ibv_wc_status}; see ibv_poll_cq(3). */
+public enum CompletionStatus {
+    /** The work request succeeded. */
+    SUCCESS(rdma_h.IBV_WC_SUCCESS()),
+    /** Local length error: the message does not fit the receive, or is longer than the port allows. */
+    LOC_LEN_ERR(rdma_h.IBV_WC_LOC_LEN_ERR()),
+    /** Local queue pair operation error: the request is not valid on this queue pair. */
+    LOC_QP_OP_ERR(rdma_h.IBV_WC_LOC_QP_OP_ERR()),
+    /** Local end-to-end context operation error; obsolete. */
+    LOC_EEC_OP_ERR(rdma_h.IBV_WC_LOC_EEC_OP_ERR()),
+    /** Local protection error: the local key does not cover the memory, or does not allow the access. */
+    LOC_PROT_ERR(rdma_h.IBV_WC_LOC_PROT_ERR()),
+    /** Flushed: the queue pair was in the error state, or moved to it. */
+    WR_FLUSH_ERR(rdma_h.IBV_WC_WR_FLUSH_ERR()),
+    /** Memory window bind error. */
+    MW_BIND_ERR(rdma_h.IBV_WC_MW_BIND_ERR()),
+    /** Bad response: the peer sent an opcode that was not expected. */
+    BAD_RESP_ERR(rdma_h.IBV_WC_BAD_RESP_ERR()),
+    /** Local access error: a write with immediate data into memory that does not allow it. */
+    LOC_ACCESS_ERR(rdma_h.IBV_WC_LOC_ACCESS_ERR()),
+    /** Remote invalid request: the peer's queue pair does not accept this operation, or has no room for it. */
+    REM_INV_REQ_ERR(rdma_h.IBV_WC_REM_INV_REQ_ERR()),
+    /** Remote access error: the remote key does not cover the memory, or does not allow the access. */
+    REM_ACCESS_ERR(rdma_h.IBV_WC_REM_ACCESS_ERR()),
+    /** Remote operation error: the peer could not complete it. */
+    REM_OP_ERR(rdma_h.IBV_WC_REM_OP_ERR()),
+    /** Transport retries exceeded: the peer does not answer. */
+    RETRY_EXC_ERR(rdma_h.IBV_WC_RETRY_EXC_ERR()),
+    /** Receiver-not-ready retries exceeded: the peer has no receive posted. */
+    RNR_RETRY_EXC_ERR(rdma_h.IBV_WC_RNR_RETRY_EXC_ERR()),
+    /** Local reliable datagram domain violation; obsolete. */
+    LOC_RDD_VIOL_ERR(rdma_h.IBV_WC_LOC_RDD_VIOL_ERR()),
+    /** Remote invalid reliable datagram request; obsolete. */
+    REM_INV_RD_REQ_ERR(rdma_h.IBV_WC_REM_INV_RD_REQ_ERR()),
+    /** Remote aborted. */
+    REM_ABORT_ERR(rdma_h.IBV_WC_REM_ABORT_ERR()),
+    /** Invalid end-to-end context number; obsolete. */
+    INV_EECN_ERR(rdma_h.IBV_WC_INV_EECN_ERR()),
+    /** Invalid end-to-end context state; obsolete. */
+    INV_EEC_STATE_ERR(rdma_h.IBV_WC_INV_EEC_STATE_ERR()),
+    /** Fatal: the device is no longer usable. */
+    FATAL_ERR(rdma_h.IBV_WC_FATAL_ERR()),
+    /** No response in time. */
+    RESP_TIMEOUT_ERR(rdma_h.IBV_WC_RESP_TIMEOUT_ERR()),
+    /** Any other error. */
+    GENERAL_ERR(rdma_h.IBV_WC_GENERAL_ERR()),
+    /** Tag matching error. */
+    TM_ERR(rdma_h.IBV_WC_TM_ERR()),
+    /** Tag matching: the rendezvous is left to software. */
+    TM_RNDV_INCOMPLETE(rdma_h.IBV_WC_TM_RNDV_INCOMPLETE());
+
+    private static final CompletionStatus[] VALUES = values();
+
+    private final int code;
+
+    CompletionStatus(int code) {
+        this.code = code;
+    }
+
+    /** {@return the value of this constant in {@code verbs.h}} */
+    public int code() {
+        return code;
+    }
+
+    /**
+     * Returns a description for people to read.
+     *
+     * @return a phrase in lower case, without a full stop
+     * @verb ibv_wc_status_str
+     */
+    public String description() {
+        return switch (this) {
+            case SUCCESS -> "success";
+            case LOC_LEN_ERR -> "message does not fit the receive, or is longer than the port allows";
+            case LOC_QP_OP_ERR -> "request is not valid on this queue pair";
+            case LOC_EEC_OP_ERR -> "local end-to-end context failed";
+            case LOC_PROT_ERR -> "local key does not cover the memory, or does not allow the access";
+            case WR_FLUSH_ERR -> "flushed: the queue pair is in the error state";
+            case MW_BIND_ERR -> "memory window could not be bound";
+            case BAD_RESP_ERR -> "peer answered with an unexpected opcode";
+            case LOC_ACCESS_ERR -> "write with immediate data reached memory that does not allow it";
+            case REM_INV_REQ_ERR -> "peer's queue pair does not accept this operation, or has no room for it";
+            case REM_ACCESS_ERR -> "remote key does not cover the peer's memory, or does not allow the access";
+            case REM_OP_ERR -> "peer could not complete the operation";
+            case RETRY_EXC_ERR -> "peer does not answer, and the retries are used up";
+            case RNR_RETRY_EXC_ERR -> "peer has no receive posted, and the retries are used up";
+            case LOC_RDD_VIOL_ERR -> "local reliable datagram domain does not match";
+            case REM_INV_RD_REQ_ERR -> "peer refused a reliable datagram";
+            case REM_ABORT_ERR -> "peer aborted the operation";
+            case INV_EECN_ERR -> "end-to-end context number is invalid";
+            case INV_EEC_STATE_ERR -> "end-to-end context is in a wrong state";
+            case FATAL_ERR -> "device failed";
+            case RESP_TIMEOUT_ERR -> "no response in time";
+            case GENERAL_ERR -> "other error";
+            case TM_ERR -> "tag matching failed";
+            case TM_RNDV_INCOMPLETE -> "tag matching left the rendezvous to software";
+        };
+    }
+
+    /**
+     * Returns the constant with a value in C.
+     *
+     * @param code the value in {@code verbs.h}
+     * @return the constant, or GENERAL_ERR if there is none
+     */
+    public static CompletionStatus of(int code) {
+        for (CompletionStatus value : VALUES) {
+            if (value.code == code) {
+                return value;
+            }
+        }
+        return GENERAL_ERR;
+    }
+}

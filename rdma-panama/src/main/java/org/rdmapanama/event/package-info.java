@@ -1,0 +1,2 @@
+/** Asynchronous events: what a device reports on its own, apart from completions. */
+package org.rdmapanama.event;

@@ -1,0 +1,86 @@
+package org.rdmapanama.internal;
+
+import java.lang.invoke.MethodHandles;
+import java.util.Set;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.memory.AccessFlag;
+
+/**
+ * What other packages of this module need of the object model, and programs do not. The object model implements it when
+ * {@link VerbsArena} is initialized.
+ */
+public abstract class ObjectModelAccess {
+    private static volatile ObjectModelAccess access;
+
+    /** For the object model. */
+    protected ObjectModelAccess() {}
+
+    /** Returns the only instance. */
+    public static ObjectModelAccess get() {
+        if (access == null) {
+            try {
+                MethodHandles.lookup().ensureInitialized(VerbsArena.class);
+            } catch (IllegalAccessException e) {
+                throw new AssertionError(e);
+            }
+        }
+        return access;
+    }
+
+    /** For the object model, once. */
+    public static void set(ObjectModelAccess ofObjectModel) {
+        access = ofObjectModel;
+    }
+
+    /** Returns the arena that owns a protection domain. */
+    public abstract VerbsArena arenaOf(ProtectionDomain protectionDomain);
+
+    /** Returns the arena that owns a region. */
+    public abstract VerbsArena arenaOf(MemoryRegion region);
+
+    /** Whether every thread may use the objects of an arena. */
+    public abstract boolean isShared(VerbsArena arena);
+
+    /**
+     * Checks that the calling thread may use the objects of an arena.
+     *
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public abstract void checkThread(VerbsArena arena);
+
+    /**
+     * Checks that a protection domain is open and that the calling thread may use it.
+     *
+     * @throws IllegalStateException when it is closed
+     * @throws WrongThreadException when its arena is confined to another thread
+     */
+    public abstract void checkOpen(ProtectionDomain protectionDomain);
+
+    /**
+     * Checks that a region is open and that the calling thread may use it.
+     *
+     * @throws IllegalStateException when it is closed
+     * @throws WrongThreadException when its arena is confined to another thread
+     */
+    public abstract void checkOpen(MemoryRegion region);
+
+    /**
+     * Checks that a set of operations may be allowed together.
+     *
+     * @throws IllegalArgumentException when peers may write, and this side may not
+     */
+    public abstract void checkAccess(Set<AccessFlag> access);
+
+    /**
+     * Returns an exception for a failed call.
+     *
+     * @param verb the C function that failed
+     * @param errno the reason, a positive value of errno(3)
+     * @param arguments the arguments of the call, for people to read
+     * @param cure what to do about it, or null
+     */
+    public abstract VerbsException failure(String verb, int errno, String arguments, String cure);
+}
