@@ -33,6 +33,7 @@ import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.soft.provider.SoftProvider;
 
 /** What is over is over: nothing of a context that was closed stays, and nothing is done to memory given back. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
