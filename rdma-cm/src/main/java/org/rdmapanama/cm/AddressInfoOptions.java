@@ -5,6 +5,7 @@ import java.net.ProtocolFamily;
 import java.net.StandardProtocolFamily;
 import java.util.Objects;
 import org.rdmapanama.QueuePairType;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**

@@ -25,6 +25,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.ibv_ece;
@@ -153,22 +154,22 @@ public final class CmId implements AutoCloseable {
 
     /** A function that takes the address of the id and returns a negated errno on failure. */
     @FunctionalInterface
-    private interface Call {
+    private interface IdCall {
         int apply(long id);
     }
 
-    private void call(String verb, Call call) {
+    private void call(String verb, IdCall call) {
         call(verb, null, call);
     }
 
     /** The arguments are turned into text only on failure: that would take longer than most of these functions. */
-    private void call(String verb, Supplier<String> arguments, Call call) {
+    private void call(String verb, Supplier<String> arguments, IdCall call) {
         lock.lock();
         try {
             checkOpen();
             int result = call.apply(address);
             if (result < 0) {
-                throw Failures.of(verb, result, arguments == null ? toString() : this + ", " + arguments.get());
+                throw CmFailures.of(verb, result, arguments == null ? toString() : this + ", " + arguments.get());
             }
         } finally {
             lock.unlock();
@@ -176,7 +177,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /** Like {@link #call}, for functions that crash if the id has no device. */
-    private void callWithDevice(String verb, Supplier<String> arguments, Call call) {
+    private void callWithDevice(String verb, Supplier<String> arguments, IdCall call) {
         lock.lock();
         try {
             checkOpen();
@@ -1217,7 +1218,7 @@ public final class CmId implements AutoCloseable {
             }
             closed = true;
             IDS.remove(address, this);
-            Failures.check("rdma_destroy_id", manager.destroyId(address), this);
+            CmFailures.check("rdma_destroy_id", manager.destroyId(address), this);
             destroyed = true;
             // Not earlier: a closing channel waits for its ids, and the function uses the channel.
             channel.remove(this);

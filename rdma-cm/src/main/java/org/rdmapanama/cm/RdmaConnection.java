@@ -407,7 +407,7 @@ public final class RdmaConnection implements AutoCloseable {
                 endSent = true;
             }
             if (!awaitEnd(deadline)) {
-                throw Failures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
+                throw CmFailures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
             }
         }
     }

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.soft.net.Peer;
-import org.rdmapanama.soft.net.Settings;
+import org.rdmapanama.soft.net.SoftSettings;
 import org.rdmapanama.soft.net.Wire;
 
 /**
@@ -63,7 +63,7 @@ public final class ProgressEngine {
 
     private final SpinLock lock;
     private final Wire wire;
-    private final Settings.Idle idle;
+    private final SoftSettings.Idle idle;
     private final Dispatcher dispatcher;
 
     /** Created once, because it is needed for every packet. */
@@ -121,7 +121,7 @@ public final class ProgressEngine {
     private int pollsWhileSleeping;
 
     /** Creates the scheduler; {@link #start} starts its thread, which gets the given name. */
-    ProgressEngine(String name, SpinLock lock, Wire wire, Settings.Idle idle, Dispatcher dispatcher) {
+    ProgressEngine(String name, SpinLock lock, Wire wire, SoftSettings.Idle idle, Dispatcher dispatcher) {
         this.lock = lock;
         this.wire = wire;
         this.idle = idle;
@@ -218,7 +218,7 @@ public final class ProgressEngine {
      * Returns whether polling threads did all the work since the last nap, so that the thread leaves the lock to them.
      */
     private boolean isDoneByOthers() {
-        boolean done = doneByOthers && polled && idle == Settings.Idle.PARK && isPolled();
+        boolean done = doneByOthers && polled && idle == SoftSettings.Idle.PARK && isPolled();
         doneByOthers = false;
         return done;
     }
@@ -251,9 +251,9 @@ public final class ProgressEngine {
     }
 
     private void rest(long nanos) {
-        if (idle == Settings.Idle.BUSY) {
+        if (idle == SoftSettings.Idle.BUSY) {
             Thread.onSpinWait();
-        } else if (idle == Settings.Idle.YIELD) {
+        } else if (idle == SoftSettings.Idle.YIELD) {
             giveWay();
         } else if (polled) {
             wire.ignore();

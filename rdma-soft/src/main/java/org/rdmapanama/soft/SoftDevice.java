@@ -22,7 +22,7 @@ import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.net.LocalAddresses;
 import org.rdmapanama.soft.net.Peer;
 import org.rdmapanama.soft.net.RoutingHeaders;
-import org.rdmapanama.soft.net.Settings;
+import org.rdmapanama.soft.net.SoftSettings;
 import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Opcode;
@@ -62,7 +62,7 @@ public final class SoftDevice {
 
     private final SpinLock lock = new SpinLock();
     private final LocalAddresses addresses;
-    private final Settings settings;
+    private final SoftSettings settings;
     private final Wire wire;
 
     /** Schedules the work of the device. */
@@ -93,7 +93,7 @@ public final class SoftDevice {
     private final Map<Long, SoftContext> contexts = new HashMap<>();
 
     private SoftDevice() throws IOException {
-        settings = Settings.ofProperties();
+        settings = SoftSettings.ofProperties();
         requireDescriptors(FreeDescriptors.TO_START);
         LocalAddresses all = LocalAddresses.query(settings.address());
         requireDescriptors(all.count() + FreeDescriptors.TO_START);
@@ -201,7 +201,7 @@ public final class SoftDevice {
         return addresses;
     }
 
-    public Settings settings() {
+    public SoftSettings settings() {
         return settings;
     }
 
