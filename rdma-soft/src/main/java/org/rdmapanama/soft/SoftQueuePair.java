@@ -354,7 +354,7 @@ final class SoftQueuePair implements Timed {
         if (refused != 0) {
             return refused;
         }
-        int newKey = MemoryWindows.next(SoftContext.rkeyOfWindow(window.struct.address()));
+        int newKey = MemoryWindows.next(MemoryVerbs.rkeyOfWindow(window.struct.address()));
         long slot = sends.nextSlot();
         Memory.putLong(slot + SendQueue.ID, id);
         Memory.putInt(slot + SendQueue.OPCODE, VerbsConstants.WR_BIND_MW);
@@ -363,7 +363,7 @@ final class SoftQueuePair implements Timed {
         sends.writeList(slot, 0, 0);
         sends.head++;
         run();
-        SoftContext.rkeyOfWindow(window.struct.address(), newKey);
+        MemoryVerbs.rkeyOfWindow(window.struct.address(), newKey);
         return 0;
     }
 
