@@ -430,7 +430,7 @@ final class WireResponder extends DeferredSender {
     @Override
     boolean canWait(int turns) {
         boolean could =
-                replies && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != ProgressEngine.NOW;
+                replies && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != DeferredSenders.NOW;
         if (could && turns >= patience) {
             impatient++;
             patience = impatient % IMPATIENT_BEFORE_TRYING == 0 ? MAX_PATIENCE : patience / 2;
