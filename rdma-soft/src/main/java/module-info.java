@@ -17,5 +17,5 @@ module org.rdmapanama.soft {
             org.rdmapanama.samples;
 
     provides org.rdmapanama.internal.provider.Provider with
-            org.rdmapanama.soft.SoftProvider;
+            org.rdmapanama.soft.provider.SoftProvider;
 }

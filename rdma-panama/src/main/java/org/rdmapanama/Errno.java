@@ -1,83 +1,83 @@
 package org.rdmapanama;
 
-/** The errno values of Linux that verbs report: names and meanings. */
+/** Names and meanings of the errno values that verbs report; the numbers are those of the class of ffm-bindings. */
 enum Errno {
     /** Operation not permitted. */
-    EPERM(1, "operation not permitted"),
+    EPERM(org.rdmapanama.ffm.internal.Errno.EPERM, "operation not permitted"),
     /** No such file or directory. */
-    ENOENT(2, "no such file or directory"),
+    ENOENT(org.rdmapanama.ffm.internal.Errno.ENOENT, "no such file or directory"),
     /** Interrupted system call. */
-    EINTR(4, "interrupted system call"),
+    EINTR(org.rdmapanama.ffm.internal.Errno.EINTR, "interrupted system call"),
     /** Input/output error. */
-    EIO(5, "input/output error"),
+    EIO(org.rdmapanama.ffm.internal.Errno.EIO, "input/output error"),
     /** No such device or address. */
-    ENXIO(6, "no such device or address"),
+    ENXIO(org.rdmapanama.ffm.internal.Errno.ENXIO, "no such device or address"),
     /** Bad file descriptor. */
-    EBADF(9, "bad file descriptor"),
+    EBADF(org.rdmapanama.ffm.internal.Errno.EBADF, "bad file descriptor"),
     /** Resource temporarily unavailable. */
-    EAGAIN(11, "resource temporarily unavailable"),
+    EAGAIN(org.rdmapanama.ffm.internal.Errno.EAGAIN, "resource temporarily unavailable"),
     /** Cannot allocate memory. */
-    ENOMEM(12, "cannot allocate memory"),
+    ENOMEM(org.rdmapanama.ffm.internal.Errno.ENOMEM, "cannot allocate memory"),
     /** Permission denied. */
-    EACCES(13, "permission denied"),
+    EACCES(org.rdmapanama.ffm.internal.Errno.EACCES, "permission denied"),
     /** Bad address. */
-    EFAULT(14, "bad address"),
+    EFAULT(org.rdmapanama.ffm.internal.Errno.EFAULT, "bad address"),
     /** Device or resource busy. */
-    EBUSY(16, "device or resource busy"),
+    EBUSY(org.rdmapanama.ffm.internal.Errno.EBUSY, "device or resource busy"),
     /** File exists. */
-    EEXIST(17, "file exists"),
+    EEXIST(org.rdmapanama.ffm.internal.Errno.EEXIST, "file exists"),
     /** No such device. */
-    ENODEV(19, "no such device"),
+    ENODEV(org.rdmapanama.ffm.internal.Errno.ENODEV, "no such device"),
     /** Invalid argument. */
-    EINVAL(22, "invalid argument"),
+    EINVAL(org.rdmapanama.ffm.internal.Errno.EINVAL, "invalid argument"),
     /** Too many open files in system. */
-    ENFILE(23, "too many open files in system"),
+    ENFILE(org.rdmapanama.ffm.internal.Errno.ENFILE, "too many open files in system"),
     /** Too many open files. */
-    EMFILE(24, "too many open files"),
+    EMFILE(org.rdmapanama.ffm.internal.Errno.EMFILE, "too many open files"),
     /** No space left on device. */
-    ENOSPC(28, "no space left on device"),
+    ENOSPC(org.rdmapanama.ffm.internal.Errno.ENOSPC, "no space left on device"),
     /** Numerical result out of range. */
-    ERANGE(34, "numerical result out of range"),
+    ERANGE(org.rdmapanama.ffm.internal.Errno.ERANGE, "numerical result out of range"),
     /** Function not implemented. */
-    ENOSYS(38, "function not implemented"),
+    ENOSYS(org.rdmapanama.ffm.internal.Errno.ENOSYS, "function not implemented"),
     /** No data available. */
-    ENODATA(61, "no data available"),
+    ENODATA(org.rdmapanama.ffm.internal.Errno.ENODATA, "no data available"),
     /** Protocol error. */
-    EPROTO(71, "protocol error"),
+    EPROTO(org.rdmapanama.ffm.internal.Errno.EPROTO, "protocol error"),
     /** Value too large for defined data type. */
-    EOVERFLOW(75, "value too large for defined data type"),
+    EOVERFLOW(org.rdmapanama.ffm.internal.Errno.EOVERFLOW, "value too large for defined data type"),
     /** Message too long. */
-    EMSGSIZE(90, "message too long"),
+    EMSGSIZE(org.rdmapanama.ffm.internal.Errno.EMSGSIZE, "message too long"),
     /** Protocol not supported. */
-    EPROTONOSUPPORT(93, "protocol not supported"),
+    EPROTONOSUPPORT(org.rdmapanama.ffm.internal.Errno.EPROTONOSUPPORT, "protocol not supported"),
     /** Operation not supported. */
-    EOPNOTSUPP(95, "operation not supported"),
+    EOPNOTSUPP(org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP, "operation not supported"),
     /** Address already in use. */
-    EADDRINUSE(98, "address already in use"),
+    EADDRINUSE(org.rdmapanama.ffm.internal.Errno.EADDRINUSE, "address already in use"),
     /** Cannot assign requested address. */
-    EADDRNOTAVAIL(99, "cannot assign requested address"),
+    EADDRNOTAVAIL(org.rdmapanama.ffm.internal.Errno.EADDRNOTAVAIL, "cannot assign requested address"),
     /** Network is down. */
-    ENETDOWN(100, "network is down"),
+    ENETDOWN(org.rdmapanama.ffm.internal.Errno.ENETDOWN, "network is down"),
     /** Network is unreachable. */
-    ENETUNREACH(101, "network is unreachable"),
+    ENETUNREACH(org.rdmapanama.ffm.internal.Errno.ENETUNREACH, "network is unreachable"),
     /** Connection reset by peer. */
-    ECONNRESET(104, "connection reset by peer"),
+    ECONNRESET(org.rdmapanama.ffm.internal.Errno.ECONNRESET, "connection reset by peer"),
     /** No buffer space available. */
-    ENOBUFS(105, "no buffer space available"),
+    ENOBUFS(org.rdmapanama.ffm.internal.Errno.ENOBUFS, "no buffer space available"),
     /** Transport endpoint is already connected. */
-    EISCONN(106, "transport endpoint is already connected"),
+    EISCONN(org.rdmapanama.ffm.internal.Errno.EISCONN, "transport endpoint is already connected"),
     /** Transport endpoint is not connected. */
-    ENOTCONN(107, "transport endpoint is not connected"),
+    ENOTCONN(org.rdmapanama.ffm.internal.Errno.ENOTCONN, "transport endpoint is not connected"),
     /** Connection timed out. */
-    ETIMEDOUT(110, "connection timed out"),
+    ETIMEDOUT(org.rdmapanama.ffm.internal.Errno.ETIMEDOUT, "connection timed out"),
     /** Connection refused. */
-    ECONNREFUSED(111, "connection refused"),
+    ECONNREFUSED(org.rdmapanama.ffm.internal.Errno.ECONNREFUSED, "connection refused"),
     /** No route to host. */
-    EHOSTUNREACH(113, "no route to host"),
+    EHOSTUNREACH(org.rdmapanama.ffm.internal.Errno.EHOSTUNREACH, "no route to host"),
     /** Operation already in progress. */
-    EALREADY(114, "operation already in progress"),
+    EALREADY(org.rdmapanama.ffm.internal.Errno.EALREADY, "operation already in progress"),
     /** Operation now in progress. */
-    EINPROGRESS(115, "operation now in progress");
+    EINPROGRESS(org.rdmapanama.ffm.internal.Errno.EINPROGRESS, "operation now in progress");
 
     final int number;
     private final String meaning;

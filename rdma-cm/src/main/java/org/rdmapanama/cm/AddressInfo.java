@@ -9,6 +9,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
@@ -108,7 +109,7 @@ public final class AddressInfo {
     private static ConnectionException failure(int status, String host, String service) {
         String arguments = "host " + host + ", service " + service;
         return status > -ConnectionManager.NAME_SERVICE
-                ? Failures.of("rdma_getaddrinfo", status, arguments)
+                ? CmFailures.of("rdma_getaddrinfo", status, arguments)
                 : ConnectionException.ofNameService(status + ConnectionManager.NAME_SERVICE, arguments);
     }
 

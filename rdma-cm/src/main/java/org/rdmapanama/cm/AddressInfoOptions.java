@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.net.ProtocolFamily;
 import java.net.StandardProtocolFamily;
 import java.util.Objects;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.queue.QueuePairType;
 

@@ -17,10 +17,10 @@ import org.rdmapanama.Context;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.address.Gid;
-import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.ibv_ece;
@@ -34,7 +34,6 @@ import org.rdmapanama.ffm.verbs.rdma_ib_addr;
 import org.rdmapanama.ffm.verbs.rdma_route;
 import org.rdmapanama.ffm.verbs.rdma_ud_param;
 import org.rdmapanama.internal.provider.ConnectionManager;
-import org.rdmapanama.internal.provider.ReadLimits;
 import org.rdmapanama.queue.Ece;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -88,6 +87,7 @@ public final class CmId implements AutoCloseable {
     private final PortSpace portSpace;
     private final QueuePairType queuePairType;
     private final Map<Long, InetSocketAddress> groups = new ConcurrentHashMap<>();
+    private final QueuePairDriver driver = new QueuePairDriver(this);
     private volatile EventChannel channel;
 
     /** The local address as of binding or of a request, for messages also after the native id is gone; null before. */
@@ -153,22 +153,22 @@ public final class CmId implements AutoCloseable {
 
     /** A function that takes the address of the id and returns a negated errno on failure. */
     @FunctionalInterface
-    private interface Call {
+    private interface IdCall {
         int apply(long id);
     }
 
-    private void call(String verb, Call call) {
+    private void call(String verb, IdCall call) {
         call(verb, null, call);
     }
 
     /** The arguments are turned into text only on failure: that would take longer than most of these functions. */
-    private void call(String verb, Supplier<String> arguments, Call call) {
+    private void call(String verb, Supplier<String> arguments, IdCall call) {
         lock.lock();
         try {
             checkOpen();
             int result = call.apply(address);
             if (result < 0) {
-                throw Failures.of(verb, result, arguments == null ? toString() : this + ", " + arguments.get());
+                throw CmFailures.of(verb, result, arguments == null ? toString() : this + ", " + arguments.get());
             }
         } finally {
             lock.unlock();
@@ -176,7 +176,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /** Like {@link #call}, for functions that crash if the id has no device. */
-    private void callWithDevice(String verb, Supplier<String> arguments, Call call) {
+    private void callWithDevice(String verb, Supplier<String> arguments, IdCall call) {
         lock.lock();
         try {
             checkOpen();
@@ -811,12 +811,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_create_qp_ex
      */
     public void initialize(QueuePair queuePair) {
-        checkDevice(queuePair);
-        queuePair.modify(queuePairAttributes(QueuePairState.INIT));
-        if (queuePair.type() == QueuePairType.UD) {
-            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
-            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(0));
-        }
+        driver.initialize(queuePair);
     }
 
     /**
@@ -835,25 +830,8 @@ public final class CmId implements AutoCloseable {
      */
     public void connect(QueuePair queuePair, ConnectionParameters parameters) {
         ConnectionParameters complete = parameters.copy().queuePair(queuePair);
-        checkDevice(queuePair);
-        initializeOnce(queuePair);
+        driver.beforeConnect(queuePair);
         connect(complete);
-    }
-
-    /** Checks the device: attributes of one device are meaningless on another, but some drivers accept them. */
-    private void checkDevice(QueuePair queuePair) {
-        String owner = queuePair.context().deviceName();
-        String own = deviceName();
-        if (!owner.equals(own)) {
-            throw new IllegalArgumentException("queuePair must belong to " + own + ", which " + this + " is bound to: "
-                    + queuePair + " belongs to " + owner);
-        }
-    }
-
-    private void initializeOnce(QueuePair queuePair) {
-        if (queuePair.state() == QueuePairState.RESET) {
-            initialize(queuePair);
-        }
     }
 
     /**
@@ -879,11 +857,7 @@ public final class CmId implements AutoCloseable {
      */
     public void accept(QueuePair queuePair, ConnectionParameters parameters) {
         ConnectionParameters complete = parameters.copy().queuePair(queuePair);
-        checkDevice(queuePair);
-        initializeOnce(queuePair);
-        if (movesQueuePair(queuePair)) {
-            ready(queuePair, complete, queuePairAttributes(QueuePairState.RTR));
-        }
+        driver.beforeAccept(queuePair, complete);
         accept(complete);
     }
 
@@ -904,47 +878,18 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_establish
      */
     public void establish(QueuePair queuePair) {
-        checkDevice(queuePair);
-        if (movesQueuePair(queuePair)) {
-            // Unlike on the accepting side, the access flags were not known when the queue pair was initialized.
-            QueuePairAttributes receive = queuePairAttributes(QueuePairState.RTR);
-            receive.accessFlags(queuePairAttributes(QueuePairState.INIT).accessFlags());
-            ready(queuePair, asked(), receive);
-        }
+        driver.beforeEstablish(queuePair);
         establish();
     }
 
-    private ConnectionParameters asked() {
+    /** Returns a copy of the parameters given to {@link #connect}. */
+    ConnectionParameters asked() {
         lock.lock();
         try {
             return asked.copy();
         } finally {
             lock.unlock();
         }
-    }
-
-    /** Returns whether the caller must move the queue pair; on iWARP the kernel does. */
-    private static boolean movesQueuePair(QueuePair queuePair) {
-        return queuePair.type() != QueuePairType.UD && queuePair.context().transportType() == TransportType.IB;
-    }
-
-    /**
-     * Moves a queue pair from INIT to RTS. The peer may ask for or grant more than this side wants or its device
-     * supports; the parameters are lowered to what the queue pair gets.
-     */
-    private void ready(QueuePair queuePair, ConnectionParameters parameters, QueuePairAttributes receive) {
-        QueuePairAttributes send = queuePairAttributes(QueuePairState.RTS);
-        DeviceAttributes device = queuePair.context().queryDevice();
-        // MAX_RESOURCES is more than there can be.
-        int answers = Math.min(parameters.responderResources(), device.maxReadAtomicAsTarget());
-        int asks = Math.min(parameters.initiatorDepth(), device.maxReadAtomicAsInitiator());
-        int agreed = send.maxReadAtomicAsInitiator();
-        int asksAtOnce = ReadLimits.toAskFor(asks, agreed);
-        parameters.responderResources(Math.min(answers, receive.maxReadAtomicAsTarget()));
-        // A peer that answers none is not told of the one that is there to be refused.
-        parameters.initiatorDepth(Math.min(asksAtOnce, agreed));
-        queuePair.modify(receive.maxReadAtomicAsTarget(parameters.responderResources()));
-        queuePair.modify(send.maxReadAtomicAsInitiator(asksAtOnce));
     }
 
     /**
@@ -961,10 +906,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_disconnect
      */
     public void disconnect(QueuePair queuePair) {
-        checkDevice(queuePair);
-        if (queuePair.state() != QueuePairState.RESET) {
-            queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
-        }
+        driver.beforeDisconnect(queuePair);
         disconnect();
     }
 
@@ -1217,7 +1159,7 @@ public final class CmId implements AutoCloseable {
             }
             closed = true;
             IDS.remove(address, this);
-            Failures.check("rdma_destroy_id", manager.destroyId(address), this);
+            CmFailures.check("rdma_destroy_id", manager.destroyId(address), this);
             destroyed = true;
             // Not earlier: a closing channel waits for its ids, and the function uses the channel.
             channel.remove(this);

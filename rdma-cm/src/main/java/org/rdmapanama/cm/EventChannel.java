@@ -86,11 +86,11 @@ public final class EventChannel implements AutoCloseable {
     static EventChannel create(ConnectionManager manager) {
         long address = manager.createEventChannel();
         if (address < 0) {
-            throw Failures.of("rdma_create_event_channel", (int) address, "");
+            throw CmFailures.of("rdma_create_event_channel", (int) address, "");
         }
         try {
             int fd = rdma_event_channel.fd(Native.struct(address, rdma_event_channel.sizeof()));
-            Failures.check("fcntl", fd < 0 ? 0 : Libc.setNonBlocking(fd), "");
+            CmFailures.check("fcntl", fd < 0 ? 0 : Libc.setNonBlocking(fd), "");
             return new EventChannel(manager, address, fd);
         } catch (RuntimeException | Error e) {
             manager.destroyEventChannel(address);
@@ -117,7 +117,7 @@ public final class EventChannel implements AutoCloseable {
         enter();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
-            Failures.check("rdma_create_id", manager.createId(address, id.address(), 0, code), portSpace);
+            CmFailures.check("rdma_create_id", manager.createId(address, id.address(), 0, code), portSpace);
             return register(id.get(JAVA_LONG, 0));
         } finally {
             exit();
@@ -155,13 +155,13 @@ public final class EventChannel implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
             long encoded = info.write(arena).address();
-            Failures.check("rdma_create_ep", manager.createEndpoint(id.address(), encoded, 0, 0), info);
+            CmFailures.check("rdma_create_ep", manager.createEndpoint(id.address(), encoded, 0, 0), info);
             made = id.get(JAVA_LONG, 0);
         }
         try {
             enter();
             try {
-                Failures.check("rdma_migrate_id", manager.migrateId(made, address), info);
+                CmFailures.check("rdma_migrate_id", manager.migrateId(made, address), info);
                 return CmId.register(this, made);
             } finally {
                 exit();
@@ -220,7 +220,7 @@ public final class EventChannel implements AutoCloseable {
             RdmaDevices.letGoOfOwed(manager);
             event = take();
             if (event == null && millis > 0) {
-                Failures.check("poll", manager.awaitEvent(address, millis), this);
+                CmFailures.check("poll", manager.awaitEvent(address, millis), this);
                 event = take();
             }
         } finally {
@@ -245,7 +245,7 @@ public final class EventChannel implements AutoCloseable {
                     }
                     return null;
                 }
-                Failures.check("rdma_get_cm_event", result, this);
+                CmFailures.check("rdma_get_cm_event", result, this);
                 CmEvent event = copy(pointer.get(JAVA_LONG, 0));
                 if (event != null) {
                     return event;
@@ -329,7 +329,7 @@ public final class EventChannel implements AutoCloseable {
         enter();
         try {
             int readable = manager.awaitEvent(address, SLICE_MILLIS);
-            Failures.check("poll", readable, toString());
+            CmFailures.check("poll", readable, toString());
             return readable > 0;
         } finally {
             exit();

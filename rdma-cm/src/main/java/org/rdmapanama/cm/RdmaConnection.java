@@ -413,7 +413,7 @@ public final class RdmaConnection implements AutoCloseable {
             connected = false;
             sendEnd();
             if (!awaitEnd(deadline)) {
-                throw Failures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
+                throw CmFailures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
             }
         }
     }

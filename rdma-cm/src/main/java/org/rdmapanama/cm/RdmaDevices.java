@@ -57,7 +57,7 @@ public final class RdmaDevices {
             MemorySegment count = arena.allocate(JAVA_INT);
             long list = manager.getDevices(count.address());
             if (list < 0) {
-                throw Failures.of("rdma_get_devices", (int) list, "");
+                throw CmFailures.of("rdma_get_devices", (int) list, "");
             }
             List<String> names = new ArrayList<>();
             try {

@@ -36,17 +36,17 @@ public final class SynchronousId implements AutoCloseable {
 
     /** Creates an id on a channel; the channel is closed if that fails. */
     @FunctionalInterface
-    private interface Maker {
+    private interface IdFactory {
         CmId make(EventChannel channel);
     }
 
-    private static SynchronousId make(Maker maker) {
-        return make(EventChannel.create(), maker);
+    private static SynchronousId make(IdFactory factory) {
+        return make(EventChannel.create(), factory);
     }
 
-    private static SynchronousId make(EventChannel channel, Maker maker) {
+    private static SynchronousId make(EventChannel channel, IdFactory factory) {
         try {
-            SynchronousId id = new SynchronousId(channel, maker.make(channel));
+            SynchronousId id = new SynchronousId(channel, factory.make(channel));
             channel.owner(id);
             return id;
         } catch (RuntimeException | Error e) {
@@ -137,11 +137,11 @@ public final class SynchronousId implements AutoCloseable {
         while (true) {
             CmEvent event = channel.await(deadline.left()).orElse(null);
             if (event == null) {
-                throw Failures.of(verb, -Errno.ETIMEDOUT, id + ", after " + deadline);
+                throw CmFailures.of(verb, -Errno.ETIMEDOUT, id + ", after " + deadline);
             }
             if (event.type() == wanted || event.type() == or) {
                 if (event.status() != 0) {
-                    throw Failures.of(verb, event);
+                    throw CmFailures.of(verb, event);
                 }
                 return event;
             }
@@ -153,7 +153,7 @@ public final class SynchronousId implements AutoCloseable {
                         REJECTED,
                         DISCONNECTED,
                         DEVICE_REMOVAL,
-                        MULTICAST_ERROR -> throw Failures.of(verb, event);
+                        MULTICAST_ERROR -> throw CmFailures.of(verb, event);
                 default -> {
                     // Irrelevant here, such as TIMEWAIT_EXIT of an earlier connection.
                 }
@@ -207,7 +207,7 @@ public final class SynchronousId implements AutoCloseable {
                 return event;
             }
             if (event.get().type() == CmEventType.DEVICE_REMOVAL && isOwnDevice(event.get())) {
-                throw Failures.of("rdma_get_request", event.get());
+                throw CmFailures.of("rdma_get_request", event.get());
             }
         }
     }
@@ -311,7 +311,7 @@ public final class SynchronousId implements AutoCloseable {
         CmEvent event;
         do {
             event = channel.await(deadline.left())
-                    .orElseThrow(() -> Failures.of("rdma_disconnect", -Errno.ETIMEDOUT, id + ", after " + deadline));
+                    .orElseThrow(() -> CmFailures.of("rdma_disconnect", -Errno.ETIMEDOUT, id + ", after " + deadline));
         } while (event.type() != CmEventType.DISCONNECTED && event.type() != CmEventType.DEVICE_REMOVAL);
     }
 

@@ -22,6 +22,7 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.internal.provider.Logging;
 
 /**
@@ -79,7 +80,7 @@ final class NativeSocket {
         }
         Services.reserve();
         // Any family will do: the address given to rbind or rconnect decides.
-        int number = Rsockets.socket(Rsockets.AF_INET);
+        int number = Rsockets.socket(SocketAddresses.AF_INET);
         if (number < 0) {
             Services.release();
             throw SocketErrors.notOpened(-number);
@@ -158,7 +159,7 @@ final class NativeSocket {
             int accepted = Rsockets.accept(socket);
             if (accepted < 0) {
                 Services.release();
-                if (accepted == -Rsockets.EAGAIN || accepted == -Rsockets.EINTR) {
+                if (accepted == -Errno.EAGAIN || accepted == -Errno.EINTR) {
                     return null;
                 }
                 throw SocketErrors.of(-accepted, "raccept");
@@ -183,7 +184,7 @@ final class NativeSocket {
             } finally {
                 LISTENING.readLock().unlock();
             }
-            if (result < 0 && result != -Rsockets.EINPROGRESS) {
+            if (result < 0 && result != -Errno.EINPROGRESS) {
                 throw SocketErrors.of(-result, "rconnect to " + address);
             }
             return result == 0;
@@ -197,7 +198,7 @@ final class NativeSocket {
         int events = poll(Rsockets.POLLOUT);
         if ((events & Rsockets.POLLERR) != 0) {
             int error = error();
-            throw SocketErrors.of(error == 0 ? Rsockets.EIO : error, "connecting to " + address);
+            throw SocketErrors.of(error == 0 ? Errno.EIO : error, "connecting to " + address);
         }
         return (events & (Rsockets.POLLOUT | Rsockets.POLLHUP)) != 0;
     }
@@ -237,7 +238,7 @@ final class NativeSocket {
 
     /** Returns how many rsockets have events, given the result of rpoll. */
     static int polled(int result) throws IOException {
-        if (result < 0 && result != -Rsockets.EINTR) {
+        if (result < 0 && result != -Errno.EINTR) {
             throw SocketErrors.of(-result, "rpoll");
         }
         return Math.max(result, 0);

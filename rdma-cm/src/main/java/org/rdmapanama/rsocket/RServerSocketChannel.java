@@ -261,7 +261,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
 
     /** This channel as an {@link RSelector} sees it. */
     Pollable pollable() {
-        return new Polled();
+        return new PolledServer();
     }
 
     @Override
@@ -273,7 +273,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         }
     }
 
-    private final class Polled implements Pollable {
+    private final class PolledServer implements Pollable {
         @Override
         public NativeSocket nativeSocket() {
             return socket;

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * A byte stream over RDMA: a {@link SocketChannel} on an rsocket.
@@ -59,7 +60,7 @@ public final class RSocketChannel extends SocketChannel {
     private static final int COPY_BYTES = 1 << 16;
     private static final Class<?> AUTOMATIC_SCOPE = Arena.ofAuto().scope().getClass();
 
-    private enum State {
+    private enum ConnectState {
         UNCONNECTED,
         PENDING,
         CONNECTED
@@ -71,7 +72,7 @@ public final class RSocketChannel extends SocketChannel {
     private final ReentrantLock writeLock = new ReentrantLock();
     private final Object stateLock = new Object();
 
-    private volatile State state;
+    private volatile ConnectState state;
     private volatile boolean inputClosed;
     private volatile boolean outputClosed;
     private final Waiter reader = new Waiter();
@@ -93,7 +94,7 @@ public final class RSocketChannel extends SocketChannel {
         this.socket = socket;
         options = new Options(socket);
         remote = connectedTo;
-        state = connectedTo == null ? State.UNCONNECTED : State.CONNECTED;
+        state = connectedTo == null ? ConnectState.UNCONNECTED : ConnectState.CONNECTED;
     }
 
     /**
@@ -145,10 +146,10 @@ public final class RSocketChannel extends SocketChannel {
         InetSocketAddress address = local == null ? new InetSocketAddress(0) : RsocketAddresses.check(local);
         synchronized (stateLock) {
             ensureOpen();
-            if (state == State.PENDING) {
+            if (state == ConnectState.PENDING) {
                 throw new ConnectionPendingException();
             }
-            if (bound || state == State.CONNECTED) {
+            if (bound || state == ConnectState.CONNECTED) {
                 throw new AlreadyBoundException();
             }
             socket.bind(address);
@@ -197,17 +198,17 @@ public final class RSocketChannel extends SocketChannel {
             try {
                 synchronized (stateLock) {
                     ensureOpen();
-                    if (state == State.CONNECTED) {
+                    if (state == ConnectState.CONNECTED) {
                         throw new AlreadyConnectedException();
                     }
-                    if (state == State.PENDING) {
+                    if (state == ConnectState.PENDING) {
                         throw new ConnectionPendingException();
                     }
                     if (address.getAddress().isAnyLocalAddress()) {
                         throw new java.net.ConnectException("remote must not be the wildcard address: " + address);
                     }
                     remote = address;
-                    state = State.PENDING;
+                    state = ConnectState.PENDING;
                 }
                 return establish(timeoutNanos, true);
             } finally {
@@ -225,10 +226,10 @@ public final class RSocketChannel extends SocketChannel {
             try {
                 synchronized (stateLock) {
                     ensureOpen();
-                    if (state == State.CONNECTED) {
+                    if (state == ConnectState.CONNECTED) {
                         return true;
                     }
-                    if (state == State.UNCONNECTED) {
+                    if (state == ConnectState.UNCONNECTED) {
                         throw new NoConnectionPendingException();
                     }
                 }
@@ -283,7 +284,7 @@ public final class RSocketChannel extends SocketChannel {
                 connected = socket.isConnected(address);
             }
             if (connected) {
-                state = State.CONNECTED;
+                state = ConnectState.CONNECTED;
             }
         } finally {
             reader.leave();
@@ -296,12 +297,12 @@ public final class RSocketChannel extends SocketChannel {
 
     @Override
     public boolean isConnected() {
-        return state == State.CONNECTED;
+        return state == ConnectState.CONNECTED;
     }
 
     @Override
     public boolean isConnectionPending() {
-        return state == State.PENDING && isOpen();
+        return state == ConnectState.PENDING && isOpen();
     }
 
     /**
@@ -313,7 +314,7 @@ public final class RSocketChannel extends SocketChannel {
     public SocketAddress getRemoteAddress() throws IOException {
         synchronized (stateLock) {
             ensureOpen();
-            return state == State.CONNECTED ? remote : null;
+            return state == ConnectState.CONNECTED ? remote : null;
         }
     }
 
@@ -363,7 +364,7 @@ public final class RSocketChannel extends SocketChannel {
     @Override
     public <T> T getOption(SocketOption<T> name) throws IOException {
         ensureOpen();
-        return options.get(name, state == State.CONNECTED);
+        return options.get(name, state == ConnectState.CONNECTED);
     }
 
     @Override
@@ -516,7 +517,7 @@ public final class RSocketChannel extends SocketChannel {
                 checkFailure("read");
                 return -1;
             }
-            if (count != -Rsockets.EAGAIN && count != -Rsockets.EINTR) {
+            if (count != -Errno.EAGAIN && count != -Errno.EINTR) {
                 throw SocketErrors.of((int) -count, "rrecv");
             }
             if (!wait) {
@@ -680,11 +681,11 @@ public final class RSocketChannel extends SocketChannel {
             throw new SocketException("offset must lie in memory that the peer has mapped: " + remoteOffset
                     + "; if the mapping is new, first read a message that the peer sends after mapForRemoteWrite");
         }
-        if (count == -Rsockets.ECONNRESET) {
+        if (count == -Errno.ECONNRESET) {
             checkFailure("write");
             throw new SocketException("Broken pipe: the peer has closed the connection");
         }
-        if (count < 0 && count != -Rsockets.EAGAIN && count != -Rsockets.EINTR) {
+        if (count < 0 && count != -Errno.EAGAIN && count != -Errno.EINTR) {
             throw SocketErrors.of((int) -count, remoteOffset < 0 ? "rsend" : "riowrite");
         }
         return Math.max(0, count);
@@ -728,7 +729,7 @@ public final class RSocketChannel extends SocketChannel {
                 socket.remove(mapping);
                 throw SocketErrors.of(
                         (int) -result,
-                        result == -Rsockets.ENOMEM
+                        result == -Errno.ENOMEM
                                 ? "riomap; the peer accepts no more mappings: it must set RDMA_IOMAPSIZE before connecting"
                                 : "riomap");
             }
@@ -752,7 +753,7 @@ public final class RSocketChannel extends SocketChannel {
             if (result >= 0) {
                 return;
             }
-            if (result != -Rsockets.EAGAIN && result != -Rsockets.EINTR) {
+            if (result != -Errno.EAGAIN && result != -Errno.EINTR) {
                 throw SocketErrors.of((int) -result, "rsend of a mapping");
             }
             if (!isBlocking()) {
@@ -899,7 +900,7 @@ public final class RSocketChannel extends SocketChannel {
 
     private void ensureConnected() throws ClosedChannelException {
         ensureOpen();
-        if (state != State.CONNECTED) {
+        if (state != ConnectState.CONNECTED) {
             throw new NotYetConnectedException();
         }
     }
@@ -926,7 +927,7 @@ public final class RSocketChannel extends SocketChannel {
 
     /** This channel as an {@link RSelector} sees it. */
     Pollable pollable() {
-        return new Polled();
+        return new PolledConnection();
     }
 
     @Override
@@ -937,7 +938,7 @@ public final class RSocketChannel extends SocketChannel {
         }
     }
 
-    private final class Polled implements Pollable {
+    private final class PolledConnection implements Pollable {
         @Override
         public NativeSocket nativeSocket() {
             return socket;
@@ -946,7 +947,7 @@ public final class RSocketChannel extends SocketChannel {
         @Override
         public int eventsFor(int interestOps) {
             int events = 0;
-            boolean connected = state == State.CONNECTED;
+            boolean connected = state == ConnectState.CONNECTED;
             if (connected && (interestOps & SelectionKey.OP_READ) != 0) {
                 events |= Rsockets.POLLIN;
             }
@@ -960,9 +961,9 @@ public final class RSocketChannel extends SocketChannel {
         public int readyOps(int interestOps, int events) {
             int broken = events & (Rsockets.POLLERR | Rsockets.POLLHUP | Rsockets.POLLNVAL);
             int ready = 0;
-            if (state == State.PENDING) {
+            if (state == ConnectState.PENDING) {
                 ready = (events & Rsockets.POLLOUT) != 0 || broken != 0 ? SelectionKey.OP_CONNECT : 0;
-            } else if (state == State.CONNECTED) {
+            } else if (state == ConnectState.CONNECTED) {
                 if ((events & Rsockets.POLLIN) != 0 || broken != 0) {
                     ready |= SelectionKey.OP_READ;
                 }

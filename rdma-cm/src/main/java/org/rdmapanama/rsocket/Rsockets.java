@@ -20,19 +20,6 @@ import org.rdmapanama.ffm.internal.Errno;
  * <p>Memory of callers is passed as a segment, so that its arena cannot be closed during the call.
  */
 final class Rsockets {
-    static final int EINTR = 4;
-    static final int EIO = 5;
-    static final int EBADF = 9;
-    static final int EAGAIN = 11;
-    static final int ENOMEM = 12;
-    static final int EINVAL = 22;
-    static final int ECONNRESET = 104;
-    static final int ECONNREFUSED = 111;
-    static final int EINPROGRESS = 115;
-
-    static final int AF_INET = 2;
-    static final int AF_INET6 = 10;
-
     static final int SOL_SOCKET = 1;
     static final int SO_REUSEADDR = 2;
     static final int SO_ERROR = 4;

@@ -7,6 +7,8 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import org.rdmapanama.ffm.NativeLibrary;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 
 /**
  * Works around a memory corruption in librdmacm before rdma-core 55. Two service threads of librdmacm, one for
@@ -89,7 +91,7 @@ final class Services {
     }
 
     private static boolean listenOnce(MemorySegment address) {
-        int socket = Rsockets.socket(Rsockets.AF_INET);
+        int socket = Rsockets.socket(SocketAddresses.AF_INET);
         if (socket < 0) {
             return false;
         }
@@ -115,9 +117,9 @@ final class Services {
             int refusals = 0;
             while (connectingSize < MOST && refusals < MOST_REFUSALS) {
                 int result = connectOnce(target);
-                if (result == -Rsockets.EINPROGRESS) {
+                if (result == -Errno.EINPROGRESS) {
                     connectingSize += GROWTH;
-                } else if (result == -Rsockets.ECONNREFUSED) {
+                } else if (result == -Errno.ECONNREFUSED) {
                     refusals++; // Refused at once, so the thread was not started.
                 } else {
                     break;
@@ -128,7 +130,7 @@ final class Services {
 
     /** Starts to connect a dummy rsocket, closes it and returns the result of rconnect. */
     private static int connectOnce(MemorySegment address) {
-        int socket = Rsockets.socket(Rsockets.AF_INET);
+        int socket = Rsockets.socket(SocketAddresses.AF_INET);
         if (socket < 0) {
             return socket;
         }

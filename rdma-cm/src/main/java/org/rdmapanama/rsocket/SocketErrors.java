@@ -5,21 +5,10 @@ import java.net.BindException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
+import org.rdmapanama.ffm.internal.Errno;
 
 /** Turns errnos of rsocket functions into the exceptions that java.nio channels throw. */
 final class SocketErrors {
-    private static final int EPERM = 1;
-    private static final int ENOENT = 2;
-    private static final int EACCES = 13;
-    private static final int ENODEV = 19;
-    private static final int EADDRINUSE = 98;
-    private static final int EADDRNOTAVAIL = 99;
-    private static final int ENETUNREACH = 101;
-    private static final int ENOTCONN = 107;
-    private static final int ETIMEDOUT = 110;
-    private static final int ECONNREFUSED = 111;
-    private static final int EHOSTUNREACH = 113;
-
     private static final String NO_DEVICE =
             "rsockets need an RDMA device of the kernel, and librdmacm found none (soft0"
                     + " does not support rsockets): set one up, such as Soft-RoCE with 'rdma link add rxe0 type rxe netdev eth0',"
@@ -36,13 +25,13 @@ final class SocketErrors {
     static IOException of(int errno, String doing) {
         String message = text(errno) + " (" + doing + ")";
         return switch (errno) {
-            case ECONNREFUSED, ETIMEDOUT, ENOTCONN -> new ConnectException(message);
-            case EHOSTUNREACH, ENETUNREACH -> new NoRouteToHostException(message);
-            case ENODEV ->
+            case Errno.ECONNREFUSED, Errno.ETIMEDOUT, Errno.ENOTCONN -> new ConnectException(message);
+            case Errno.EHOSTUNREACH, Errno.ENETUNREACH -> new NoRouteToHostException(message);
+            case Errno.ENODEV ->
                 new NoRouteToHostException(message
                         + "; no RDMA device reaches this address: 'rdma link' of iproute2 lists the devices and their network"
                         + " interfaces");
-            case EADDRINUSE, EADDRNOTAVAIL, EACCES, EPERM -> new BindException(message);
+            case Errno.EADDRINUSE, Errno.EADDRNOTAVAIL, Errno.EACCES, Errno.EPERM -> new BindException(message);
             default -> new SocketException(message);
         };
     }
@@ -54,9 +43,9 @@ final class SocketErrors {
      */
     static IOException notOpened(int errno) {
         return switch (errno) {
-            case ENODEV -> new NoRouteToHostException(NO_DEVICE);
-            case ENOENT -> new SocketException(NO_DEVICE);
-            case EACCES, EPERM ->
+            case Errno.ENODEV -> new NoRouteToHostException(NO_DEVICE);
+            case Errno.ENOENT -> new SocketException(NO_DEVICE);
+            case Errno.EACCES, Errno.EPERM ->
                 new BindException(text(errno)
                         + " (rsocket); this process needs read and write permission on /dev/infiniband/rdma_cm");
             default -> of(errno, "rsocket");

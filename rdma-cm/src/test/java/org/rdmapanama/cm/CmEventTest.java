@@ -54,7 +54,7 @@ class CmEventTest {
 
     private static void assertErrno(String errno, CmEventType type, int status, ConnectionParameters parameters) {
         ConnectionException exception =
-                Failures.of("rdma_connect", new CmEvent(type, status, null, null, parameters, null, null));
+                CmFailures.of("rdma_connect", new CmEvent(type, status, null, null, parameters, null, null));
         assertEquals(errno, exception.errnoName());
         assertEquals(status, exception.status());
         assertSame(type, exception.event());

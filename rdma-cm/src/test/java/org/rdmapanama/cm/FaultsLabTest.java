@@ -48,13 +48,13 @@ class FaultsLabTest {
             ids.client.connect(TwoIds.parameters());
             CmEvent event = CmEvents.await(ids.active, CmEventType.REJECTED);
             assertEquals(INVALID_SERVICE_ID, event.status());
-            assertTrue(Failures.of("rdma_connect", event) instanceof RejectedException);
+            assertTrue(CmFailures.of("rdma_connect", event) instanceof RejectedException);
         }
         try (TwoIds ids = TwoIds.resolved(PortSpace.UDP, PORT)) {
             ids.client.connect(TwoIds.parameters());
             CmEvent event = CmEvents.await(ids.active, CmEventType.UNREACHABLE);
             assertEquals(1, event.status(), "the service identifier is not supported");
-            ConnectionException exception = Failures.of("rdma_connect", event);
+            ConnectionException exception = CmFailures.of("rdma_connect", event);
             assertEquals("ECONNREFUSED", exception.errnoName(), exception::getMessage);
             assertTrue(exception.getMessage().contains("no program listens"), exception::getMessage);
         }
@@ -84,7 +84,7 @@ class FaultsLabTest {
             CmEvent event = CmEvents.await(ids.active, CmEventType.UNREACHABLE);
             assertEquals(2, event.status(), "rejected");
             assertArrayEquals(longestForDatagrams, event.privateData());
-            ConnectionException exception = Failures.of("rdma_connect", event);
+            ConnectionException exception = CmFailures.of("rdma_connect", event);
             assertEquals("ECONNREFUSED", exception.errnoName(), exception::getMessage);
         }
     }
@@ -97,7 +97,7 @@ class FaultsLabTest {
             CmEvent event = CmEvents.await(ids.active, CmEventType.REJECTED);
             assertEquals(35, event.status(), "the vendor's option is not supported");
             assertEquals("no options", PrivateData.text(event.privateData()));
-            ConnectionException exception = Failures.of("rdma_connect", event);
+            ConnectionException exception = CmFailures.of("rdma_connect", event);
             assertEquals("ECONNREFUSED", exception.errnoName(), exception::getMessage);
             assertEquals(35, exception.status());
             assertTrue(exception.getMessage().contains("options"), exception::getMessage);
@@ -178,7 +178,7 @@ class FaultsLabTest {
             CmId id = channel.createId(PortSpace.TCP);
             id.resolveAddress(Lab.first(0), nobody, Duration.ofMillis(1));
             CmEvent event = CmEvents.await(channel, CmEventType.ADDR_ERROR);
-            assertEquals("ETIMEDOUT", Failures.of("rdma_resolve_addr", event).errnoName(), event::toString);
+            assertEquals("ETIMEDOUT", CmFailures.of("rdma_resolve_addr", event).errnoName(), event::toString);
             assertFalse(id.hasDevice() && id.isOpen() && channel.poll().isPresent());
         }
         try (SynchronousId id = SynchronousId.create(PortSpace.TCP)) {

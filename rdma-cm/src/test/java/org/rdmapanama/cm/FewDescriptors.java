@@ -42,8 +42,8 @@ final class FewDescriptors {
             Descriptors.loadClasses(each);
         }
         try {
-            Descriptors.loadClasses(
-                    Class.forName("org.rdmapanama.soft.SoftProvider", false, FewDescriptors.class.getClassLoader()));
+            Descriptors.loadClasses(Class.forName(
+                    "org.rdmapanama.soft.provider.SoftProvider", false, FewDescriptors.class.getClassLoader()));
         } catch (ClassNotFoundException none) {
             System.out.println("without soft0");
         }

@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
@@ -102,8 +103,8 @@ class RSocketChannelLabTest {
     void shouldTellAFailedPollFromNothing() throws Exception {
         assertEquals(0, NativeSocket.polled(0));
         assertEquals(2, NativeSocket.polled(2));
-        assertEquals(0, NativeSocket.polled(-Rsockets.EINTR));
-        IOException failure = assertThrows(IOException.class, () -> NativeSocket.polled(-Rsockets.ENOMEM));
+        assertEquals(0, NativeSocket.polled(-Errno.EINTR));
+        IOException failure = assertThrows(IOException.class, () -> NativeSocket.polled(-Errno.ENOMEM));
         assertTrue(failure.getMessage().contains("rpoll"), failure::getMessage);
     }
 

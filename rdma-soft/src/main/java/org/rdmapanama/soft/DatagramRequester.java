@@ -29,8 +29,8 @@ final class DatagramRequester extends Requester {
         while (queuePair.state() == VerbsConstants.RTS && sends.tail != sends.head) {
             long slot = sends.slot(sends.tail);
             int opcode = Memory.getInt(slot + SendQueue.OPCODE);
-            int status = queuePair.checkLocally(slot, opcode);
-            if (status == SoftQueuePair.TO_PEER) {
+            int status = queuePair.work.check(slot, opcode);
+            if (status == LocalWork.TO_PEER) {
                 status = sendDatagram(slot, opcode);
             }
             if (status == VerbsConstants.SUCCESS) {
@@ -91,7 +91,7 @@ final class DatagramRequester extends Requester {
             ImmDt.write(packet + Opcode.immediateOffset(code), Memory.getInt(slot + SendQueue.IMMEDIATE));
         }
         long payload = packet + Opcode.headerBytes(code);
-        queuePair.copyPart(slot, 0, payload, bytes, segments);
+        queuePair.work.copyPart(slot, 0, payload, bytes, segments);
         Memory.zero(payload + bytes, pad);
         device.wire().send(to.peer, to.sourceIndex, Opcode.headerBytes(code) + bytes + pad);
     }

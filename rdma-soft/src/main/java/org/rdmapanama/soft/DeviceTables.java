@@ -43,8 +43,8 @@ final class DeviceTables {
         MemorySegment all = Native.struct(address, ibv_device_attr_ex.layout());
         MemorySegment attr = ibv_device_attr_ex.orig_attr(all);
         ibv_device_attr.fw_ver(attr).setString(0, version());
-        Memory.putNetLong(attr.address() + ibv_device_attr.node_guid$offset(), SoftProvider.GUID);
-        Memory.putNetLong(attr.address() + ibv_device_attr.sys_image_guid$offset(), SoftProvider.GUID);
+        Memory.putNetLong(attr.address() + ibv_device_attr.node_guid$offset(), SoftDevice.GUID);
+        Memory.putNetLong(attr.address() + ibv_device_attr.sys_image_guid$offset(), SoftDevice.GUID);
         ibv_device_attr.max_mr_size(attr, Long.MAX_VALUE);
         ibv_device_attr.page_size_cap(attr, -4096L);
         ibv_device_attr.vendor_id(attr, NO_VENDOR);

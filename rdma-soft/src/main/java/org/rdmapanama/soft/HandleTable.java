@@ -23,7 +23,7 @@ final class HandleTable<T> {
     private final int otherBits;
     private final int otherShift;
     private final Deque<Integer> free = new ArrayDeque<>();
-    private volatile Table table = new Table(new Object[FIRST_SIZE], new int[FIRST_SIZE]);
+    private volatile Slots table = new Slots(new Object[FIRST_SIZE], new int[FIRST_SIZE]);
 
     /** Indexes 0 and 1 stay empty: 0 means no object, and queue pair 1 belongs to the connection manager. */
     private int used = 2;
@@ -32,9 +32,9 @@ final class HandleTable<T> {
 
     /** Both arrays in one object, so that a reader without the lock sees them at the same size. */
     @SuppressWarnings("ArrayRecordComponent") // never compared
-    private record Table(Object[] objects, int[] numbers) {
-        Table ofSize(int size) {
-            return new Table(Arrays.copyOf(objects, size), Arrays.copyOf(numbers, size));
+    private record Slots(Object[] objects, int[] numbers) {
+        Slots ofSize(int size) {
+            return new Slots(Arrays.copyOf(objects, size), Arrays.copyOf(numbers, size));
         }
     }
 
@@ -75,7 +75,7 @@ final class HandleTable<T> {
 
     /** Makes an object of its C structure and its number. */
     @FunctionalInterface
-    interface Maker<T> {
+    interface ObjectFactory<T> {
         T make(NativeBlock struct, int number);
     }
 
@@ -83,7 +83,7 @@ final class HandleTable<T> {
      * Makes an object and puts it at an unused number; returns null if all are in use. If there is no memory for the
      * object, its number is free again, and so is the memory of its C structure.
      */
-    T make(long structBytes, Maker<T> maker) {
+    T make(long structBytes, ObjectFactory<T> factory) {
         int number = take();
         if (number == 0) {
             return null;
@@ -92,7 +92,7 @@ final class HandleTable<T> {
         T object = null;
         try {
             struct = new NativeBlock(structBytes);
-            object = maker.make(struct, number);
+            object = factory.make(struct, number);
             put(number, object);
             return object;
         } finally {
@@ -112,7 +112,7 @@ final class HandleTable<T> {
     /** Returns the object of a number, or null. */
     @SuppressWarnings("unchecked")
     T get(int number) {
-        Table all = table;
+        Slots all = table;
         int place = place(number);
         return place < all.objects.length && all.numbers[place] == number ? (T) all.objects[place] : null;
     }

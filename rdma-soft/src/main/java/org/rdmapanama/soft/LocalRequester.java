@@ -54,7 +54,7 @@ final class LocalRequester extends Requester {
     private boolean isSending() {
         int state = queuePair.state();
         return (state == VerbsConstants.RTS || (state == VerbsConstants.SQD && begun))
-                && !queuePair.isPausing()
+                && !queuePair.timer.isPausing()
                 && sends.tail != sends.head;
     }
 
@@ -83,7 +83,7 @@ final class LocalRequester extends Requester {
             return;
         }
         if (status == VerbsConstants.SUCCESS) {
-            queuePair.resetRetries();
+            queuePair.timer.resetRetries();
             queuePair.completeFirst();
         } else if (status == Responder.NOT_READY) {
             tryAgainWhenReady();
@@ -95,25 +95,25 @@ final class LocalRequester extends Requester {
     }
 
     private void tryAgain() {
-        if (!queuePair.hasTimer()) {
+        if (!queuePair.timer.isEnabled()) {
             // Without a timer the message is lost, as it would be on a wire.
-            queuePair.pauseForEver();
-        } else if (queuePair.mayRetry()) {
-            queuePair.armTimer();
+            queuePair.timer.pauseForEver();
+        } else if (queuePair.timer.mayRetry()) {
+            queuePair.timer.arm();
         }
     }
 
     private void tryAgainWhenReady() {
-        if (queuePair.mayRetryWhenReady()) {
+        if (queuePair.timer.mayRetryWhenReady()) {
             SoftQueuePair peer = device.queuePairs.get(queuePair.destination());
-            queuePair.pause(Aeth.rnrNanos(peer == null ? 0 : peer.minRnrTimer()));
+            queuePair.timer.pause(Aeth.rnrNanos(peer == null ? 0 : peer.minRnrTimer()));
         }
     }
 
     /** Returns the status of a work request, or one of the constants of {@link Responder}. */
     private int execute(long slot, int opcode, long part) {
-        int here = queuePair.checkLocally(slot, opcode);
-        if (here != SoftQueuePair.TO_PEER) {
+        int here = queuePair.work.check(slot, opcode);
+        if (here != LocalWork.TO_PEER) {
             return here;
         }
         int status = toPeer(slot, opcode, part);

@@ -17,6 +17,9 @@ import org.rdmapanama.soft.memory.NativeBlock;
  */
 final class MemoryVerbs {
     private static final long PD_HANDLE = ibv_pd.handle$offset();
+    private static final long MR_LKEY = ibv_mr.lkey$offset();
+    private static final long MW_HANDLE = ibv_mw.handle$offset();
+    private static final long MW_RKEY = ibv_mw.rkey$offset();
 
     private static final int ALL_ACCESS = VerbsConstants.LOCAL_WRITE
             | VerbsConstants.REMOTE_WRITE
@@ -65,6 +68,24 @@ final class MemoryVerbs {
 
     SoftProtectionDomain domain(long address) {
         return device.protectionDomains.get(Memory.getInt(address + PD_HANDLE));
+    }
+
+    static int lkeyOf(long region) {
+        return Memory.getInt(region + MR_LKEY);
+    }
+
+    /** Returns the first key of a window, which finds it whatever its key is now. */
+    static int handleOfWindow(long window) {
+        return Memory.getInt(window + MW_HANDLE);
+    }
+
+    /** Returns the key of the last posted binding. */
+    static int rkeyOfWindow(long window) {
+        return Memory.getInt(window + MW_RKEY);
+    }
+
+    static void rkeyOfWindow(long window, int rkey) {
+        Memory.putInt(window + MW_RKEY, rkey);
     }
 
     long registerMemory(long protectionDomain, long address, long length, long iova, int access) {
@@ -120,7 +141,7 @@ final class MemoryVerbs {
     int deregisterMemory(long memoryRegion) {
         device.lock();
         try {
-            KeyedMemory memory = device.keys.get(SoftContext.lkeyOf(memoryRegion));
+            KeyedMemory memory = device.keys.get(lkeyOf(memoryRegion));
             if (memory.windows > 0) {
                 return -Errno.EBUSY;
             }

@@ -30,7 +30,7 @@ final class MemoryWindows {
         // Since the request was posted, the window may have been destroyed and its slot reused.
         if (window == null
                 || !window.window
-                || SoftContext.handleOfWindow(window.struct.address()) != handle
+                || MemoryVerbs.handleOfWindow(window.struct.address()) != handle
                 || window.protectionDomain != queuePair.protectionDomain) {
             return VerbsConstants.MW_BIND_ERR;
         }
@@ -82,7 +82,7 @@ final class MemoryWindows {
     }
 
     KeyedMemory of(long memoryWindow) {
-        return keys.atPlaceOf(SoftContext.handleOfWindow(memoryWindow));
+        return keys.atPlaceOf(MemoryVerbs.handleOfWindow(memoryWindow));
     }
 
     /** Unbinds all windows of a queue pair that is being destroyed. */

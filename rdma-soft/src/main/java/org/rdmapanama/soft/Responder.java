@@ -122,7 +122,7 @@ final class Responder {
         if (status != VerbsConstants.SUCCESS) {
             return fail(status);
         }
-        from.copyTo(slot, receiveAt(done), source, done, part);
+        from.work.copyTo(slot, receiveAt(done), source, done, part);
         if (done + part < bytes) {
             return MORE;
         }
@@ -172,7 +172,7 @@ final class Responder {
             return NOT_READY;
         }
         if (part > 0) {
-            from.copyTo(slot, place(slot) + done, source, done, part);
+            from.work.copyTo(slot, place(slot) + done, source, done, part);
         }
         if (done + part < bytes) {
             return MORE;
@@ -289,7 +289,7 @@ final class Responder {
         }
         ScatterGatherCursor place = receiveAt(0);
         place.write(device.routingHeader(to, bytes), GRH_BYTES);
-        from.copyTo(slot, place, source, 0, bytes);
+        from.work.copyTo(slot, place, source, 0, bytes);
         completeReceive(
                 VerbsConstants.SUCCESS,
                 VerbsConstants.WC_RECV,

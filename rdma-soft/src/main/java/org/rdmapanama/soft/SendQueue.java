@@ -152,10 +152,10 @@ final class SendQueue {
 
     /** Writes the binding of a memory window, from a struct ibv_mw_bind_info. */
     void writeBind(long slot, long window, int rkey, long info) {
-        Memory.putInt(slot + WINDOW, SoftContext.handleOfWindow(window));
+        Memory.putInt(slot + WINDOW, MemoryVerbs.handleOfWindow(window));
         Memory.putInt(slot + RKEY, rkey);
         long region = Memory.getLong(info + INFO_MR);
-        Memory.putInt(slot + WINDOW_REGION, region == 0 ? 0 : SoftContext.lkeyOf(region));
+        Memory.putInt(slot + WINDOW_REGION, region == 0 ? 0 : MemoryVerbs.lkeyOf(region));
         Memory.putLong(slot + WINDOW_START, Memory.getLong(info + INFO_ADDR));
         Memory.putLong(slot + WINDOW_LENGTH, Memory.getLong(info + INFO_LENGTH));
         Memory.putInt(slot + WINDOW_ACCESS, Memory.getInt(info + INFO_ACCESS));

@@ -2,39 +2,23 @@ package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
-import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
-import org.rdmapanama.ffm.verbs.ibv_ah;
-import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_cq;
-import org.rdmapanama.ffm.verbs.ibv_gid_entry;
-import org.rdmapanama.ffm.verbs.ibv_mr;
-import org.rdmapanama.ffm.verbs.ibv_mw;
-import org.rdmapanama.ffm.verbs.ibv_qp;
-import org.rdmapanama.ffm.verbs.ibv_qp_cap;
-import org.rdmapanama.ffm.verbs.ibv_qp_ex;
-import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
-import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
-import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
-import org.rdmapanama.soft.net.ReplyAddress;
 
 /**
- * One open context of {@code soft0}: the verbs, on C structures. The module rdma-panama calls it on any thread. Each
- * method takes the lock of the device itself where it needs it; polling an empty completion queue takes packets instead
+ * One open context of {@code soft0}: the verbs, on C structures. The module rdma-panama calls it on any thread. It
+ * executes the calls of the data path itself, and forwards the others to a class for each kind of object. Each method
+ * takes the lock of the device itself where it needs it; polling an empty completion queue takes packets instead
  * of waiting for the thread of the device, see {@link ProgressEngine#progress}.
  */
 public final class SoftContext extends ProviderContext {
-    private static final long QP_HANDLE = ibv_qp.qp_num$offset();
     private static final long CQ_HANDLE = ibv_cq.handle$offset();
-    private static final long MR_LKEY = ibv_mr.lkey$offset();
-    private static final long MW_HANDLE = ibv_mw.handle$offset();
-    private static final long MW_RKEY = ibv_mw.rkey$offset();
 
     private final SoftDevice device;
     private final NativeBlock struct = new NativeBlock(ibv_context.sizeof() + Pthread.MUTEX_GROWTH);
@@ -45,12 +29,18 @@ public final class SoftContext extends ProviderContext {
     private final MemoryVerbs memory;
     private final CompletionQueueVerbs queues;
     private final SharedReceiveVerbs sharedReceives;
+    private final DeviceQueries queries;
+    private final QueuePairVerbs pairs;
+    private final AddressHandleVerbs addresses;
 
     SoftContext(SoftDevice device) {
         this.device = device;
         memory = new MemoryVerbs(this);
         queues = new CompletionQueueVerbs(this);
         sharedReceives = new SharedReceiveVerbs(this);
+        queries = new DeviceQueries(device);
+        pairs = new QueuePairVerbs(this);
+        addresses = new AddressHandleVerbs(this);
         sendVerbs = new SoftSendVerbs(device);
         completionVerbs = new SoftCompletionVerbs(device);
         MemorySegment context = Native.struct(struct.address(), ibv_context.layout());
@@ -92,71 +82,41 @@ public final class SoftContext extends ProviderContext {
         return 0;
     }
 
-    // Tables.
+    // The device and its port.
 
     @Override
     public int queryDevice(long attributes) {
-        DeviceTables.device(attributes, device);
-        return 0;
+        return queries.queryDevice(attributes);
     }
 
     @Override
     public int queryPort(int port, long attributes) {
-        if (port != 1) {
-            return -Errno.EINVAL;
-        }
-        DeviceTables.port(attributes, device);
-        return 0;
+        return queries.queryPort(port, attributes);
     }
 
     @Override
     public int queryGidTable(long entries, int capacity) {
-        int count = device.addresses().count();
-        if (capacity < count) {
-            return -Errno.EINVAL;
-        }
-        for (int i = 0; i < count; i++) {
-            DeviceTables.gid(entries + i * ibv_gid_entry.sizeof(), i, device);
-        }
-        return count;
+        return queries.queryGidTable(entries, capacity);
     }
 
     @Override
     public int queryGid(int port, int index, long gid) {
-        if (port != 1 || index < 0 || index >= DeviceTables.GID_TABLE) {
-            return -Errno.EINVAL;
-        }
-        if (index < device.addresses().count()) {
-            device.addresses().writeGid(index, gid);
-        } else {
-            Memory.zero(gid, 16);
-        }
-        return 0;
+        return queries.queryGid(port, index, gid);
     }
 
     @Override
     public int queryGidEx(int port, int index, long entry) {
-        if (port != 1 || index < 0 || index >= DeviceTables.GID_TABLE) {
-            return -Errno.EINVAL;
-        }
-        if (index >= device.addresses().count()) {
-            return -Errno.ENODATA;
-        }
-        DeviceTables.gid(entry, index, device);
-        return 0;
+        return queries.queryGidEx(port, index, entry);
     }
 
     @Override
     public int queryPkey(int port, int index) {
-        return port == 1 && index == 0 ? DeviceTables.PKEY : -Errno.EINVAL;
+        return queries.queryPkey(port, index);
     }
 
     @Override
     public int pkeyIndex(int port, int pkey) {
-        if (port != 1) {
-            return -Errno.EINVAL;
-        }
-        return pkey == DeviceTables.PKEY ? 0 : -Errno.ENOENT;
+        return queries.pkeyIndex(port, pkey);
     }
 
     // Asynchronous events.
@@ -194,24 +154,6 @@ public final class SoftContext extends ProviderContext {
     @Override
     public int deallocateProtectionDomain(long protectionDomain) {
         return memory.deallocateProtectionDomain(protectionDomain);
-    }
-
-    static int lkeyOf(long region) {
-        return Memory.getInt(region + MR_LKEY);
-    }
-
-    /** Returns the first key of a window, which finds it whatever its key is now. */
-    static int handleOfWindow(long window) {
-        return Memory.getInt(window + MW_HANDLE);
-    }
-
-    /** Returns the key of the last posted binding. */
-    static int rkeyOfWindow(long window) {
-        return Memory.getInt(window + MW_RKEY);
-    }
-
-    static void rkeyOfWindow(long window, int rkey) {
-        Memory.putInt(window + MW_RKEY, rkey);
     }
 
     @Override
@@ -336,148 +278,59 @@ public final class SoftContext extends ProviderContext {
         }
     }
 
+    SoftSharedReceiveQueue sharedReceive(long address) {
+        return sharedReceives.shared(address);
+    }
+
     // Queue pairs.
 
     @Override
     public long createQueuePair(long protectionDomain, long initialAttributes) {
-        return createPair(protectionDomain, initialAttributes, false);
+        return pairs.createQueuePair(protectionDomain, initialAttributes);
     }
 
     @Override
     public long createExtendedQueuePair(long initialAttributes) {
-        MemorySegment init = Native.struct(initialAttributes, ibv_qp_init_attr_ex.layout());
-        int known = rdma_h.IBV_QP_INIT_ATTR_PD() | rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS();
-        int mask = ibv_qp_init_attr_ex.comp_mask(init);
-        boolean operations = (mask & rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS()) != 0;
-        long possible = ibv_qp_init_attr_ex.qp_type(init) == VerbsConstants.UD
-                ? SoftSendVerbs.DATAGRAM_OPERATIONS
-                : SoftSendVerbs.OPERATIONS;
-        if ((mask & ~known) != 0 || (operations && (ibv_qp_init_attr_ex.send_ops_flags(init) & ~possible) != 0)) {
-            return -Errno.EOPNOTSUPP;
-        }
-        return createPair(ibv_qp_init_attr_ex.pd(init).address(), initialAttributes, operations);
-    }
-
-    private long createPair(long protectionDomain, long initialAttributes, boolean operations) {
-        MemorySegment init = Native.struct(initialAttributes, ibv_qp_init_attr.layout());
-        MemorySegment cap = ibv_qp_init_attr.cap(init);
-        long srq = ibv_qp_init_attr.srq(init).address();
-        int type = ibv_qp_init_attr.qp_type(init);
-        if (type != VerbsConstants.RC && type != VerbsConstants.UC && type != VerbsConstants.UD) {
-            return -Errno.EOPNOTSUPP;
-        }
-        if (!isPossible(cap) || (srq == 0 && ibv_qp_cap.max_recv_wr(cap) < 0)) {
-            return -Errno.EINVAL;
-        }
-        device.lock();
-        try {
-            SoftProtectionDomain domain = memory.domain(protectionDomain);
-            SoftCompletionQueue sends = queue(ibv_qp_init_attr.send_cq(init).address());
-            SoftCompletionQueue receives = queue(ibv_qp_init_attr.recv_cq(init).address());
-            SoftSharedReceiveQueue shared = srq == 0 ? null : sharedReceives.shared(srq);
-            SoftQueuePair pair = device.queuePairs.make(
-                    ibv_qp_ex.sizeof() + Pthread.MUTEX_GROWTH,
-                    (struct, number) ->
-                            new SoftQueuePair(this, struct, number, domain.number, init, sends, receives, shared));
-            if (pair == null) {
-                return -Errno.ENOMEM;
-            }
-            NativeBlock block = pair.struct;
-            pair.extended = operations;
-            domain.users++;
-            sends.users++;
-            receives.users++;
-            if (shared != null) {
-                shared.users++;
-            }
-            MemorySegment qp = Native.struct(block.address(), ibv_qp.layout());
-            ibv_qp.context(qp, MemorySegment.ofAddress(address()));
-            ibv_qp.qp_context(qp, ibv_qp_init_attr.qp_context(init));
-            ibv_qp.pd(qp, MemorySegment.ofAddress(protectionDomain));
-            ibv_qp.send_cq(qp, ibv_qp_init_attr.send_cq(init));
-            ibv_qp.recv_cq(qp, ibv_qp_init_attr.recv_cq(init));
-            ibv_qp.srq(qp, MemorySegment.ofAddress(srq));
-            ibv_qp.handle(qp, pair.number);
-            ibv_qp.qp_num(qp, pair.number);
-            ibv_qp.state(qp, VerbsConstants.RESET);
-            ibv_qp.qp_type(qp, type);
-            return block.address();
-        } finally {
-            device.unlock();
-        }
-    }
-
-    private static boolean isPossible(MemorySegment cap) {
-        return inRange(ibv_qp_cap.max_send_wr(cap), DeviceTables.MAX_WORK)
-                && inRange(ibv_qp_cap.max_recv_wr(cap), DeviceTables.MAX_WORK)
-                && inRange(ibv_qp_cap.max_send_sge(cap), DeviceTables.MAX_SEGMENTS)
-                && inRange(ibv_qp_cap.max_recv_sge(cap), DeviceTables.MAX_SEGMENTS)
-                && inRange(ibv_qp_cap.max_inline_data(cap), DeviceTables.MAX_INLINE);
-    }
-
-    private static boolean inRange(int value, int most) {
-        return value >= 0 && value <= most;
-    }
-
-    SoftQueuePair queuePair(long address) {
-        return device.queuePairs.get(Memory.getInt(address + QP_HANDLE));
+        return pairs.createExtendedQueuePair(initialAttributes);
     }
 
     @Override
     public long extended(long queuePair) {
-        device.lock();
-        try {
-            return queuePair(queuePair).extended ? queuePair : 0;
-        } finally {
-            device.unlock();
-        }
+        return pairs.extended(queuePair);
     }
 
     @Override
     public int modifyQueuePair(long queuePair, long attributes, int mask) {
-        device.lock();
-        try {
-            return -queuePair(queuePair).modify(attributes, mask);
-        } finally {
-            device.unlock();
-        }
+        return pairs.modifyQueuePair(queuePair, attributes, mask);
     }
 
     @Override
     public int queryQueuePair(long queuePair, long attributes, int mask, long initialAttributes) {
-        device.lock();
-        try {
-            return -queuePair(queuePair).query(attributes, mask, initialAttributes);
-        } finally {
-            device.unlock();
-        }
+        return pairs.queryQueuePair(queuePair, attributes, mask, initialAttributes);
     }
 
     @Override
     public int destroyQueuePair(long queuePair) {
-        SoftQueuePair pair;
-        device.lock();
-        try {
-            pair = queuePair(queuePair);
-            if (device.groups.has(pair)) {
-                return -Errno.EBUSY;
-            }
-            device.queuePairs.remove(pair.number);
-            device.windows.unbindAllOf(pair);
-            device.protectionDomains.get(pair.protectionDomain).users--;
-            pair.sendQueue.users--;
-            pair.receiveQueue.users--;
-            if (pair.sharedReceives != null) {
-                pair.sharedReceives.users--;
-            }
-            events.forget(queuePair);
-            pair.free();
-        } finally {
-            device.unlock();
-        }
-        events.taken().await(queuePair);
-        pair.struct.free();
-        return 0;
+        return pairs.destroyQueuePair(queuePair);
+    }
+
+    @Override
+    public int queryDataInOrder(long queuePair, int opcode, int flags) {
+        return pairs.queryDataInOrder(queuePair, opcode, flags);
+    }
+
+    @Override
+    public int attachMulticast(long queuePair, long gid, int lid) {
+        return pairs.attachMulticast(queuePair, gid, lid);
+    }
+
+    @Override
+    public int detachMulticast(long queuePair, long gid, int lid) {
+        return pairs.detachMulticast(queuePair, gid, lid);
+    }
+
+    SoftQueuePair queuePair(long address) {
+        return pairs.queuePair(address);
     }
 
     @Override
@@ -500,86 +353,25 @@ public final class SoftContext extends ProviderContext {
         }
     }
 
-    @Override
-    public int queryDataInOrder(long queuePair, int opcode, int flags) {
-        return 0;
-    }
-
-    @Override
-    public int attachMulticast(long queuePair, long gid, int lid) {
-        device.lock();
-        try {
-            return -device.groups.attach(queuePair(queuePair), gid);
-        } finally {
-            device.unlock();
-        }
-    }
-
-    @Override
-    public int detachMulticast(long queuePair, long gid, int lid) {
-        device.lock();
-        try {
-            return -device.groups.detach(queuePair(queuePair), gid);
-        } finally {
-            device.unlock();
-        }
-    }
-
     // Address handles.
 
     @Override
     public long createAddressHandle(long protectionDomain, long attributes) {
-        MemorySegment attr = Native.struct(attributes, ibv_ah_attr.layout());
-        device.lock();
-        try {
-            int refused = QueuePairFields.checkAddress(attr, device, true);
-            if (refused != 0) {
-                return -refused;
-            }
-            SoftProtectionDomain domain = memory.domain(protectionDomain);
-            SoftAddressHandle made = device.addressHandles.make(
-                    ibv_ah.sizeof(), (struct, number) -> device.route(struct, number, domain.number, attr));
-            NativeBlock block = made.struct;
-            domain.users++;
-            MemorySegment handle = Native.struct(block.address(), ibv_ah.layout());
-            ibv_ah.context(handle, MemorySegment.ofAddress(address()));
-            ibv_ah.pd(handle, MemorySegment.ofAddress(protectionDomain));
-            ibv_ah.handle(handle, made.number);
-            return block.address();
-        } finally {
-            device.unlock();
-        }
+        return addresses.createAddressHandle(protectionDomain, attributes);
     }
 
     @Override
     public int initAddressFromCompletion(int port, long completion, long grh, long attributes) {
-        return ReplyAddress.write(port, grh, attributes, device.addresses());
+        return addresses.initAddressFromCompletion(port, completion, grh, attributes);
     }
 
     @Override
     public long createAddressHandleFromCompletion(long protectionDomain, long completion, long grh, int port) {
-        NativeBlock attributes = new NativeBlock(ibv_ah_attr.sizeof());
-        try {
-            int result = initAddressFromCompletion(port, completion, grh, attributes.address());
-            return result < 0 ? result : createAddressHandle(protectionDomain, attributes.address());
-        } finally {
-            attributes.free();
-        }
+        return addresses.createAddressHandleFromCompletion(protectionDomain, completion, grh, port);
     }
 
     @Override
     public int destroyAddressHandle(long addressHandle) {
-        device.lock();
-        try {
-            MemorySegment handle = Native.struct(addressHandle, ibv_ah.layout());
-            SoftProtectionDomain domain = memory.domain(ibv_ah.pd(handle).address());
-            SoftAddressHandle address = device.addressHandles.get(device.handleOf(addressHandle));
-            device.addressHandles.remove(address.number);
-            domain.users--;
-            address.struct.free();
-            return 0;
-        } finally {
-            device.unlock();
-        }
+        return addresses.destroyAddressHandle(addressHandle);
     }
 }

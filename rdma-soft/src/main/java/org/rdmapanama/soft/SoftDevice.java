@@ -16,14 +16,13 @@ import org.rdmapanama.ffm.verbs.ibv_global_route;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderException;
 import org.rdmapanama.soft.cm.Mad;
-import org.rdmapanama.soft.connect.SoftManagement;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.net.LocalAddresses;
 import org.rdmapanama.soft.net.Peer;
 import org.rdmapanama.soft.net.RoutingHeaders;
-import org.rdmapanama.soft.net.Settings;
+import org.rdmapanama.soft.net.SoftSettings;
 import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Opcode;
@@ -32,7 +31,7 @@ import org.rdmapanama.soft.wire.Opcode;
  * The device {@code soft0} of this process, shared by all open contexts: its objects by number, its sockets, and a
  * thread that handles packets and timers.
  *
- * <p>{@link SoftProvider} opens it, {@link SoftContext} calls it for the program, and {@link ProgressEngine} passes it the
+ * <p>{@code SoftProvider} opens it, {@link SoftContext} calls it for the program, and {@link ProgressEngine} passes it the
  * packets. One spin lock, {@link #lock}, guards everything except taking completions out of a queue and waiting for
  * events. The monitor of the class guards opening and closing.
  */
@@ -40,6 +39,10 @@ public final class SoftDevice {
     private static final Logger LOG = LogManager.getLogger(SoftDevice.class);
 
     public static final String NAME = "soft0";
+
+    /** The GUID of the device in every process: locally administered, like those of other software devices. */
+    public static final long GUID = 0x0200_00ff_fe50_4600L;
+
     public static final int MAX_READ_ATOMIC = 128;
     static final long MAX_MESSAGE = 1L << 31;
 
@@ -59,7 +62,7 @@ public final class SoftDevice {
 
     private final SpinLock lock = new SpinLock();
     private final LocalAddresses addresses;
-    private final Settings settings;
+    private final SoftSettings settings;
     private final Wire wire;
 
     /** Schedules the work of the device. */
@@ -83,15 +86,14 @@ public final class SoftDevice {
     final MulticastGroups groups = new MulticastGroups();
     final MemoryWindows windows = new MemoryWindows(keys);
 
-    /** The handler of datagrams to queue pair 1, or null. */
     private volatile CmTimes cmTimes = CmTimes.USUAL;
 
-    private SoftManagement management;
+    private final ManagementQueuePair management;
 
     private final Map<Long, SoftContext> contexts = new HashMap<>();
 
     private SoftDevice() throws IOException {
-        settings = Settings.ofProperties();
+        settings = SoftSettings.ofProperties();
         requireDescriptors(FreeDescriptors.TO_START);
         LocalAddresses all = LocalAddresses.query(settings.address());
         requireDescriptors(all.count() + FreeDescriptors.TO_START);
@@ -99,6 +101,7 @@ public final class SoftDevice {
         try {
             addresses = all.atPort(wire.port());
             headers = new RoutingHeaders(addresses);
+            management = new ManagementQueuePair(wire);
             scratch = new NativeBlock(Long.BYTES);
             description = new NativeBlock(ibv_device.sizeof());
             describe();
@@ -161,7 +164,7 @@ public final class SoftDevice {
     }
 
     /** Returns an open context by the address of its struct ibv_context. */
-    static synchronized SoftContext contextAt(long address) {
+    public static synchronized SoftContext contextAt(long address) {
         SoftContext context = shared == null ? null : shared.contexts.get(address);
         if (context == null) {
             throw new ProviderException("ibv_open_device", Errno.EINVAL, "nobody has " + NAME + " open there");
@@ -198,7 +201,7 @@ public final class SoftDevice {
         return addresses;
     }
 
-    public Settings settings() {
+    public SoftSettings settings() {
         return settings;
     }
 
@@ -211,16 +214,9 @@ public final class SoftDevice {
         cmTimes = times;
     }
 
-    /** With the lock held: who takes the datagrams to queue pair 1 from now on. */
-    public void startManagement(SoftManagement taker) {
-        management = taker;
-    }
-
-    /** With the lock held: it no longer does, unless another one has taken its place already. */
-    public void stopManagement(SoftManagement taker) {
-        if (management == taker) {
-            management = null;
-        }
+    /** Returns queue pair 1. It may be used with the lock held only. */
+    public ManagementQueuePair management() {
+        return management;
     }
 
     /** Returns the largest path MTU, of enum ibv_mtu. */
@@ -294,7 +290,7 @@ public final class SoftDevice {
         int number = Bth.destinationQueuePair(packet);
         if (number == Mad.QUEUE_PAIR) {
             if (opcode == Opcode.UD_SEND_ONLY) {
-                SoftManagement.receive(this, management, packet, payload, from, index);
+                management.receive(packet, payload, from, index);
             }
             return;
         }

@@ -16,12 +16,12 @@ import org.rdmapanama.soft.wire.Deth;
 import org.rdmapanama.soft.wire.Opcode;
 
 /**
- * A queue pair: its state, its queues and its timer. {@link SoftContext} and {@link SoftSendVerbs} call it for the
- * program, {@link SoftDevice} for packets, {@link ProgressEngine} for its timer. A {@link Requester} executes what is posted, a
+ * A queue pair: its state and its queues. {@link SoftContext} and {@link SoftSendVerbs} call it for the
+ * program, {@link SoftDevice} for packets, {@link RetryTimer} when it must try again. {@link LocalWork} is what needs no peer. A {@link Requester} executes what is posted, a
  * {@link Responder} serves the peer, for a peer on another device behind a {@link WireResponder}. Callers must hold the
  * lock of the device.
  */
-final class SoftQueuePair implements Timed {
+final class SoftQueuePair {
     private static final long STATE = ibv_qp.state$offset();
     private static final long WR_OPCODE = ibv_send_wr.opcode$offset();
     private static final long WR_NEXT = ibv_send_wr.next$offset();
@@ -29,11 +29,6 @@ final class SoftQueuePair implements Timed {
     private static final long WR_ADDRESS = ibv_send_wr.wr$offset() + ibv_send_wr.wr.rdma.remote_addr$offset();
 
     private static final long CURRENT_STATE = ibv_qp_attr.cur_qp_state$offset();
-
-    /** In place of a status: the peer must execute the work request. */
-    static final int TO_PEER = -3;
-
-    private static final int ENDLESS_RNR = 7;
 
     /** The memory of the C structure. */
     final NativeBlock struct;
@@ -52,6 +47,8 @@ final class SoftQueuePair implements Timed {
 
     final SendQueue sends;
     final Responder responder;
+    final RetryTimer timer;
+    final LocalWork work;
 
     /** Whether it was created with support for ibv_wr_start. */
     boolean extended;
@@ -73,8 +70,6 @@ final class SoftQueuePair implements Timed {
     private int destination;
     private int qkey;
     private SoftAddressHandle path;
-    private int retriesLeft;
-    private int rnrRetriesLeft;
     private boolean tellsDrained;
 
     private int batchEnd;
@@ -85,14 +80,6 @@ final class SoftQueuePair implements Timed {
 
     /** The answering half for a peer on another device, or null. */
     private WireResponder wireResponder;
-
-    /** The deadline of the timer, by System.nanoTime(), while {@link #waiting}. */
-    private long deadline;
-
-    private boolean waiting;
-
-    /** Whether {@link ProgressEngine} has the timer in its list. */
-    private boolean listed;
 
     SoftQueuePair(
             SoftContext context,
@@ -121,6 +108,8 @@ final class SoftQueuePair implements Timed {
                 : new ReceiveQueue(ibv_qp_cap.max_recv_wr(cap), ibv_qp_cap.max_recv_sge(cap));
         responder = new Responder(
                 this, device, sharedReceives != null ? sharedReceives.receives.slotBytes : receives.slotBytes);
+        timer = new RetryTimer(this, device.engine);
+        work = new LocalWork(this, device);
         Memory.copy(initialAttributes.address(), initial.address(), ibv_qp_init_attr.sizeof());
     }
 
@@ -207,8 +196,7 @@ final class SoftQueuePair implements Timed {
                 requester = requester();
             }
             setState(target);
-            retriesLeft = retries();
-            rnrRetriesLeft = rnrRetries();
+            timer.resetRetries();
             tellsDrained = drain && (mask & rdma_h.IBV_QP_EN_SQD_ASYNC_NOTIFY()) != 0;
             run();
             tellDrained();
@@ -248,7 +236,7 @@ final class SoftQueuePair implements Timed {
     }
 
     private void reset() {
-        stopWaiting();
+        timer.stop();
         stopAnswering();
         requester = null;
         wireResponder = null;
@@ -279,7 +267,7 @@ final class SoftQueuePair implements Timed {
 
     /** Moves the queue pair to the error state and flushes what is posted. */
     void fail() {
-        stopWaiting();
+        timer.stop();
         stopAnswering();
         setState(VerbsConstants.ERR);
         flush();
@@ -354,7 +342,7 @@ final class SoftQueuePair implements Timed {
         if (refused != 0) {
             return refused;
         }
-        int newKey = MemoryWindows.next(SoftContext.rkeyOfWindow(window.struct.address()));
+        int newKey = MemoryWindows.next(MemoryVerbs.rkeyOfWindow(window.struct.address()));
         long slot = sends.nextSlot();
         Memory.putLong(slot + SendQueue.ID, id);
         Memory.putInt(slot + SendQueue.OPCODE, VerbsConstants.WR_BIND_MW);
@@ -363,7 +351,7 @@ final class SoftQueuePair implements Timed {
         sends.writeList(slot, 0, 0);
         sends.head++;
         run();
-        SoftContext.rkeyOfWindow(window.struct.address(), newKey);
+        MemoryVerbs.rkeyOfWindow(window.struct.address(), newKey);
         return 0;
     }
 
@@ -443,8 +431,8 @@ final class SoftQueuePair implements Timed {
         }
     }
 
-    @Override
-    public void failed(Throwable cause) {
+    /** Fails after an unexpected exception. */
+    void failed(Throwable cause) {
         device.tellFault(number, cause);
         if (sends.tail == sends.head) {
             fail();
@@ -463,6 +451,13 @@ final class SoftQueuePair implements Timed {
         }
     }
 
+    /** Called when the timer fires: tries again. */
+    void expired() {
+        if (requester != null && state != VerbsConstants.ERR) {
+            requester.expired();
+        }
+    }
+
     private void failAt(long slot, int status) {
         if (state == VerbsConstants.ERR) {
             // A queue pair that is its own peer has already failed as the peer, and this request was flushed.
@@ -470,48 +465,6 @@ final class SoftQueuePair implements Timed {
         }
         complete(slot, status);
         fail();
-    }
-
-    private int retries() {
-        return ibv_qp_attr.retry_cnt(attributes());
-    }
-
-    private int rnrRetries() {
-        return ibv_qp_attr.rnr_retry(attributes());
-    }
-
-    private void waitUntil(long nanos) {
-        waiting = true;
-        deadline = nanos;
-        if (nanos != NEVER) {
-            device.engine.wakeAt(this, listed);
-            listed = true;
-        }
-    }
-
-    /**
-     * Stops the timer lazily: Turns finds out when it next checks. Most timers are stopped long before their deadline.
-     */
-    private void stopWaiting() {
-        waiting = false;
-    }
-
-    @Override
-    public long deadline() {
-        return waiting ? deadline : NEVER;
-    }
-
-    /** Called when the timer fires: tries again. */
-    @Override
-    public void expired() {
-        listed = false;
-        if (!waiting) {
-            return;
-        }
-        waiting = false;
-        if (requester != null && state != VerbsConstants.ERR) {
-            requester.expired();
-        }
     }
 
     // For requester and responder of a peer on another device.
@@ -534,8 +487,19 @@ final class SoftQueuePair implements Timed {
         return SoftDevice.bytesOfMtu(ibv_qp_attr.path_mtu(attributes()));
     }
 
-    boolean hasTimer() {
-        return ibv_qp_attr.timeout(attributes()) != 0;
+    /** Returns the timeout of an answer, as the program has set it; 0 waits forever. */
+    int timeout() {
+        return ibv_qp_attr.timeout(attributes());
+    }
+
+    /** Returns how often to retransmit what got no answer. */
+    int retries() {
+        return ibv_qp_attr.retry_cnt(attributes());
+    }
+
+    /** Returns how often to retry after an RNR NAK. */
+    int rnrRetries() {
+        return ibv_qp_attr.rnr_retry(attributes());
     }
 
     int minRnrTimer() {
@@ -550,54 +514,6 @@ final class SoftQueuePair implements Timed {
         return Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(attributes()));
     }
 
-    /** Executes a work request that needs no peer. Returns its status, or {@link #TO_PEER} if it needs the peer. */
-    int doHere(long slot, int opcode, boolean reliable) {
-        int status = checkLocally(slot, opcode);
-        if (status != TO_PEER || reliable) {
-            return status;
-        }
-        boolean possible = opcode == VerbsConstants.WR_SEND
-                || opcode == VerbsConstants.WR_SEND_IMM
-                || opcode == VerbsConstants.WR_WRITE
-                || opcode == VerbsConstants.WR_WRITE_IMM;
-        return possible ? TO_PEER : VerbsConstants.LOC_QP_OP_ERR;
-    }
-
-    /** Copies a part of the data of a work request to memory. Returns false if its regions have been deregistered. */
-    boolean copyPart(long slot, long distance, long to, int bytes, ScatterGatherCursor source) {
-        if (bytes == 0) {
-            return true;
-        }
-        boolean inline = (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_INLINE) != 0;
-        if (!inline
-                && ScatterGatherCursor.check(
-                                device, protectionDomain, SendQueue.list(slot), SendQueue.segments(slot), 0)
-                        < 0) {
-            return false;
-        }
-        copyTo(slot, to, source, distance, bytes);
-        return true;
-    }
-
-    /**
-     * Copies a part of a response to the segments of a work request. Returns false if its regions have been
-     * deregistered.
-     */
-    boolean takePart(long slot, long distance, long from, int bytes, ScatterGatherCursor target) {
-        if (ScatterGatherCursor.check(
-                        device,
-                        protectionDomain,
-                        SendQueue.list(slot),
-                        SendQueue.segments(slot),
-                        VerbsConstants.LOCAL_WRITE)
-                < 0) {
-            return false;
-        }
-        target.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
-        target.write(from, bytes);
-        return true;
-    }
-
     void completeFirst() {
         complete(sends.slot(sends.tail), VerbsConstants.SUCCESS);
     }
@@ -606,115 +522,10 @@ final class SoftQueuePair implements Timed {
         failAt(sends.slot(sends.tail), status);
     }
 
-    void resetRetries() {
-        retriesLeft = retries();
-        rnrRetriesLeft = rnrRetries();
-    }
-
-    /** Returns whether to retransmit what got no answer; otherwise the queue pair fails. */
-    boolean mayRetry() {
-        if (retriesLeft-- == 0) {
-            failFirst(VerbsConstants.RETRY_EXC_ERR);
-            return false;
-        }
-        return true;
-    }
-
-    /** Returns whether to retry after an RNR NAK; otherwise the queue pair fails. */
-    boolean mayRetryWhenReady() {
-        if (rnrRetries() != ENDLESS_RNR && rnrRetriesLeft-- == 0) {
-            failFirst(VerbsConstants.RNR_RETRY_EXC_ERR);
-            return false;
-        }
-        return true;
-    }
-
-    void pause(long nanos) {
-        waitUntil(System.nanoTime() + nanos);
-    }
-
-    void pauseForEver() {
-        waitUntil(NEVER);
-    }
-
-    boolean isPausing() {
-        return waiting;
-    }
-
-    /** Starts the timer for an answer, unless it is running. */
-    void armTimer() {
-        int timeout = ibv_qp_attr.timeout(attributes());
-        if (!waiting && timeout != 0) {
-            waitUntil(System.nanoTime() + (4096L << timeout));
-        }
-    }
-
-    /** Restarts the timer if an answer is still outstanding. */
-    void resetTimer() {
-        if (!requester.isWaiting()) {
-            stopWaiting();
-        } else if (waiting) {
-            deadline = System.nanoTime() + (4096L << ibv_qp_attr.timeout(attributes()));
-        }
-    }
-
-    /** Executes what needs no peer, and checks the memory of what does. Returns a status, or {@link #TO_PEER}. */
-    int checkLocally(long slot, int opcode) {
-        if (opcode == VerbsConstants.WR_BIND_MW) {
-            return type == VerbsConstants.UD ? VerbsConstants.LOC_QP_OP_ERR : device.windows.bind(this, slot);
-        }
-        if (opcode == VerbsConstants.WR_LOCAL_INV) {
-            KeyedMemory memory = device.keys.get(Memory.getInt(slot + SendQueue.IMMEDIATE));
-            if (memory == null
-                    || memory.windowType != VerbsConstants.MW_TYPE_2
-                    || memory.protectionDomain != protectionDomain) {
-                return VerbsConstants.LOC_QP_OP_ERR;
-            }
-            device.windows.unbind(memory);
-            return VerbsConstants.SUCCESS;
-        }
-        boolean reads = opcode == VerbsConstants.WR_READ
-                || opcode == VerbsConstants.WR_COMPARE_SWAP
-                || opcode == VerbsConstants.WR_FETCH_ADD;
-        if (ScatterGatherCursor.check(
-                        device,
-                        protectionDomain,
-                        SendQueue.list(slot),
-                        SendQueue.segments(slot),
-                        reads ? VerbsConstants.LOCAL_WRITE : 0)
-                < 0) {
-            return VerbsConstants.LOC_PROT_ERR;
-        }
-        return (reads && SendQueue.bytes(slot) < Long.BYTES && opcode != VerbsConstants.WR_READ)
-                        || opcode > VerbsConstants.WR_SEND_INV
-                ? opcode > VerbsConstants.WR_SEND_INV ? VerbsConstants.LOC_QP_OP_ERR : VerbsConstants.LOC_LEN_ERR
-                : TO_PEER;
-    }
-
     /** Handles a datagram of another device. */
     void receiveDatagram(long packet, int opcode, int bytes, long header) {
         if (type == VerbsConstants.UD && canReceive() && Deth.qkey(packet + Deth.OFFSET) == qkey) {
             responder.datagram(packet, opcode, bytes, header);
-        }
-    }
-
-    /** Copies a part of the data of a checked work request to a position in segments. */
-    void copyTo(long slot, ScatterGatherCursor to, ScatterGatherCursor source, long distance, long bytes) {
-        if ((Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_INLINE) != 0) {
-            to.write(slot + SendQueue.DATA + distance, bytes);
-        } else {
-            source.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
-            to.writeFrom(source, bytes);
-        }
-    }
-
-    /** Copies a part of the data of a checked work request to memory. */
-    void copyTo(long slot, long to, ScatterGatherCursor source, long distance, long bytes) {
-        if ((Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_INLINE) != 0) {
-            Memory.copy(slot + SendQueue.DATA + distance, to, bytes);
-        } else {
-            source.start(SendQueue.list(slot), SendQueue.segments(slot), distance);
-            source.read(to, bytes);
         }
     }
 
@@ -764,10 +575,8 @@ final class SoftQueuePair implements Timed {
 
     /** Frees everything except the C structure, whose address identifies events. */
     void free() {
-        stopWaiting();
-        if (listed) {
-            device.engine.forget(this);
-        }
+        timer.stop();
+        timer.forget();
         stopAnswering();
         sends.free();
         responder.free();

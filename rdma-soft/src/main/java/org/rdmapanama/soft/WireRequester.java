@@ -116,7 +116,7 @@ final class WireRequester extends Requester {
             device.engine.goOnLater(this);
         }
         if (isWaiting()) {
-            queuePair.armTimer();
+            queuePair.timer.arm();
         }
     }
 
@@ -193,9 +193,9 @@ final class WireRequester extends Requester {
         }
         int state = isAnswered(opcode) && queuePair.maxReadAtomic() == 0
                 ? VerbsConstants.LOC_QP_OP_ERR
-                : queuePair.doHere(slot, opcode, reliable);
+                : queuePair.work.execute(slot, opcode, reliable);
         int packets = 0;
-        if (state == SoftQueuePair.TO_PEER) {
+        if (state == LocalWork.TO_PEER) {
             long count = isAtomic(opcode) ? 1 : Math.max(1, Math.ceilDiv(bytesOf(slot), (long) mtu));
             state = count > MAX_PACKETS ? FAILED + VerbsConstants.LOC_LEN_ERR : 0;
             packets = state == 0 ? (int) count : 0;
@@ -244,7 +244,7 @@ final class WireRequester extends Requester {
             Ieth.write(packet + Ieth.OFFSET, Memory.getInt(slot + SendQueue.IMMEDIATE));
         }
         long payload = packet + Opcode.headerBytes(code);
-        if (!queuePair.copyPart(slot, offset, payload, part, segments)) {
+        if (!queuePair.work.copyPart(slot, offset, payload, part, segments)) {
             Memory.putInt(slot + SendQueue.STATE, FAILED + VerbsConstants.LOC_PROT_ERR);
             return;
         }
@@ -341,9 +341,9 @@ final class WireRequester extends Requester {
         }
         if (Aeth.isRnrNak(syndrome)) {
             rewind();
-            if (!pausing && queuePair.mayRetryWhenReady()) {
+            if (!pausing && queuePair.timer.mayRetryWhenReady()) {
                 pausing = true;
-                queuePair.pause(Aeth.rnrNanos(Aeth.code(syndrome)));
+                queuePair.timer.pause(Aeth.rnrNanos(Aeth.code(syndrome)));
             }
             return;
         }
@@ -397,7 +397,7 @@ final class WireRequester extends Requester {
 
     /** Marks packets as acknowledged: restarts the timer, and completes what is complete. */
     private void progress() {
-        queuePair.resetRetries();
+        queuePair.timer.resetRetries();
         // The peer that was not ready has accepted the packet after all.
         pausing = false;
         gapTold = false;
@@ -409,7 +409,7 @@ final class WireRequester extends Requester {
             seek(oldest);
         }
         retire();
-        queuePair.resetTimer();
+        queuePair.timer.restart(isWaiting());
     }
 
     private void response(int psn, long payload, int bytes) {
@@ -425,7 +425,7 @@ final class WireRequester extends Requester {
             queuePair.failFirst(VerbsConstants.BAD_RESP_ERR);
             return;
         }
-        if (!queuePair.takePart(slot, at, payload, bytes, segments)) {
+        if (!queuePair.work.takePart(slot, at, payload, bytes, segments)) {
             queuePair.failFirst(VerbsConstants.LOC_PROT_ERR);
             return;
         }
@@ -442,7 +442,7 @@ final class WireRequester extends Requester {
             return;
         }
         device.scratch(original);
-        if (!queuePair.takePart(slot, 0, device.scratch(), Long.BYTES, segments)) {
+        if (!queuePair.work.takePart(slot, 0, device.scratch(), Long.BYTES, segments)) {
             queuePair.failFirst(VerbsConstants.LOC_PROT_ERR);
             return;
         }
@@ -504,7 +504,7 @@ final class WireRequester extends Requester {
     void expired() {
         if (pausing) {
             pausing = false;
-        } else if (!queuePair.mayRetry()) {
+        } else if (!queuePair.timer.mayRetry()) {
             return;
         } else {
             gapTold = false;

@@ -33,15 +33,6 @@ final class WireResponder extends DeferredSender {
      */
     private static final int MOST_UNASKED = 32;
 
-    /** The most packets that a delayed acknowledgement covers. */
-    private static final int MAX_UNACKNOWLEDGED = 8;
-
-    /** The most turns without a packet that an acknowledgement is delayed. */
-    private static final int MAX_PATIENCE = 64;
-
-    /** After this many acknowledgements that no packet preceded, delaying is tried again. */
-    private static final int IMPATIENT_BEFORE_TRYING = 256;
-
     private static final int NONE = 0;
     private static final int SENDING = 1;
     private static final int WRITING = 2;
@@ -75,22 +66,7 @@ final class WireResponder extends DeferredSender {
     private long writeBytes;
     private int writeKey;
 
-    /** Whether to send an acknowledgement at the end of the turn. */
-    private boolean acknowledging;
-
-    /** The number of packets that wait for it. */
-    private int unacknowledged;
-
-    /** Whether this queue pair has sent something since the last message. */
-    private boolean posted;
-
-    /** Whether it did so between the last two messages, so that a reply is likely and should go first. */
-    private boolean replies;
-
-    /** How many turns without a packet to delay an acknowledgement: few for a peer that seems to wait for it. */
-    private int patience = MAX_PATIENCE;
-
-    private int impatient;
+    private final AcknowledgementDelay delay = new AcknowledgementDelay();
 
     /** The syndrome of the NAK to send once the earlier reads are answered. */
     private int complaint = NO_COMPLAINT;
@@ -402,41 +378,22 @@ final class WireResponder extends DeferredSender {
     // Answers.
 
     private void acknowledge() {
-        if (acknowledging && replies) {
-            // The peer continued without it.
-            patience = MAX_PATIENCE;
-            impatient = 0;
-        }
-        replies = posted;
-        posted = false;
         repaired = false;
         unasked = 0;
-        unacknowledged++;
-        if (!acknowledging) {
-            acknowledging = true;
+        if (delay.owe()) {
             device.engine.atEndOfTurn(this);
         }
     }
 
     /** Called when the queue pair sends something. */
     void posted() {
-        posted = true;
+        delay.posted();
     }
 
-    /**
-     * Returns whether the acknowledgement can be delayed beyond this many turns without a packet, because the peer gets
-     * a reply. A peer that turns out to wait for it gets acknowledgements earlier from now on.
-     */
+    /** Returns whether all that is due is an acknowledgement that can be delayed beyond this many turns. */
     @Override
     boolean canWait(int turns) {
-        boolean could =
-                replies && pending.count() == 0 && unacknowledged < MAX_UNACKNOWLEDGED && turns != ProgressEngine.NOW;
-        if (could && turns >= patience) {
-            impatient++;
-            patience = impatient % IMPATIENT_BEFORE_TRYING == 0 ? MAX_PATIENCE : patience / 2;
-            return false;
-        }
-        return could;
+        return pending.count() == 0 && turns != DeferredSenders.NOW && delay.canWait(turns);
     }
 
     /** Sends what is due; if there is more, the rest follows in the next turn. */
@@ -450,9 +407,9 @@ final class WireResponder extends DeferredSender {
 
     /** Sends what follows all reads: an acknowledgement or a NAK. */
     private void endAnswers() {
-        if (acknowledging && queuePair.canReceive()) {
+        if (delay.isOwed() && queuePair.canReceive()) {
             // Also before a NAK: after it, the ACK would be redundant, and Soft-RoCE would ignore it.
-            acknowledged();
+            delay.acknowledged();
             answer(Aeth.ACK, Psn.add(expected, -1));
         }
         if (complaint != NO_COMPLAINT) {
@@ -513,7 +470,7 @@ final class WireResponder extends DeferredSender {
                 return;
             }
             pending.clear();
-            acknowledged();
+            delay.acknowledged();
             answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
             queuePair.fail();
             return;
@@ -551,7 +508,7 @@ final class WireResponder extends DeferredSender {
     private void answerAtomic(int psn, long before) {
         if (Psn.next(psn) == expected) {
             // It is the last one, and acknowledges all earlier packets.
-            acknowledged();
+            delay.acknowledged();
         }
         long packet = device.wire().packet();
         writeBase(packet, Opcode.RC_ATOMIC_ACKNOWLEDGE, 0, psn);
@@ -567,17 +524,12 @@ final class WireResponder extends DeferredSender {
         return last ? Opcode.RC_RDMA_READ_RESPONSE_LAST : Opcode.RC_RDMA_READ_RESPONSE_MIDDLE;
     }
 
-    private void acknowledged() {
-        acknowledging = false;
-        unacknowledged = 0;
-    }
-
     /** Stops answering, after acknowledging what has arrived. */
     void stop() {
         pending.clear();
         complaint = NO_COMPLAINT;
         endAnswers();
-        acknowledged();
+        delay.acknowledged();
         device.engine.forget(this);
     }
 

@@ -33,6 +33,7 @@ import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.soft.provider.SoftProvider;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Side;
 

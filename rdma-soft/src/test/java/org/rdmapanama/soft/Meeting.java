@@ -18,6 +18,7 @@ import org.rdmapanama.ffm.verbs.rdma_conn_param;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
 import org.rdmapanama.soft.net.SocketStructs;
+import org.rdmapanama.soft.provider.SoftProvider;
 
 /** Ids of a test, on one event channel, with the settings of the device while it is open. */
 final class Meeting implements AutoCloseable {

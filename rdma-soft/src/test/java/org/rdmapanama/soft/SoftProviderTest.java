@@ -18,6 +18,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderException;
 import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.provider.SoftProvider;
 
 /** How the device is found, and that it ends nothing that something else uses. */
 class SoftProviderTest {

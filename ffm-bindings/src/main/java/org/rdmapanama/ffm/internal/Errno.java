@@ -8,7 +8,8 @@ import java.lang.foreign.StructLayout;
 import java.lang.invoke.VarHandle;
 
 /**
- * Converts the results of C functions, and their errno, into one convention: a negated errno means failure. Stateless.
+ * The errno values of Linux, and the conversion of results of C functions into one convention: a negated errno means
+ * failure. Stateless.
  */
 public final class Errno {
     /** Operation not permitted. */
@@ -26,6 +27,9 @@ public final class Errno {
     /** No such device or address. */
     public static final int ENXIO = 6;
 
+    /** Bad file descriptor. */
+    public static final int EBADF = 9;
+
     /** Resource temporarily unavailable. */
     public static final int EAGAIN = 11;
 
@@ -35,8 +39,14 @@ public final class Errno {
     /** Permission denied. */
     public static final int EACCES = 13;
 
+    /** Bad address. */
+    public static final int EFAULT = 14;
+
     /** Device or resource busy. */
     public static final int EBUSY = 16;
+
+    /** File exists. */
+    public static final int EEXIST = 17;
 
     /** No such device. */
     public static final int ENODEV = 19;
@@ -44,17 +54,32 @@ public final class Errno {
     /** Invalid argument. */
     public static final int EINVAL = 22;
 
+    /** Too many open files in system. */
+    public static final int ENFILE = 23;
+
     /** Too many open files. */
     public static final int EMFILE = 24;
 
     /** No space left on device. */
     public static final int ENOSPC = 28;
 
+    /** Numerical result out of range. */
+    public static final int ERANGE = 34;
+
     /** Function not implemented. */
     public static final int ENOSYS = 38;
 
     /** No data available. */
     public static final int ENODATA = 61;
+
+    /** Protocol error. */
+    public static final int EPROTO = 71;
+
+    /** Value too large for defined data type. */
+    public static final int EOVERFLOW = 75;
+
+    /** Message too long. */
+    public static final int EMSGSIZE = 90;
 
     /** Protocol not supported. */
     public static final int EPROTONOSUPPORT = 93;
@@ -68,14 +93,23 @@ public final class Errno {
     /** Cannot assign requested address. */
     public static final int EADDRNOTAVAIL = 99;
 
+    /** Network is down. */
+    public static final int ENETDOWN = 100;
+
     /** Network is unreachable. */
     public static final int ENETUNREACH = 101;
 
     /** Connection reset by peer. */
     public static final int ECONNRESET = 104;
 
-    /** Already connected. */
+    /** No buffer space available. */
+    public static final int ENOBUFS = 105;
+
+    /** Transport endpoint is already connected. */
     public static final int EISCONN = 106;
+
+    /** Transport endpoint is not connected. */
+    public static final int ENOTCONN = 107;
 
     /** Connection timed out. */
     public static final int ETIMEDOUT = 110;
@@ -85,6 +119,12 @@ public final class Errno {
 
     /** No route to host. */
     public static final int EHOSTUNREACH = 113;
+
+    /** Operation already in progress. */
+    public static final int EALREADY = 114;
+
+    /** Operation now in progress. */
+    public static final int EINPROGRESS = 115;
 
     /** A linker option that makes a handle take a segment of {@link #allocate} first, to store errno in. */
     public static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");

@@ -1,5 +1,7 @@
 package org.rdmapanama.internal.provider;
 
+import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
+
 /**
  * The functions of {@code rdma_cma.h} for the devices of one provider, over its C structures: librdmacm, or the
  * implementation of a software device.
@@ -13,8 +15,6 @@ package org.rdmapanama.internal.provider;
 public abstract class ConnectionManager {
     /** Subtracted from the codes of getaddrinfo(3), which are negative, to tell them from errnos. */
     public static final int NAME_SERVICE = 10_000;
-
-    private static final int EOPNOTSUPP = 95;
 
     /** For subclasses. */
     protected ConnectionManager() {}

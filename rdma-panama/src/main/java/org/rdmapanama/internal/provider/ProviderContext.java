@@ -1,5 +1,7 @@
 package org.rdmapanama.internal.provider;
 
+import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
+
 /**
  * The verbs of one open device, over the C structures of {@code verbs.h}.
  *
@@ -12,8 +14,6 @@ package org.rdmapanama.internal.provider;
  * is an error of the caller.
  */
 public abstract class ProviderContext {
-    private static final int EOPNOTSUPP = 95;
-
     /** For subclasses. */
     protected ProviderContext() {}
 

@@ -24,7 +24,7 @@ import org.rdmapanama.soft.cm.Req;
  */
 final class ConnectionExchange extends CmExchange {
     /** In the order in which a connection passes through them. */
-    private enum State {
+    private enum ConnectionState {
         NEW,
         REQ_SENT,
         REQ_RECEIVED,
@@ -57,7 +57,7 @@ final class ConnectionExchange extends CmExchange {
 
     private final CmTerms terms;
     private final boolean reliable;
-    private State state = State.NEW;
+    private ConnectionState state = ConnectionState.NEW;
 
     ConnectionExchange(SoftCmId id, SoftManagement management, SoftManagement.Request request) {
         super(id, management, request);
@@ -78,7 +78,7 @@ final class ConnectionExchange extends CmExchange {
             return -Errno.EINVAL;
         }
         terms.ask(parameters, management.device.activeMtu());
-        state = State.REQ_SENT;
+        state = ConnectionState.REQ_SENT;
         return 0;
     }
 
@@ -100,26 +100,26 @@ final class ConnectionExchange extends CmExchange {
 
     @Override
     boolean isAsking() {
-        return state == State.REQ_SENT;
+        return state == ConnectionState.REQ_SENT;
     }
 
     @Override
     void refusedByAll() {
-        state = State.OVER;
+        state = ConnectionState.OVER;
         tell(rdma_h.RDMA_CM_EVENT_REJECTED(), Rej.INVALID_SERVICE);
     }
 
     private void takeReply(long mad, InetSocketAddress sender) {
-        if (state == State.REP_RECEIVED && Mad.localId(mad) == remoteNumber) {
+        if (state == ConnectionState.REP_RECEIVED && Mad.localId(mad) == remoteNumber) {
             Mra.write(scratch(), transaction, number, remoteNumber, Mra.OF_REP, CmTerms.RESPONSE_TIMEOUT);
             answer();
-        } else if (state == State.ESTABLISHED && Mad.localId(mad) == remoteNumber && request == null) {
+        } else if (state == ConnectionState.ESTABLISHED && Mad.localId(mad) == remoteNumber && request == null) {
             sendReady();
-        } else if (state == State.REQ_SENT) {
+        } else if (state == ConnectionState.REQ_SENT) {
             addresses.settle(sender);
             stopWaiting();
             remoteNumber = Mad.localId(mad);
-            state = State.REP_RECEIVED;
+            state = ConnectionState.REP_RECEIVED;
             SoftCmEvent event = event(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), 0);
             terms.readReply(mad, event.connection());
             id.tell(event.privateData(mad + Rep.PRIVATE, Rep.PRIVATE_BYTES));
@@ -128,10 +128,10 @@ final class ConnectionExchange extends CmExchange {
 
     @Override
     int establish() {
-        if (state != State.REP_RECEIVED) {
+        if (state != ConnectionState.REP_RECEIVED) {
             return -Errno.EINVAL;
         }
-        state = State.ESTABLISHED;
+        state = ConnectionState.ESTABLISHED;
         sendReady();
         return 0;
     }
@@ -145,7 +145,7 @@ final class ConnectionExchange extends CmExchange {
 
     @Override
     void takeRequest(long mad, SoftCmId listener) {
-        state = State.REQ_RECEIVED;
+        state = ConnectionState.REQ_RECEIVED;
         transaction = Mad.transaction(mad);
         SoftCmEvent event = requestEvent(listener);
         terms.readRequest(mad, event.connection());
@@ -154,10 +154,10 @@ final class ConnectionExchange extends CmExchange {
 
     @Override
     void takeRequestAgain() {
-        if (state == State.REQ_RECEIVED) {
+        if (state == ConnectionState.REQ_RECEIVED) {
             Mra.write(scratch(), transaction, number, remoteNumber, Mra.OF_REQ, SERVICE_TIMEOUT);
             answer();
-        } else if (state == State.REP_SENT) {
+        } else if (state == ConnectionState.REP_SENT) {
             transmit();
         }
     }
@@ -165,29 +165,29 @@ final class ConnectionExchange extends CmExchange {
     @Override
     int accept(MemorySegment parameters) {
         int bytes = Byte.toUnsignedInt(rdma_conn_param.private_data_len(parameters));
-        if (state != State.REQ_RECEIVED || bytes > Rep.PRIVATE_BYTES || !CmTerms.arePossible(parameters)) {
+        if (state != ConnectionState.REQ_RECEIVED || bytes > Rep.PRIVATE_BYTES || !CmTerms.arePossible(parameters)) {
             return -Errno.EINVAL;
         }
         Rep.begin(message(), transaction, number, remoteNumber, management.guid);
         terms.accept(parameters, message());
         put(bytes(rdma_conn_param.private_data(parameters), bytes), message() + Rep.PRIVATE);
-        state = State.REP_SENT;
+        state = ConnectionState.REP_SENT;
         startSending(firstWait());
         return 0;
     }
 
     @Override
     int takeAsReady() {
-        if (state == State.REP_SENT) {
+        if (state == ConnectionState.REP_SENT) {
             takeReady();
             return 0;
         }
-        return state == State.ESTABLISHED ? -Errno.EISCONN : -Errno.EINVAL;
+        return state == ConnectionState.ESTABLISHED ? -Errno.EISCONN : -Errno.EINVAL;
     }
 
     private void takeReady() {
         stopWaiting();
-        state = State.ESTABLISHED;
+        state = ConnectionState.ESTABLISHED;
         tell(rdma_h.RDMA_CM_EVENT_ESTABLISHED(), 0);
     }
 
@@ -202,15 +202,15 @@ final class ConnectionExchange extends CmExchange {
         put(bytes(privateBytes, count), scratch() + Rej.PRIVATE);
         answer();
         stopWaiting();
-        state = State.OVER;
+        state = ConnectionState.OVER;
         return 0;
     }
 
     private void writeRejection(int reason) {
         int of = Rej.OF_OTHER;
-        if (state == State.REQ_RECEIVED) {
+        if (state == ConnectionState.REQ_RECEIVED) {
             of = Rej.OF_REQ;
-        } else if (state == State.REP_RECEIVED) {
+        } else if (state == ConnectionState.REP_RECEIVED) {
             of = Rej.OF_REP;
         }
         Rej.write(scratch(), transaction, number, remoteNumber, of, reason);
@@ -218,15 +218,16 @@ final class ConnectionExchange extends CmExchange {
 
     private void takeRejection(long mad, InetSocketAddress sender) {
         int reason = Rej.reason(mad);
-        boolean early = state == State.REQ_SENT;
-        boolean possible = state.isOnTheWay() || state == State.ESTABLISHED || state == State.DREQ_SENT;
+        boolean early = state == ConnectionState.REQ_SENT;
+        boolean possible =
+                state.isOnTheWay() || state == ConnectionState.ESTABLISHED || state == ConnectionState.DREQ_SENT;
         boolean ours = early || Mad.localId(mad) == remoteNumber || Mad.localId(mad) == 0;
         if (!possible || !ours || (early && reason == Rej.INVALID_SERVICE && askNext(sender))) {
             return;
         }
         addresses.settle(sender);
         stopWaiting();
-        state = State.OVER;
+        state = ConnectionState.OVER;
         id.tell(event(rdma_h.RDMA_CM_EVENT_REJECTED(), reason).privateData(mad + Rej.PRIVATE, Rej.PRIVATE_BYTES));
     }
 
@@ -250,11 +251,14 @@ final class ConnectionExchange extends CmExchange {
     }
 
     private void takeDelay(long mad, InetSocketAddress sender) {
-        boolean ofRequest = state == State.REQ_SENT && Mra.came(mad) == Mra.OF_REQ;
+        boolean ofRequest = state == ConnectionState.REQ_SENT && Mra.came(mad) == Mra.OF_REQ;
         if (ofRequest) {
             addresses.settle(sender);
         }
-        if (ofRequest || (state == State.REP_SENT && Mra.came(mad) == Mra.OF_REP && Mad.localId(mad) == remoteNumber)) {
+        if (ofRequest
+                || (state == ConnectionState.REP_SENT
+                        && Mra.came(mad) == Mra.OF_REP
+                        && Mad.localId(mad) == remoteNumber)) {
             waitLonger(UNIT << Math.min(Mra.timeout(mad), LONGEST_SERVICE_TIMEOUT));
         }
     }
@@ -262,9 +266,9 @@ final class ConnectionExchange extends CmExchange {
     private void takeOfConnection(int kind, long mad) {
         if (kind == Mad.DREQ) {
             takeEnd(mad);
-        } else if (kind == Mad.RTU && state == State.REP_SENT) {
+        } else if (kind == Mad.RTU && state == ConnectionState.REP_SENT) {
             takeReady();
-        } else if (kind == Mad.DREP && state == State.DREQ_SENT) {
+        } else if (kind == Mad.DREP && state == ConnectionState.DREQ_SENT) {
             linger();
             tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), 0);
         }
@@ -274,11 +278,11 @@ final class ConnectionExchange extends CmExchange {
 
     @Override
     int disconnect() {
-        if (state == State.ESTABLISHED) {
+        if (state == ConnectionState.ESTABLISHED) {
             writeEnd();
-            state = State.DREQ_SENT;
+            state = ConnectionState.DREQ_SENT;
             startSending(firstWait());
-        } else if (state == State.DREQ_RECEIVED) {
+        } else if (state == ConnectionState.DREQ_RECEIVED) {
             answerEnd(transaction);
             linger();
         }
@@ -295,14 +299,16 @@ final class ConnectionExchange extends CmExchange {
     }
 
     private void takeEnd(long mad) {
-        if (state == State.ESTABLISHED || state == State.REP_SENT || state == State.DREQ_SENT) {
+        if (state == ConnectionState.ESTABLISHED
+                || state == ConnectionState.REP_SENT
+                || state == ConnectionState.DREQ_SENT) {
             if (Dreq.queuePair(mad) == terms.localQueuePair) {
                 stopWaiting();
                 transaction = Mad.transaction(mad);
-                state = State.DREQ_RECEIVED;
+                state = ConnectionState.DREQ_RECEIVED;
                 tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), 0);
             }
-        } else if (state == State.TIMEWAIT || state == State.OVER) {
+        } else if (state == ConnectionState.TIMEWAIT || state == ConnectionState.OVER) {
             // Our answer was lost.
             answerEnd(Mad.transaction(mad));
         }
@@ -310,17 +316,17 @@ final class ConnectionExchange extends CmExchange {
 
     /** Waits in TIMEWAIT until packets of this connection that are still on their way have arrived. */
     private void linger() {
-        state = State.TIMEWAIT;
+        state = ConnectionState.TIMEWAIT;
         waitFor(2 * (management.device.cmTimes().lingerUnitNanos() << Math.min(terms.ackTimeout, CmTerms.ACK_TIMEOUT)));
     }
 
     @Override
     void timeIsOver() {
-        if (state != State.TIMEWAIT) {
+        if (state != ConnectionState.TIMEWAIT) {
             super.timeIsOver();
             return;
         }
-        state = State.OVER;
+        state = ConnectionState.OVER;
         if (request != null) {
             management.unregister(request, id);
         }
@@ -329,11 +335,11 @@ final class ConnectionExchange extends CmExchange {
 
     @Override
     void giveUp(int errno) {
-        if (state == State.DREQ_SENT) {
+        if (state == ConnectionState.DREQ_SENT) {
             linger();
             tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), -errno);
         } else {
-            state = State.OVER;
+            state = ConnectionState.OVER;
             tell(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), -errno);
         }
     }
@@ -361,7 +367,7 @@ final class ConnectionExchange extends CmExchange {
                 // The peer expects no notification.
             }
         }
-        state = State.OVER;
+        state = ConnectionState.OVER;
     }
 
     // Its queue pair.
@@ -369,7 +375,7 @@ final class ConnectionExchange extends CmExchange {
     @Override
     int initQueuePair(MemorySegment attr, long mask) {
         int target = ibv_qp_attr.qp_state(attr);
-        if (target == VerbsConstants.INIT && (state.hasTerms() || state == State.REQ_SENT)) {
+        if (target == VerbsConstants.INIT && (state.hasTerms() || state == ConnectionState.REQ_SENT)) {
             CmQueuePair.writeInit(attr, mask, terms.access());
         } else if (target == VerbsConstants.RTR && state.hasTerms()) {
             addresses.writeRoute(ibv_qp_attr.ah_attr(attr), id.typeOfService());

@@ -17,7 +17,7 @@ import org.rdmapanama.soft.cm.SidrReq;
  * or is asked. Callers must hold the lock of the device.
  */
 final class ServiceResolutionExchange extends CmExchange {
-    private enum State {
+    private enum ResolutionState {
         NEW,
         ASKING,
         ASKED,
@@ -26,7 +26,7 @@ final class ServiceResolutionExchange extends CmExchange {
         OVER
     }
 
-    private State state = State.NEW;
+    private ResolutionState state = ResolutionState.NEW;
 
     ServiceResolutionExchange(SoftCmId id, SoftManagement management, SoftManagement.Request request) {
         super(id, management, request);
@@ -41,7 +41,7 @@ final class ServiceResolutionExchange extends CmExchange {
 
     @Override
     int begin(MemorySegment parameters) {
-        state = State.ASKING;
+        state = ResolutionState.ASKING;
         return 0;
     }
 
@@ -53,24 +53,24 @@ final class ServiceResolutionExchange extends CmExchange {
 
     @Override
     boolean isAsking() {
-        return state == State.ASKING;
+        return state == ResolutionState.ASKING;
     }
 
     @Override
     void refusedByAll() {
-        state = State.OVER;
+        state = ResolutionState.OVER;
         tell(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), SidrRep.UNSUPPORTED);
     }
 
     @Override
     void giveUp(int errno) {
-        state = State.OVER;
+        state = ResolutionState.OVER;
         tell(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), -errno);
     }
 
     @Override
     void take(int kind, long mad, InetSocketAddress sender) {
-        if (kind != Mad.SIDR_REP || state != State.ASKING) {
+        if (kind != Mad.SIDR_REP || state != ResolutionState.ASKING) {
             return;
         }
         int status = SidrRep.status(mad);
@@ -80,7 +80,7 @@ final class ServiceResolutionExchange extends CmExchange {
         addresses.settle(sender);
         stopWaiting();
         boolean found = status == SidrRep.VALID;
-        state = found ? State.KNOWN : State.OVER;
+        state = found ? ResolutionState.KNOWN : ResolutionState.OVER;
         SoftCmEvent event =
                 event(found ? rdma_h.RDMA_CM_EVENT_ESTABLISHED() : rdma_h.RDMA_CM_EVENT_UNREACHABLE(), status);
         if (found) {
@@ -95,7 +95,7 @@ final class ServiceResolutionExchange extends CmExchange {
 
     @Override
     void takeRequest(long mad, SoftCmId listener) {
-        state = State.ASKED;
+        state = ResolutionState.ASKED;
         transaction = Mad.transaction(mad);
         id.tell(requestEvent(listener)
                 .privateData(mad + SidrReq.PRIVATE + IpHeader.BYTES, SidrReq.PRIVATE_BYTES - IpHeader.BYTES));
@@ -103,7 +103,7 @@ final class ServiceResolutionExchange extends CmExchange {
 
     @Override
     void takeRequestAgain() {
-        if (state == State.ANSWERED) {
+        if (state == ResolutionState.ANSWERED) {
             transmit();
         }
     }
@@ -111,7 +111,7 @@ final class ServiceResolutionExchange extends CmExchange {
     @Override
     int accept(MemorySegment parameters) {
         int bytes = Byte.toUnsignedInt(rdma_conn_param.private_data_len(parameters));
-        if (state != State.ASKED || bytes > SidrRep.PRIVATE_BYTES) {
+        if (state != ResolutionState.ASKED || bytes > SidrRep.PRIVATE_BYTES) {
             return -Errno.EINVAL;
         }
         reply(
@@ -124,7 +124,7 @@ final class ServiceResolutionExchange extends CmExchange {
 
     @Override
     int reject(int reason, MemorySegment privateBytes, int count) {
-        if (state != State.ASKED || count > SidrRep.PRIVATE_BYTES) {
+        if (state != ResolutionState.ASKED || count > SidrRep.PRIVATE_BYTES) {
             return -Errno.EINVAL;
         }
         reply(SidrRep.REJECTED, 0, 0, bytes(privateBytes, count));
@@ -135,7 +135,7 @@ final class ServiceResolutionExchange extends CmExchange {
         long service = service(addresses.local().getPort());
         SidrRep.write(message(), transaction, remoteNumber, status, service, queuePair, qkey);
         put(data, message() + SidrRep.PRIVATE);
-        state = State.ANSWERED;
+        state = ResolutionState.ANSWERED;
         transmit();
     }
 
@@ -148,7 +148,7 @@ final class ServiceResolutionExchange extends CmExchange {
 
     @Override
     int takeAsReady() {
-        return state == State.KNOWN ? -Errno.EISCONN : -Errno.EINVAL;
+        return state == ResolutionState.KNOWN ? -Errno.EISCONN : -Errno.EINVAL;
     }
 
     @Override
@@ -158,10 +158,10 @@ final class ServiceResolutionExchange extends CmExchange {
 
     @Override
     void leave() {
-        if (state == State.ASKED) {
+        if (state == ResolutionState.ASKED) {
             reply(SidrRep.REJECTED, 0, 0);
         }
-        state = State.OVER;
+        state = ResolutionState.OVER;
     }
 
     @Override

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
@@ -43,7 +44,7 @@ final class SoftAddressInfo {
         int flags = rdma_addrinfo.ai_flags(wanted);
         boolean passive = (flags & rdma_h.RAI_PASSIVE()) != 0;
         int family = (flags & rdma_h.RAI_FAMILY()) != 0 ? rdma_addrinfo.ai_family(wanted) : 0;
-        if (family != 0 && family != SocketStructs.AF_INET && family != SocketStructs.AF_INET6) {
+        if (family != 0 && family != SocketAddresses.AF_INET && family != SocketAddresses.AF_INET6) {
             return FAMILY_UNKNOWN - ConnectionManager.NAME_SERVICE;
         }
         int port = service == 0 ? 0 : port(string(service), portSpaceOf(wanted));
@@ -54,7 +55,7 @@ final class SoftAddressInfo {
         try {
             for (InetAddress each : addresses(node, passive, (flags & rdma_h.RAI_NUMERICHOST()) != 0)) {
                 boolean version4 = each instanceof Inet4Address;
-                if (family == 0 || family == (version4 ? SocketStructs.AF_INET : SocketStructs.AF_INET6)) {
+                if (family == 0 || family == (version4 ? SocketAddresses.AF_INET : SocketAddresses.AF_INET6)) {
                     found.add(each);
                 }
             }
@@ -83,7 +84,7 @@ final class SoftAddressInfo {
     private static InetAddress[] addresses(long node, boolean passive, boolean numeric) throws UnknownHostException {
         if (node == 0) {
             return passive
-                    ? new InetAddress[] {SocketStructs.ofBytes(new byte[Integer.BYTES])}
+                    ? new InetAddress[] {SocketAddresses.host(new byte[Integer.BYTES])}
                     : new InetAddress[] {InetAddress.getByName("127.0.0.1")};
         }
         String name = string(node);
@@ -126,17 +127,18 @@ final class SoftAddressInfo {
             boolean datagrams = portSpace == rdma_h.RDMA_PS_UDP();
             rdma_addrinfo.ai_flags(info, passive ? rdma_h.RAI_PASSIVE() : 0);
             rdma_addrinfo.ai_family(
-                    info, each.getAddress() instanceof Inet4Address ? SocketStructs.AF_INET : SocketStructs.AF_INET6);
+                    info,
+                    each.getAddress() instanceof Inet4Address ? SocketAddresses.AF_INET : SocketAddresses.AF_INET6);
             rdma_addrinfo.ai_port_space(info, portSpace);
             rdma_addrinfo.ai_qp_type(info, type != 0 ? type : datagrams ? VerbsConstants.UD : VerbsConstants.RC);
             long first = block.address() + rdma_addrinfo.sizeof();
             SocketStructs.write(each, first);
             if (passive) {
                 rdma_addrinfo.ai_src_addr(info, MemorySegment.ofAddress(first));
-                rdma_addrinfo.ai_src_len(info, SocketStructs.length(each));
+                rdma_addrinfo.ai_src_len(info, SocketAddresses.length(each));
             } else {
                 rdma_addrinfo.ai_dst_addr(info, MemorySegment.ofAddress(first));
-                rdma_addrinfo.ai_dst_len(info, SocketStructs.length(each));
+                rdma_addrinfo.ai_dst_len(info, SocketAddresses.length(each));
                 int bytes = rdma_addrinfo.ai_src_len(hints);
                 if (bytes > 0 && bytes <= ADDRESS_BYTES) {
                     long second = first + ADDRESS_BYTES;

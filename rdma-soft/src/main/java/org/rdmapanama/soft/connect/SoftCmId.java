@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.ToIntFunction;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_cm_id;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -16,7 +17,6 @@ import org.rdmapanama.soft.VerbsConstants;
 import org.rdmapanama.soft.cm.Req;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
-import org.rdmapanama.soft.net.SocketStructs;
 import org.rdmapanama.soft.net.Wire;
 
 /**
@@ -28,7 +28,7 @@ import org.rdmapanama.soft.net.Wire;
  */
 final class SoftCmId {
     /** In the order in which an id passes through them. */
-    private enum State {
+    private enum IdState {
         IDLE,
         BOUND,
         LISTENING,
@@ -48,7 +48,7 @@ final class SoftCmId {
     private final CmTerms terms;
     private final CmGroups groups = new CmGroups(this);
     private SoftEventChannel channel;
-    private State state = State.IDLE;
+    private IdState state = IdState.IDLE;
 
     /** The exchange with the peer; null before it has begun. */
     private CmExchange exchange;
@@ -129,7 +129,7 @@ final class SoftCmId {
     // Addresses.
 
     int bind(InetSocketAddress address) {
-        if (state != State.IDLE) {
+        if (state != IdState.IDLE) {
             return -Errno.EINVAL;
         }
         boolean any = address.getAddress().isAnyLocalAddress();
@@ -141,12 +141,12 @@ final class SoftCmId {
             return -Errno.EADDRINUSE;
         }
         addresses.setLocal(new InetSocketAddress(address.getAddress(), port));
-        state = State.BOUND;
+        state = IdState.BOUND;
         return 0;
     }
 
     boolean sharesPort() {
-        return sharesPort && state != State.LISTENING;
+        return sharesPort && state != IdState.LISTENING;
     }
 
     boolean overlaps(InetAddress address) {
@@ -158,22 +158,22 @@ final class SoftCmId {
     }
 
     boolean listensAt(InetAddress address) {
-        return state == State.LISTENING && addresses.includes(address, familyOnly);
+        return state == IdState.LISTENING && addresses.includes(address, familyOnly);
     }
 
     /** Resolves the address of a peer, given the local address that leads there, or the errno if there is none. */
     int resolve(InetSocketAddress source, InetSocketAddress destination, InetAddress from, int errno) {
-        InetSocketAddress own = state == State.IDLE ? source : addresses.local();
+        InetSocketAddress own = state == IdState.IDLE ? source : addresses.local();
         if (own != null && Wire.family(own.getAddress()) != Wire.family(destination.getAddress())) {
             return -Errno.EINVAL;
         }
-        if (state == State.IDLE && source != null) {
+        if (state == IdState.IDLE && source != null) {
             int result = bind(source);
             if (result < 0) {
                 return result;
             }
         }
-        if (state != State.IDLE && state != State.BOUND) {
+        if (state != IdState.IDLE && state != IdState.BOUND) {
             return -Errno.EINVAL;
         }
         int result = errno;
@@ -186,7 +186,7 @@ final class SoftCmId {
         }
         if (result == 0) {
             addresses.setRemote(destination);
-            state = State.RESOLVED;
+            state = IdState.RESOLVED;
             tell(rdma_h.RDMA_CM_EVENT_ADDR_RESOLVED(), 0);
         } else {
             tell(rdma_h.RDMA_CM_EVENT_ADDR_ERROR(), result);
@@ -213,26 +213,26 @@ final class SoftCmId {
     }
 
     int resolveRoute() {
-        if (state != State.RESOLVED) {
+        if (state != IdState.RESOLVED) {
             return -Errno.EINVAL;
         }
-        state = State.ROUTED;
+        state = IdState.ROUTED;
         tell(rdma_h.RDMA_CM_EVENT_ROUTE_RESOLVED(), 0);
         return 0;
     }
 
     int listen(int newBacklog) {
-        if (state == State.IDLE) {
-            int result = bind(new InetSocketAddress(SocketStructs.ofBytes(new byte[Integer.BYTES]), 0));
+        if (state == IdState.IDLE) {
+            int result = bind(new InetSocketAddress(SocketAddresses.host(new byte[Integer.BYTES]), 0));
             if (result < 0) {
                 return result;
             }
         }
-        if (state != State.BOUND) {
+        if (state != IdState.BOUND) {
             return -Errno.EINVAL;
         }
         backlog = newBacklog <= 0 ? DEFAULT_BACKLOG : Math.min(newBacklog, DEFAULT_BACKLOG);
-        state = State.LISTENING;
+        state = IdState.LISTENING;
         return 0;
     }
 
@@ -255,7 +255,7 @@ final class SoftCmId {
         } else if (option == rdma_h.RDMA_OPTION_ID_REUSEADDR()) {
             sharesPort = Memory.getInt(value) != 0;
         } else if (option == rdma_h.RDMA_OPTION_ID_AFONLY()) {
-            if (state != State.IDLE) {
+            if (state != IdState.IDLE) {
                 return -Errno.EINVAL;
             }
             familyOnly = Memory.getInt(value) != 0;
@@ -308,12 +308,12 @@ final class SoftCmId {
 
     private void begin(CmExchange begun) {
         exchange = begun;
-        state = State.EXCHANGING;
+        state = IdState.EXCHANGING;
     }
 
     /** Asks for a connection, given the devices of this machine that may serve it, or the one of another machine. */
     int connect(MemorySegment parameters, List<InetSocketAddress> devices) {
-        if (state != State.ROUTED) {
+        if (state != IdState.ROUTED) {
             return -Errno.EINVAL;
         }
         CmExchange asking = newExchange(null);

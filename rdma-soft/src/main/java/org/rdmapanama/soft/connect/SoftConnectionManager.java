@@ -76,7 +76,7 @@ public final class SoftConnectionManager extends ConnectionManager {
             }
             context.device().lock();
             try {
-                context.device().startManagement(made);
+                context.device().management().start(made);
             } finally {
                 context.device().unlock();
             }
@@ -98,7 +98,7 @@ public final class SoftConnectionManager extends ConnectionManager {
         SoftDevice device = last.device;
         device.lock();
         try {
-            device.stopManagement(last);
+            device.management().stop(last);
         } finally {
             device.unlock();
         }

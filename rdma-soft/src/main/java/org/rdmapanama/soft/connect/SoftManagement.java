@@ -10,30 +10,23 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.ManagementQueuePair;
 import org.rdmapanama.soft.SoftContext;
 import org.rdmapanama.soft.SoftDevice;
 import org.rdmapanama.soft.cm.IpHeader;
 import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.cm.Rej;
 import org.rdmapanama.soft.cm.Req;
-import org.rdmapanama.soft.cm.SidrRep;
 import org.rdmapanama.soft.cm.SidrReq;
-import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.LocalAddresses;
-import org.rdmapanama.soft.net.Peer;
-import org.rdmapanama.soft.wire.Bth;
-import org.rdmapanama.soft.wire.Deth;
-import org.rdmapanama.soft.wire.Opcode;
-import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
- * The device side of the connection manager: queue pair 1, the ids by the identifiers in datagrams, and port numbers.
- * {@link SoftConnectionManager} creates it with the first event channel, id or device list; {@link SoftDevice} passes
- * it the datagrams for queue pair 1. Callers must hold the lock of the device.
+ * The device side of the connection manager: the ids by the identifiers in datagrams, and port numbers.
+ * {@link SoftConnectionManager} creates it with the first event channel, id or device list; {@link ManagementQueuePair}
+ * passes it the datagrams that arrive. Callers must hold the lock of the device.
  */
-public final class SoftManagement {
-    private static final int PAYLOAD = Deth.OFFSET + Deth.BYTES;
+final class SoftManagement implements ManagementQueuePair.Receiver {
     private static final int PORT_BITS = 16;
     private static final int PORT_MASK = 0xffff;
 
@@ -180,54 +173,17 @@ public final class SoftManagement {
     }
 
     void send(long mad, InetSocketAddress to, int index) {
-        Memory.copy(mad, device.wire().packet() + PAYLOAD, Mad.BYTES);
-        send(device, to, index, psn++);
-    }
-
-    /** Sends the datagram in the packet buffer. */
-    private static void send(SoftDevice device, InetSocketAddress to, int index, int psn) {
-        long packet = device.wire().packet();
-        Bth.write(packet, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, psn);
-        Deth.write(packet + Deth.OFFSET, Mad.QKEY, Mad.QUEUE_PAIR);
-        device.wire().send(device.wire().peer(to), index, PAYLOAD + Mad.BYTES);
+        device.management().send(mad, to, index, psn++);
     }
 
     // Receiving.
 
-    /** Handles a datagram to queue pair 1; the manager may be null. Datagrams can come from any host: trust nothing. */
-    public static void receive(
-            SoftDevice device, SoftManagement manager, long packet, int bytes, Peer from, int index) {
-        long mad = packet + PAYLOAD;
-        if (bytes != Mad.BYTES || Deth.qkey(packet + Deth.OFFSET) != Mad.QKEY || !Mad.isValid(mad)) {
-            return;
-        }
-        InetSocketAddress sender = Peer.receivesWhereItSends(from.address.getPort())
-                ? from.address
-                : new InetSocketAddress(from.address.getAddress(), UdpFlow.ROCE_PORT);
-        if (manager == null) {
-            refuse(device, mad, sender, index, Rej.INVALID_SERVICE);
-        } else {
-            manager.take(mad, sender, index);
-        }
+    private void refuse(long mad, InetSocketAddress sender, int index, int reason) {
+        device.management().refuse(mad, sender, index, reason);
     }
 
-    /** Answers that the connection is not known, and never was. */
-    private static void refuse(SoftDevice device, long mad, InetSocketAddress sender, int index, int reason) {
-        long answer = device.wire().packet() + PAYLOAD;
-        long transaction = Mad.transaction(mad);
-        switch (Mad.attribute(mad)) {
-            case Mad.REQ -> Rej.write(answer, transaction, 0, Mad.localId(mad), Rej.OF_REQ, reason);
-            case Mad.SIDR_REQ ->
-                SidrRep.write(answer, transaction, Mad.localId(mad), SidrRep.UNSUPPORTED, SidrReq.service(mad), 0, 0);
-            case Mad.DREQ -> Mad.writeDrep(answer, transaction, Mad.remoteId(mad), Mad.localId(mad));
-            default -> {
-                return;
-            }
-        }
-        send(device, sender, index, 0);
-    }
-
-    private void take(long mad, InetSocketAddress sender, int index) {
+    @Override
+    public void take(long mad, InetSocketAddress sender, int index) {
         int kind = Mad.attribute(mad);
         switch (kind) {
             case Mad.REQ -> takeRequest(mad, sender, index);
@@ -246,7 +202,7 @@ public final class SoftManagement {
                 }
                 if ((id == null || !id.take(kind, mad, sender)) && kind == Mad.DREQ) {
                     // The connection has ended and is forgotten: confirm, so that the peer stops asking.
-                    refuse(device, mad, sender, index, 0);
+                    refuse(mad, sender, index, 0);
                 }
             }
             default -> {
@@ -274,7 +230,7 @@ public final class SoftManagement {
             reason = Rej.UNSUPPORTED;
         }
         if (reason != 0) {
-            refuse(device, mad, sender, index, reason);
+            refuse(mad, sender, index, reason);
         } else if (listener.hasRoom()) {
             InetSocketAddress remote =
                     new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + Req.PRIVATE));
@@ -293,7 +249,7 @@ public final class SoftManagement {
         long service = SidrReq.service(mad);
         SoftCmId listener = listener(service, addresses().address(index));
         if (listener == null || !listener.isDatagram() || !IpHeader.isValid(mad + SidrReq.PRIVATE)) {
-            refuse(device, mad, sender, index, 0);
+            refuse(mad, sender, index, 0);
         } else if (listener.hasRoom()) {
             InetSocketAddress remote =
                     new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + SidrReq.PRIVATE));

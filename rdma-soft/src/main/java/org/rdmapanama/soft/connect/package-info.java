@@ -1,9 +1,11 @@
 /**
  * The connection manager of the software device: what rdma_cm(7) describes, over datagrams to queue pair 1.
  *
- * <p>{@code SoftConnectionManager} takes the calls of the connection manager; {@code SoftManagement} is its end of the device, queue pair 1, and {@code SoftCmId} one side of a connection on its way there and back. A device at another UDP port
- * than 4791 is reached by address on its own machine only, and by IPv4 only.
+ * <p>{@code SoftConnectionManager} receives the calls of the program; {@code SoftManagement} receives datagrams from the
+ * device, and {@code SoftCmId} is one side of a connection. A device at a UDP port other than 4791 can be reached by
+ * address only from its own machine, and only over IPv4.
  *
- * <p>The device uses {@code SoftManagement} and {@code SoftConnectionManager}, and nothing else of this package.
+ * <p>This package calls the device. The device calls it only through the interfaces {@code ManagementQueuePair.Receiver}
+ * and {@code Timed}.
  */
 package org.rdmapanama.soft.connect;

@@ -4,6 +4,7 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
@@ -50,7 +51,7 @@ public final class Gids {
             bytes.putLong(gidHigh).putLong(gidLow);
         }
         int port = version4 && gidHigh != 0 ? (int) gidHigh : UdpFlow.ROCE_PORT;
-        return new InetSocketAddress(SocketStructs.ofBytes(bytes.array()), port);
+        return new InetSocketAddress(SocketAddresses.host(bytes.array()), port);
     }
 
     private static long number(byte[] bytes, int from, int count) {

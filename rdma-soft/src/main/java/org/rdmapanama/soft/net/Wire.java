@@ -107,7 +107,7 @@ public final class Wire implements AutoCloseable {
             Selector selector,
             Capture capture,
             int port,
-            Settings settings) {
+            SoftSettings settings) {
         this.device = device;
         this.channels = channels;
         this.selector = selector;
@@ -135,7 +135,7 @@ public final class Wire implements AutoCloseable {
      * @throws IOException when the sockets cannot be opened
      * @throws IllegalArgumentException when the capture file cannot be created
      */
-    public static Wire open(String device, LocalAddresses addresses, Settings settings) throws IOException {
+    public static Wire open(String device, LocalAddresses addresses, SoftSettings settings) throws IOException {
         Capture capture = settings.capture() == null ? null : Capture.open(settings.capture());
         try {
             return open(device, addresses, capture, settings);
@@ -147,7 +147,7 @@ public final class Wire implements AutoCloseable {
         }
     }
 
-    private static Wire open(String device, LocalAddresses addresses, Capture capture, Settings settings)
+    private static Wire open(String device, LocalAddresses addresses, Capture capture, SoftSettings settings)
             throws IOException {
         IOException taken = null;
         for (int port = settings.port(); port < settings.port() + PORTS_TO_TRY; port++) {

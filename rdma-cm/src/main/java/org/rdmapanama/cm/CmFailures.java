@@ -4,8 +4,8 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 
 /** Turns failures of librdmacm functions, and events that report failures, into exceptions with a cure. */
-final class Failures {
-    private Failures() {}
+final class CmFailures {
+    private CmFailures() {}
 
     /** Throws if a result is negative. The arguments are turned into text only then. */
     static void check(String verb, int result, Object arguments) {

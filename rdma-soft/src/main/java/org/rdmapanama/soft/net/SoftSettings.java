@@ -19,7 +19,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * @param faults the faults to inject, or null
  * @param wire whether to send packets between queue pairs of the same device
  */
-public record Settings(int port, String address, Idle idle, Path capture, Faults faults, boolean wire) {
+public record SoftSettings(int port, String address, Idle idle, Path capture, Faults faults, boolean wire) {
     private static final String PREFIX = "org.rdmapanama.soft.";
 
     /** The largest port. Answers to higher ports go to port 4791, because other devices only send from those. */
@@ -37,11 +37,11 @@ public record Settings(int port, String address, Idle idle, Path capture, Faults
      *
      * @throws IllegalArgumentException when a property has an invalid value
      */
-    public static Settings ofProperties() {
+    public static SoftSettings ofProperties() {
         String capture = System.getProperty(PREFIX + "pcap");
         String faults = System.getProperty(PREFIX + "faults");
         boolean wire = Boolean.getBoolean(PREFIX + "wire") || capture != null || faults != null;
-        return new Settings(
+        return new SoftSettings(
                 port(System.getProperty(PREFIX + "port", Integer.toString(UdpFlow.ROCE_PORT))),
                 System.getProperty(PREFIX + "address"),
                 idle(System.getProperty(PREFIX + "idle", "park")),

@@ -1,4 +1,4 @@
-package org.rdmapanama.soft;
+package org.rdmapanama.soft.provider;
 
 import java.util.List;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -7,16 +7,15 @@ import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
+import org.rdmapanama.soft.SoftDevice;
 import org.rdmapanama.soft.connect.SoftConnectionManager;
 
 /**
- * The provider of the device {@code soft0}, of which every process has its own. The service loader of rdma-panama and
+ * The provider of the device {@code soft0}, of which every process has its own: it joins the device with its connection
+ * manager. The service loader of rdma-panama and
  * rdma-cm creates it; all methods may be called from any thread.
  */
 public final class SoftProvider extends Provider {
-    /** The GUID of the device in every process: locally administered, like those of other software devices. */
-    static final long GUID = 0x0200_00ff_fe50_4600L;
-
     private static final ConnectionManager MANAGER = new SoftConnectionManager();
 
     static {
@@ -30,7 +29,7 @@ public final class SoftProvider extends Provider {
     @Override
     public List<ProviderDevice> devices() {
         return List.of(new ProviderDevice(
-                this, SoftDevice.NAME, rdma_h.IBV_NODE_CA(), rdma_h.IBV_TRANSPORT_IB(), GUID, -1, ""));
+                this, SoftDevice.NAME, rdma_h.IBV_NODE_CA(), rdma_h.IBV_TRANSPORT_IB(), SoftDevice.GUID, -1, ""));
     }
 
     @Override

@@ -1,0 +1,104 @@
+package org.rdmapanama.soft;
+
+import java.net.InetSocketAddress;
+import org.rdmapanama.soft.cm.Mad;
+import org.rdmapanama.soft.cm.Rej;
+import org.rdmapanama.soft.cm.SidrRep;
+import org.rdmapanama.soft.cm.SidrReq;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.net.Peer;
+import org.rdmapanama.soft.net.Wire;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.UdpFlow;
+
+/**
+ * Queue pair 1, which carries the datagrams of connection managers. {@link SoftDevice} passes it the packets that arrive;
+ * it hands valid datagrams to the connection manager of this process, or refuses them if there is none. Callers must hold
+ * the lock of the device.
+ */
+public final class ManagementQueuePair {
+    private static final int PAYLOAD = Deth.OFFSET + Deth.BYTES;
+
+    /** A connection manager, which {@link #start} makes the receiver of the datagrams. */
+    @FunctionalInterface
+    public interface Receiver {
+        /**
+         * Takes a datagram, with the lock of the device held. It can come from any host: trust nothing in it.
+         *
+         * @param mad the address of the datagram, which is valid until the call returns
+         * @param sender the socket to answer to
+         * @param index the index of the address in the GID table at which it arrived
+         */
+        void take(long mad, InetSocketAddress sender, int index);
+    }
+
+    private final Wire wire;
+
+    /** Null without a connection manager. */
+    private Receiver receiver;
+
+    ManagementQueuePair(Wire wire) {
+        this.wire = wire;
+    }
+
+    /** Makes a connection manager the receiver of datagrams from now on. */
+    public void start(Receiver manager) {
+        receiver = manager;
+    }
+
+    /** Stops passing datagrams to a connection manager, unless another one has taken its place already. */
+    @SuppressWarnings("ReferenceEquality") // connection managers are compared by identity
+    public void stop(Receiver manager) {
+        if (receiver == manager) {
+            receiver = null;
+        }
+    }
+
+    /** Handles a packet. It can come from any host: trust nothing in it. */
+    void receive(long packet, int bytes, Peer from, int index) {
+        long mad = packet + PAYLOAD;
+        if (bytes != Mad.BYTES || Deth.qkey(packet + Deth.OFFSET) != Mad.QKEY || !Mad.isValid(mad)) {
+            return;
+        }
+        InetSocketAddress sender = Peer.receivesWhereItSends(from.address.getPort())
+                ? from.address
+                : new InetSocketAddress(from.address.getAddress(), UdpFlow.ROCE_PORT);
+        if (receiver == null) {
+            refuse(mad, sender, index, Rej.INVALID_SERVICE);
+        } else {
+            receiver.take(mad, sender, index);
+        }
+    }
+
+    /** Answers that the connection is not known, and never was. The reason is that of a {@link Rej}. */
+    public void refuse(long mad, InetSocketAddress sender, int index, int reason) {
+        long answer = wire.packet() + PAYLOAD;
+        long transaction = Mad.transaction(mad);
+        switch (Mad.attribute(mad)) {
+            case Mad.REQ -> Rej.write(answer, transaction, 0, Mad.localId(mad), Rej.OF_REQ, reason);
+            case Mad.SIDR_REQ ->
+                SidrRep.write(answer, transaction, Mad.localId(mad), SidrRep.UNSUPPORTED, SidrReq.service(mad), 0, 0);
+            case Mad.DREQ -> Mad.writeDrep(answer, transaction, Mad.remoteId(mad), Mad.localId(mad));
+            default -> {
+                return;
+            }
+        }
+        sendPacket(sender, index, 0);
+    }
+
+    /** Sends a datagram from one of the own addresses, by index. */
+    public void send(long mad, InetSocketAddress to, int index, int psn) {
+        Memory.copy(mad, wire.packet() + PAYLOAD, Mad.BYTES);
+        sendPacket(to, index, psn);
+    }
+
+    /** Sends the datagram in the packet buffer. */
+    private void sendPacket(InetSocketAddress to, int index, int psn) {
+        long packet = wire.packet();
+        Bth.write(packet, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, psn);
+        Deth.write(packet + Deth.OFFSET, Mad.QKEY, Mad.QUEUE_PAIR);
+        wire.send(wire.peer(to), index, PAYLOAD + Mad.BYTES);
+    }
+}

@@ -1,0 +1,92 @@
+package org.rdmapanama.soft;
+
+/**
+ * Tells whether some thread polls all the time and so handles the packets, and how long the thread of the device naps
+ * meanwhile. {@link ProgressEngine} owns it. {@link #isOn}, {@link #count} and {@link #nap} need no lock; {@link #check} is
+ * called by the thread of the device only; the others need the lock of the device.
+ */
+final class PollDetection {
+    /**
+     * The shortest nap of the thread; while another thread polls all the time, every nap is twice as long as the one
+     * before.
+     */
+    private static final long NAP_NANOS = 50_000;
+
+    static final long LONGEST_NAP_NANOS = 1_000_000;
+
+    /**
+     * A caller that polls this often while the thread sleeps handles packets itself: packets need not wake the thread.
+     */
+    private static final int POLLS_TO_WAKE = 8;
+
+    /** After this many naps without a poll, the thread concludes that no thread polls any more. */
+    private static final int NAPS_WITHOUT_POLL = 4;
+
+    /**
+     * A polling caller checks all sockets and the timers only once in this many polls; else only the busiest socket.
+     */
+    private static final int TURNS_OF_BUSIEST = 64;
+
+    /** The number of polls of empty queues. A racy hint. */
+    private int polls;
+
+    /**
+     * Whether some thread polls all the time and so handles the packets: then the thread of the device only checks from
+     * time to time. Programs that wait for memory to change instead of polling need the thread at once.
+     */
+    private volatile boolean polled;
+
+    private int pollsSeen;
+    private int napsWithoutPoll;
+    private int pollsWhileSleeping;
+    private long nap = NAP_NANOS;
+
+    /** Returns whether threads poll all the time, as far as is known. */
+    boolean isOn() {
+        return polled;
+    }
+
+    /** Counts a poll of an empty queue. */
+    void count() {
+        polls++;
+    }
+
+    /** Returns whether a polling caller checks all sockets this time. */
+    boolean isTurnOfAll() {
+        return polls % TURNS_OF_BUSIEST == 0;
+    }
+
+    /** Called when the thread of the device goes to sleep. */
+    void startSleeping() {
+        pollsWhileSleeping = 0;
+    }
+
+    /** Called for each poll while the thread sleeps. Returns whether the caller handles the packets from now on. */
+    boolean begins() {
+        if (!polled && ++pollsWhileSleeping == POLLS_TO_WAKE) {
+            polled = true;
+            return true;
+        }
+        return false;
+    }
+
+    /** Returns the length of the next nap, in nanoseconds. */
+    long nap() {
+        return nap;
+    }
+
+    /** Called before each nap: returns whether threads still poll, and sets the length of the nap. */
+    boolean check() {
+        if (polls != pollsSeen) {
+            pollsSeen = polls;
+            napsWithoutPoll = 0;
+            nap = polled ? Math.min(2 * nap, LONGEST_NAP_NANOS) : NAP_NANOS;
+            return polled;
+        }
+        nap = NAP_NANOS;
+        if (polled && ++napsWithoutPoll == NAPS_WITHOUT_POLL) {
+            polled = false;
+        }
+        return polled;
+    }
+}
