@@ -140,14 +140,15 @@ final class Batch {
     boolean finishIfAbandoned() {
         Thread opener = thread;
         // An ended thread does nothing more: if it had ended its batch, that would be seen by now. Of two threads that
-        // find
-        // the batch at the same time, one ends it.
+        // find the batch at the same time, one ends it.
         if (opener == null || opener.isAlive() || !THREAD.compareAndSet(this, opener, null)) {
             return false;
         }
-        Log.LOGGER.warn("{} left a batch open on {} when it ended: call {} in a finally block", opener, queue, ending);
         boolean finished = false;
         try {
+            // A failure to log must not leave the batch open and without a thread: all others would wait forever.
+            Log.LOGGER.warn(
+                    "{} left a batch open on {} when it ended: call {} in a finally block", opener, queue, ending);
             finish.run();
             finished = true;
         } finally {

@@ -156,12 +156,10 @@ final class Closing {
 
     /** Holds a queue until {@link #release}, or records that another thread uses it. */
     void hold(Batch batch) {
-        if (!held.contains(batch)) {
-            if (batch.tryHold()) {
-                held.add(batch);
-            } else {
-                wanted.found(batch, batch.isOpen());
-            }
+        // Added first: a lack of memory must not leave a queue shut that nobody releases.
+        if (held.add(batch) && !batch.tryHold()) {
+            held.remove(batch);
+            wanted.found(batch, batch.isOpen());
         }
     }
 

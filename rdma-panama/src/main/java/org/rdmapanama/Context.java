@@ -586,12 +586,14 @@ public final class Context extends VerbsObject {
         }
     }
 
-    /** Reads an event and acknowledges it, so that its object can be destroyed. */
+    /** Reads an event and acknowledges it in any case, because destroying its object waits for that. */
     private AsyncEvent received(MemorySegment event) {
-        // Find its object before: afterwards it may be destroyed and another one created at its address.
-        AsyncEvent received = AsyncEvent.read(event, objects);
-        provider.ackAsyncEvent(event.address());
-        return received;
+        try {
+            // The object is found before: afterwards it may be destroyed and another one created at its address.
+            return AsyncEvent.read(event, objects);
+        } finally {
+            provider.ackAsyncEvent(event.address());
+        }
     }
 
     /** Returns the object at an address, or null. Takes no lock. */

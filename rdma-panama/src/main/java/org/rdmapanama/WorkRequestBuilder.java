@@ -932,12 +932,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
             throw tooSoon;
         }
         int result = verbs.wrComplete(extended);
-        if (result == QueuePair.POSTED) {
-            for (int i = 0; i < bound.size(); i++) {
-                bound.get(i).posted(queuePair);
+        try {
+            if (result == QueuePair.POSTED) {
+                for (int i = 0; i < bound.size(); i++) {
+                    bound.get(i).posted(queuePair);
+                }
             }
+        } finally {
+            // The driver has released its lock, and must not be called for this batch again.
+            end();
         }
-        end();
         if (result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL) {
             return result;
         }

@@ -163,9 +163,9 @@ public final class SkippedTests {
         int write = words.indexOf("--write");
         SkippedTests tests = new SkippedTests();
         for (String folder : words.subList(0, write < 0 ? words.size() : write)) {
-            Path results = Path.of(folder, "TEST-junit-jupiter.xml");
-            if (Files.exists(results)) {
-                tests.add(Files.readString(Path.of(folder, "device")).strip(), Files.readString(results));
+            List<String> results = TestReport.files(Path.of(folder));
+            if (!results.isEmpty()) {
+                tests.add(Files.readString(Path.of(folder, "device")).strip(), String.join("\n", results));
             }
         }
         System.out.print(tests.counts() + "\n" + tests.table());

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What became of all test cases, and which take longest: two tables, made of the files that JUnit's console launcher
+ * What became of all test cases, which take longest, and which failed: tables, made of the files that JUnit's console launcher
  * leaves. Each case is counted once, as passed, skipped or failed. A case that an assumption ended is skipped, and so is
  * each case of a class that an assumption ended, or a method of which no case was made because its class was skipped.
  *
@@ -69,6 +69,7 @@ public final class TestReport {
 
     private final List<Part> parts = new ArrayList<>();
     private final Map<String, Method> methods = new TreeMap<>();
+    private final List<String> failures = new ArrayList<>();
 
     /** Adds a part: what the launcher wrote, of one run or of several. */
     TestReport add(String name, List<String> files) {
@@ -86,15 +87,19 @@ public final class TestReport {
                 } else if (inside.contains("<failure") || inside.contains("<error")) {
                     part.failed++;
                     part.broken += inside.contains("<error") ? 1 : 0;
+                    failures.add(type(test) + "." + test.group(1) + " (" + name + ")");
                 }
-                String method = test.group(2).replaceAll("^org\\.rdmapanama\\.", "") + "."
-                        + test.group(1).replaceAll("[(\\[{].*", "");
+                String method = type(test) + "." + test.group(1).replaceAll("[(\\[{].*", "");
                 Method all = methods.computeIfAbsent(name + " " + method, key -> new Method(method, name));
                 all.cases++;
                 all.seconds += seconds;
             }
         }
         return this;
+    }
+
+    private static String type(Matcher test) {
+        return test.group(2).replaceAll("^org\\.rdmapanama\\.", "");
     }
 
     boolean isGood() {
@@ -139,6 +144,13 @@ public final class TestReport {
                 part.seconds);
     }
 
+    /** The names of the cases that failed, a line each. At the very end: many who read a log see no more than that. */
+    String failures() {
+        StringBuilder text = new StringBuilder();
+        failures.forEach(failure -> text.append("FAILED ").append(failure).append(System.lineSeparator()));
+        return text.toString();
+    }
+
     /** The methods whose cases took longest together. */
     String slowest() {
         StringBuilder text = new StringBuilder("%9s %6s  %s%n".formatted("seconds", "cases", "the slowest"));
@@ -150,7 +162,8 @@ public final class TestReport {
         return text.toString();
     }
 
-    private static List<String> files(Path folder) throws IOException {
+    /** Returns what the launcher wrote into a folder and those below it: several files after several runs. */
+    static List<String> files(Path folder) throws IOException {
         if (!Files.isDirectory(folder)) {
             return List.of();
         }
@@ -179,7 +192,7 @@ public final class TestReport {
         if (counts) {
             System.out.println(report.counts());
         } else {
-            System.out.print(report.sums() + System.lineSeparator() + report.slowest());
+            System.out.print(report.sums() + System.lineSeparator() + report.slowest() + report.failures());
         }
         System.exit(report.isGood() ? 0 : 1);
     }

@@ -66,6 +66,15 @@ class TestReportTest {
     }
 
     @Test
+    void shouldNameWhatFailed() {
+        TestReport report =
+                new TestReport().add("unit tests", List.of(PASSED)).add("soft0", List.of(PASSED + SKIPPED + FAILED));
+        assertEquals(
+                List.of("FAILED cm.B.shouldFail() (soft0)", "FAILED cm.B.shouldFailToo() (soft0)"),
+                report.failures().lines().toList());
+    }
+
+    @Test
     void shouldShowTheSlowestFirst() {
         List<String> lines = new TestReport()
                 .add("soft0", List.of(PASSED + SKIPPED + FAILED))

@@ -599,6 +599,8 @@ public final class CmId implements AutoCloseable {
         try {
             lock.lock();
             try {
+                // A closed id has left its channel, and must not enter it again: the channel would wait for it.
+                checkOpen();
                 // A closing channel skips ids that name another channel: so it may learn of this id too early, but not
                 // too late.
                 target.add(this);

@@ -273,7 +273,6 @@ final class Devices {
             }
         } catch (WrongThreadException | IllegalStateException notNow) {
             // The arena is confined to another thread, or in use: its next connection tries again.
-            // Of an arena that is confined to another thread, or in use for something else: with its next connection.
             closed = false;
         } finally {
             settle(claimed, closed);

@@ -182,7 +182,7 @@ public final class EventChannel implements AutoCloseable {
      * @verb rdma_ack_cm_event
      */
     public Optional<CmEvent> poll() {
-        return Optional.ofNullable(awaitSlice(0));
+        return returned(awaitSlice(0));
     }
 
     /**
@@ -198,7 +198,19 @@ public final class EventChannel implements AutoCloseable {
      * @verb rdma_ack_cm_event
      */
     public Optional<CmEvent> await(Duration timeout) throws InterruptedException {
-        return Optional.ofNullable(Waiting.await(timeout, this::awaitSlice));
+        return returned(Waiting.await(timeout, this::awaitSlice));
+    }
+
+    /** A request that cannot be returned because there is no memory left would never be answered. */
+    private Optional<CmEvent> returned(CmEvent event) {
+        try {
+            return Optional.ofNullable(event);
+        } catch (Error e) {
+            if (event.type() == CmEventType.CONNECT_REQUEST) {
+                RdmaConnection.closeAll(e, event.id());
+            }
+            throw e;
+        }
     }
 
     private CmEvent awaitSlice(int millis) {

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.AccessFlag;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
@@ -54,8 +55,11 @@ public final class RdmaConnection implements AutoCloseable {
     /** Whether the device has been released. */
     private final AtomicBoolean released = new AtomicBoolean();
 
-    /** The regions of {@link #register}. Guarded by itself. */
+    /** The regions of {@link #register}. Guarded by {@link #registering}. */
     private final List<MemoryRegion> regions = new ArrayList<>();
+
+    /** Not a monitor: registering waits for the arena's lock, and a virtual thread may keep its carrier in a monitor. */
+    private final ReentrantLock registering = new ReentrantLock();
 
     /** The facts that are known once the connection is established. */
     private record Established(
@@ -69,6 +73,9 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** True once an event reported the end; any thread that takes events may set it. */
     private volatile boolean ended = true;
+
+    /** Whether the peer has been told that this side ends the connection. */
+    private volatile boolean endSent;
 
     private RdmaConnection(
             SynchronousId id,
@@ -228,7 +235,8 @@ public final class RdmaConnection implements AutoCloseable {
             throw new IllegalArgumentException("byteSize must be at least 1: " + byteSize);
         }
         Objects.requireNonNull(access, "access");
-        synchronized (regions) {
+        registering.lock();
+        try {
             if (!queuePair.isOpen()) {
                 throw new IllegalStateException(this + " is closed");
             }
@@ -236,6 +244,8 @@ public final class RdmaConnection implements AutoCloseable {
             MemoryRegion region = protectionDomain.register(Arena.ofAuto().allocate(byteSize, ALIGNMENT), access);
             regions.add(region);
             return region;
+        } finally {
+            registering.unlock();
         }
     }
 
@@ -292,7 +302,8 @@ public final class RdmaConnection implements AutoCloseable {
      * Returns whether the connection is up, as far as this side knows. Takes pending events first.
      *
      * @return false before it is established, and once either side has ended it
-     * @throws ConnectionException when the event channel fails
+     * @throws ConnectionException when the event channel fails; or when the peer has ended the connection and cannot be
+     *     answered: then the peer waits for the answer until this is closed, and the next call returns false
      */
     public boolean isConnected() {
         while (connected && id.id().isOpen()) {
@@ -313,8 +324,13 @@ public final class RdmaConnection implements AutoCloseable {
     private void notice(CmEvent event) {
         if (event.type() == CmEventType.DISCONNECTED || event.type() == CmEventType.DEVICE_REMOVAL) {
             connected = false;
-            answerEnd();
-            ended = true;
+            try {
+                if (event.type() == CmEventType.DISCONNECTED) {
+                    answerEnd();
+                }
+            } finally {
+                ended = true;
+            }
         }
     }
 
@@ -322,8 +338,15 @@ public final class RdmaConnection implements AutoCloseable {
     private void answerEnd() {
         try {
             id.id().disconnect();
-        } catch (ConnectionException | IllegalStateException e) {
-            // Nothing to answer: this side ended the connection itself, or is closed.
+        } catch (IllegalStateException closedMeanwhile) {
+            // Closing the id has answered.
+        } catch (ConnectionException e) {
+            switch (e.errno()) {
+                case Errno.EINVAL, Errno.ENODEV, Errno.EIO -> {
+                    // Nothing to answer: this side ended the connection itself, or the device is gone.
+                }
+                default -> throw e;
+            }
         }
     }
 
@@ -334,7 +357,8 @@ public final class RdmaConnection implements AutoCloseable {
      * @return true if the connection has ended, false if it did not end in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
-     * @throws ConnectionException when the event channel fails
+     * @throws ConnectionException when the event channel fails; or when the peer has ended the connection and cannot be
+     *     answered: then the peer waits for the answer until this is closed, and the next call returns true
      */
     public boolean awaitDisconnect(Duration timeout) throws InterruptedException {
         return awaitEnd(new Deadline(timeout));
@@ -362,23 +386,26 @@ public final class RdmaConnection implements AutoCloseable {
     /**
      * Ends the connection, and waits until the peer has confirmed that. Work requests that are still posted complete as
      * flushed, so wait for completions first. Only moves the queue pair to the error state if the peer has ended the
-     * connection.
+     * connection. After a failure, another call goes on where this one failed.
      *
      * @param timeout how long to wait at most
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws IllegalStateException when this is closed
-     * @throws ConnectionException when the peer does not confirm in time
+     * @throws ConnectionException when the peer cannot be told, or does not confirm in time (ETIMEDOUT)
      * @throws org.rdmapanama.VerbsException when the queue pair cannot change its state
      * @throws WrongThreadException when its arena is confined to another thread
      */
     public void disconnect(Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
-        boolean wasConnected = isConnected();
+        isConnected();
         queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
-        if (wasConnected) {
+        if (!ended) {
             connected = false;
-            id.id().disconnect();
+            if (!endSent) {
+                id.id().disconnect();
+                endSent = true;
+            }
             if (!awaitEnd(deadline)) {
                 throw Failures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
             }
@@ -433,11 +460,26 @@ public final class RdmaConnection implements AutoCloseable {
     /** Closes the regions. No more are added, because the queue pair is closed. */
     private void closeRegions() {
         AutoCloseable[] last;
-        synchronized (regions) {
-            last = regions.toArray(AutoCloseable[]::new);
-            regions.clear();
+        registering.lock();
+        try {
+            last = regions.stream()
+                    .map(region -> (AutoCloseable) () -> closeRegion(region))
+                    .toArray(AutoCloseable[]::new);
+        } finally {
+            registering.unlock();
         }
         closeEach(last);
+    }
+
+    /** A region that cannot be closed now stays in the list, for the next attempt. */
+    private void closeRegion(MemoryRegion region) {
+        region.close();
+        registering.lock();
+        try {
+            regions.remove(region);
+        } finally {
+            registering.unlock();
+        }
     }
 
     private void closeChannel() {

@@ -89,7 +89,17 @@ public final class RdmaServer implements AutoCloseable {
      *     with the remaining devices, and with new ones
      */
     public Optional<ConnectionRequest> awaitRequest(Duration timeout) throws InterruptedException {
-        return listener.awaitRequest(timeout).map(event -> new ConnectionRequest(event, arena));
+        CmEvent request = listener.awaitRequest(timeout).orElse(null);
+        if (request == null) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(new ConnectionRequest(request, arena));
+        } catch (Error e) {
+            // There is no memory for the object, so no caller would answer. Destroying the id rejects the peer.
+            RdmaConnection.closeAll(e, request.id());
+            throw e;
+        }
     }
 
     /**
@@ -134,10 +144,13 @@ public final class RdmaServer implements AutoCloseable {
         if (request == null) {
             return Optional.empty();
         }
+        RdmaConnection connection = null;
         try {
-            return Optional.of(request.accept(options, timeout));
+            connection = request.accept(options, timeout);
+            return Optional.of(connection);
         } catch (InterruptedException | RuntimeException | Error e) {
             request.rejectUnlessAnswered(e);
+            RdmaConnection.closeAll(e, connection);
             throw e;
         }
     }

@@ -26,6 +26,9 @@ final class Readiness implements AutoCloseable {
     private final Pipe pipe;
     private final Semaphore taken = new Semaphore(0);
 
+    /** The byte that is written or read. Made before, so that no lack of memory can come in between. Guarded by the monitor. */
+    private final ByteBuffer mark = ByteBuffer.allocate(1);
+
     /** Whether the pipe holds a byte. Guarded by the monitor. */
     private boolean told;
 
@@ -113,7 +116,7 @@ final class Readiness implements AutoCloseable {
     /** Writes the byte, unless another thread has emptied the event channel since the given round. */
     private synchronized boolean tell(int round) throws IOException {
         if (round == rounds) {
-            pipe.sink().write(ByteBuffer.allocate(1));
+            pipe.sink().write(mark.clear());
             told = true;
         }
         return told;
@@ -125,16 +128,17 @@ final class Readiness implements AutoCloseable {
         if (!told) {
             return;
         }
-        told = false;
-        taken.release();
         try {
-            pipe.source().read(ByteBuffer.allocate(1));
+            pipe.source().read(mark.clear());
         } catch (ClosedChannelException e) {
             // The program closed the pipe, for example with its selector, and can select it no more.
             closed = true;
         } catch (IOException e) {
+            // The byte is still there, and the next call tries again to remove it.
             throw new UncheckedIOException(e);
         }
+        told = false;
+        taken.release();
     }
 
     @Override

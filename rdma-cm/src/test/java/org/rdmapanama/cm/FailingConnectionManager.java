@@ -47,11 +47,6 @@ final class FailingConnectionManager extends ConnectionManager {
         return failingCall > 0 && calls.size() >= failingCall ? calls.get(failingCall - 1) : null;
     }
 
-    /** Whether it is not the first call that ends a connection, which failed. */
-    boolean failedToAnswer() {
-        return "disconnect".equals(failed()) && calls.indexOf("disconnect") < failingCall - 1;
-    }
-
     private boolean fails(String method) {
         if (!Thread.currentThread().equals(failing)) {
             return false;

@@ -209,6 +209,21 @@ class LostIdsTest {
         }
     }
 
+    /** A channel that waits for an id that nobody can close any more would stay. */
+    @Test
+    void shouldCloseAChannelAfterAClosedIdWasToMoveThere() {
+        for (int which = 0; which < 2; which++) {
+            try (EventChannel channel = EventChannel.create(manager);
+                    EventChannel other = EventChannel.create(manager)) {
+                CmId id = channel.createId(PortSpace.TCP);
+                id.close();
+                EventChannel target = which == 0 ? channel : other;
+                assertThrows(IllegalStateException.class, () -> id.migrate(target));
+            }
+            assertTrue(manager.channels.isEmpty(), "no channel is left");
+        }
+    }
+
     @Test
     void shouldCloseAnIdWithTheChannelThatItMovedTo() {
         try (EventChannel channel = EventChannel.create(manager)) {

@@ -1,5 +1,7 @@
 package org.rdmapanama.cm;
 
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -25,5 +27,21 @@ class VirtualThreadsLabTest {
                 .toList();
         Lab.assertNothingLeft(before);
         return tests.stream();
+    }
+
+    /** The kernel's connection manager takes seconds for what is lost, and soft0's meets the same code of this library. */
+    @TestFactory
+    Stream<DynamicTest> shouldConnectAndCloseInAnyOrder() throws Exception {
+        return connectAndClose(2);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> shouldConnectAndCloseInAnyOrderWithOneCarrier() throws Exception {
+        return connectAndClose(1);
+    }
+
+    private static Stream<DynamicTest> connectAndClose(int carriers) throws Exception {
+        assumeFalse(Lab.isKernel(), "on soft0 only");
+        return ChildProcess.run(ConnectionsFuzz.class, carriers, List.of(), ConnectionsFuzz.cases(), LIMIT);
     }
 }

@@ -30,14 +30,13 @@ final class CompletionQueueVerbs {
     long createCompletionChannel() {
         device.lock();
         try {
-            NativeBlock block = new NativeBlock(ibv_comp_channel.sizeof());
-            int number = device.channels.take();
-            device.channels.put(number, new SoftCompletionChannel(block, number));
+            SoftCompletionChannel made = device.channels.make(ibv_comp_channel.sizeof(), SoftCompletionChannel::new);
+            NativeBlock block = made.struct;
             MemorySegment channel = Native.struct(block.address(), ibv_comp_channel.layout());
             ibv_comp_channel.context(channel, MemorySegment.ofAddress(context.address()));
             ibv_comp_channel.fd(channel, -1);
             // libibverbs counts its queues in this field; no other code reads it.
-            Memory.putInt(block.address() + CHANNEL_HANDLE, number);
+            Memory.putInt(block.address() + CHANNEL_HANDLE, made.number);
             return block.address();
         } finally {
             device.unlock();
@@ -95,11 +94,11 @@ final class CompletionQueueVerbs {
         }
         device.lock();
         try {
-            NativeBlock block = new NativeBlock(bytes);
-            int number = device.completionQueues.take();
             SoftCompletionChannel tells = channel == 0 ? null : channel(channel);
-            SoftCompletionQueue queue = new SoftCompletionQueue(context, block, number, tells, entries, fields);
-            device.completionQueues.put(number, queue);
+            SoftCompletionQueue queue = device.completionQueues.make(
+                    bytes,
+                    (struct, number) -> new SoftCompletionQueue(context, struct, number, tells, entries, fields));
+            NativeBlock block = queue.struct;
             if (tells != null) {
                 tells.users++;
             }
@@ -107,7 +106,7 @@ final class CompletionQueueVerbs {
             ibv_cq.context(cq, MemorySegment.ofAddress(context.address()));
             ibv_cq.channel(cq, MemorySegment.ofAddress(channel));
             ibv_cq.cq_context(cq, MemorySegment.ofAddress(cqContext));
-            ibv_cq.handle(cq, number);
+            ibv_cq.handle(cq, queue.number);
             ibv_cq.cqe(cq, queue.capacity());
             return block.address();
         } finally {

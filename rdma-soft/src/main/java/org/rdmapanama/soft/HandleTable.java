@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.function.Consumer;
+import org.rdmapanama.soft.memory.NativeBlock;
 
 /**
  * A table of objects by number. A number has two parts: an index into the table, and generation bits that differ each
@@ -49,16 +50,18 @@ final class HandleTable<T> {
     }
 
     /** Reserves an unused number for {@link #put}; 0 if all are in use. */
-    int take() {
+    private int take() {
         Integer place = free.poll();
         if (place == null) {
             if (used >= 1 << placeBits) {
                 return 0;
             }
-            place = used++;
+            place = used;
             if (place >= table.objects.length) {
                 table = table.ofSize(Math.min(2 * place, 1 << placeBits));
             }
+            // Not earlier: without memory for a larger table the indexes must stay within it.
+            used++;
         }
         return number(place);
     }
@@ -70,7 +73,39 @@ final class HandleTable<T> {
         return number;
     }
 
-    void put(int number, T object) {
+    /** Makes an object of its C structure and its number. */
+    @FunctionalInterface
+    interface Maker<T> {
+        T make(NativeBlock struct, int number);
+    }
+
+    /**
+     * Makes an object and puts it at an unused number; returns null if all are in use. If there is no memory for the
+     * object, its number is free again, and so is the memory of its C structure.
+     */
+    T make(long structBytes, Maker<T> maker) {
+        int number = take();
+        if (number == 0) {
+            return null;
+        }
+        NativeBlock struct = null;
+        T object = null;
+        try {
+            struct = new NativeBlock(structBytes);
+            object = maker.make(struct, number);
+            put(number, object);
+            return object;
+        } finally {
+            if (object == null) {
+                remove(number);
+                if (struct != null) {
+                    struct.free();
+                }
+            }
+        }
+    }
+
+    private void put(int number, T object) {
         table.objects[place(number)] = object;
     }
 

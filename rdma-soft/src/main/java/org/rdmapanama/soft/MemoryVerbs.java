@@ -38,11 +38,10 @@ final class MemoryVerbs {
     long allocateProtectionDomain() {
         device.lock();
         try {
-            NativeBlock block = new NativeBlock(ibv_pd.sizeof());
-            int number = device.protectionDomains.take();
-            device.protectionDomains.put(number, new SoftProtectionDomain(block, number));
+            SoftProtectionDomain domain = device.protectionDomains.make(ibv_pd.sizeof(), SoftProtectionDomain::new);
+            NativeBlock block = domain.struct;
             ibv_pd.context(Native.struct(block.address(), ibv_pd.layout()), MemorySegment.ofAddress(context.address()));
-            Memory.putInt(block.address() + PD_HANDLE, number);
+            Memory.putInt(block.address() + PD_HANDLE, domain.number);
             return block.address();
         } finally {
             device.unlock();
@@ -98,15 +97,15 @@ final class MemoryVerbs {
 
     /** Adds a region or a window with a C structure of the given size. Returns null if all keys are in use. */
     private KeyedMemory add(long protectionDomain, long structBytes, boolean window, int windowType) {
-        int key = device.keys.take();
-        if (key == 0) {
-            return null;
-        }
         SoftProtectionDomain domain = domain(protectionDomain);
-        KeyedMemory memory = new KeyedMemory(domain.number, new NativeBlock(structBytes), window, windowType);
-        memory.key = key;
-        device.keys.put(key, memory);
-        domain.users++;
+        KeyedMemory memory = device.keys.make(structBytes, (struct, key) -> {
+            KeyedMemory made = new KeyedMemory(domain.number, struct, window, windowType);
+            made.key = key;
+            return made;
+        });
+        if (memory != null) {
+            domain.users++;
+        }
         return memory;
     }
 

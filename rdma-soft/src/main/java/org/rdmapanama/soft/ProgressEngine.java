@@ -166,9 +166,18 @@ public final class ProgressEngine {
                 }
             } catch (RuntimeException | Error e) {
                 // A bug in this device; without its thread all programs would wait forever.
-                LOG.error("{}: unexpected exception in the thread of the device; it continues", thread.getName(), e);
+                report(e);
                 LockSupport.parkNanos(this, NANOS_PER_MILLI);
             }
+        }
+    }
+
+    private void report(Throwable unexpected) {
+        try {
+            LOG.error(
+                    "{}: unexpected exception in the thread of the device; it continues", thread.getName(), unexpected);
+        } catch (RuntimeException | Error notLogged) {
+            // For example because there is no memory left. The thread must not end for that.
         }
     }
 
@@ -348,8 +357,9 @@ public final class ProgressEngine {
     void atEndOfTurn(DeferredSender half) {
         urgent = true;
         if (!half.queued) {
-            half.queued = true;
+            // Added first: if there is no memory for that, the next call must try again.
             ending.add(half);
+            half.queued = true;
         }
     }
 
@@ -394,21 +404,36 @@ public final class ProgressEngine {
         List<Timed> those = waiting;
         waiting = looked;
         looked = those;
-        for (int i = 0; i < those.size(); i++) {
-            Timed each = those.get(i);
-            if (each == null) {
-                continue;
+        int seen = 0;
+        try {
+            while (seen < those.size()) {
+                Timed each = those.get(seen++);
+                if (each != null) {
+                    expireOrKeep(each, now);
+                }
             }
-            long deadline = each.deadline();
-            if (deadline != Timed.NEVER && deadline - now > 0) {
-                waiting.add(each);
-                hurry(deadline);
-            } else {
-                expire(each);
+        } finally {
+            // After a failure the others wait for the next turn.
+            for (; seen < those.size(); seen++) {
+                Timed each = those.get(seen);
+                if (each != null) {
+                    waiting.add(each);
+                    hurry(now);
+                }
             }
+            those.clear();
         }
-        those.clear();
         return earliest == Timed.NEVER ? Timed.NEVER : Math.max(1, earliest - now);
+    }
+
+    private void expireOrKeep(Timed each, long now) {
+        long deadline = each.deadline();
+        if (deadline != Timed.NEVER && deadline - now > 0) {
+            waiting.add(each);
+            hurry(deadline);
+        } else {
+            expire(each);
+        }
     }
 
     private void expire(Timed each) {

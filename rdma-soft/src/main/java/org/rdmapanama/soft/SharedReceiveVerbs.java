@@ -56,18 +56,18 @@ final class SharedReceiveVerbs {
         device.lock();
         try {
             SoftProtectionDomain domain = context.memory().domain(protectionDomain);
-            NativeBlock block = new NativeBlock(ibv_srq.sizeof() + Pthread.MUTEX_GROWTH);
-            int number = device.sharedReceives.take();
-            SoftSharedReceiveQueue queue =
-                    new SoftSharedReceiveQueue(context, block, number, domain.number, entries, segments);
-            device.sharedReceives.put(number, queue);
+            SoftSharedReceiveQueue queue = device.sharedReceives.make(
+                    ibv_srq.sizeof() + Pthread.MUTEX_GROWTH,
+                    (struct, number) ->
+                            new SoftSharedReceiveQueue(context, struct, number, domain.number, entries, segments));
+            NativeBlock block = queue.struct;
             domain.users++;
             ibv_srq_attr.max_wr(attributes, queue.receives.capacity());
             MemorySegment srq = Native.struct(block.address(), ibv_srq.layout());
             ibv_srq.context(srq, MemorySegment.ofAddress(context.address()));
             ibv_srq.srq_context(srq, srqContext);
             ibv_srq.pd(srq, MemorySegment.ofAddress(protectionDomain));
-            ibv_srq.handle(srq, number);
+            ibv_srq.handle(srq, queue.number);
             return block.address();
         } finally {
             device.unlock();

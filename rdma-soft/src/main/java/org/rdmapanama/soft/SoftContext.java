@@ -371,18 +371,19 @@ public final class SoftContext extends ProviderContext {
         }
         device.lock();
         try {
-            int number = device.queuePairs.take();
-            if (number == 0) {
-                return -Errno.ENOMEM;
-            }
             SoftProtectionDomain domain = memory.domain(protectionDomain);
             SoftCompletionQueue sends = queue(ibv_qp_init_attr.send_cq(init).address());
             SoftCompletionQueue receives = queue(ibv_qp_init_attr.recv_cq(init).address());
-            NativeBlock block = new NativeBlock(ibv_qp_ex.sizeof() + Pthread.MUTEX_GROWTH);
             SoftSharedReceiveQueue shared = srq == 0 ? null : sharedReceives.shared(srq);
-            SoftQueuePair pair = new SoftQueuePair(this, block, number, domain.number, init, sends, receives, shared);
+            SoftQueuePair pair = device.queuePairs.make(
+                    ibv_qp_ex.sizeof() + Pthread.MUTEX_GROWTH,
+                    (struct, number) ->
+                            new SoftQueuePair(this, struct, number, domain.number, init, sends, receives, shared));
+            if (pair == null) {
+                return -Errno.ENOMEM;
+            }
+            NativeBlock block = pair.struct;
             pair.extended = operations;
-            device.queuePairs.put(number, pair);
             domain.users++;
             sends.users++;
             receives.users++;
@@ -396,8 +397,8 @@ public final class SoftContext extends ProviderContext {
             ibv_qp.send_cq(qp, ibv_qp_init_attr.send_cq(init));
             ibv_qp.recv_cq(qp, ibv_qp_init_attr.recv_cq(init));
             ibv_qp.srq(qp, MemorySegment.ofAddress(srq));
-            ibv_qp.handle(qp, number);
-            ibv_qp.qp_num(qp, number);
+            ibv_qp.handle(qp, pair.number);
+            ibv_qp.qp_num(qp, pair.number);
             ibv_qp.state(qp, VerbsConstants.RESET);
             ibv_qp.qp_type(qp, type);
             return block.address();
@@ -536,14 +537,14 @@ public final class SoftContext extends ProviderContext {
                 return -refused;
             }
             SoftProtectionDomain domain = memory.domain(protectionDomain);
-            NativeBlock block = new NativeBlock(ibv_ah.sizeof());
-            int number = device.addressHandles.take();
-            device.addressHandles.put(number, device.route(block, number, domain.number, attr));
+            SoftAddressHandle made = device.addressHandles.make(
+                    ibv_ah.sizeof(), (struct, number) -> device.route(struct, number, domain.number, attr));
+            NativeBlock block = made.struct;
             domain.users++;
             MemorySegment handle = Native.struct(block.address(), ibv_ah.layout());
             ibv_ah.context(handle, MemorySegment.ofAddress(address()));
             ibv_ah.pd(handle, MemorySegment.ofAddress(protectionDomain));
-            ibv_ah.handle(handle, number);
+            ibv_ah.handle(handle, made.number);
             return block.address();
         } finally {
             device.unlock();

@@ -96,13 +96,20 @@ public final class SoftDevice {
         LocalAddresses all = LocalAddresses.query(settings.address());
         requireDescriptors(all.count() + FreeDescriptors.TO_START);
         wire = Wire.open(NAME, all, settings);
-        addresses = all.atPort(wire.port());
-        headers = new RoutingHeaders(addresses);
-        scratch = new NativeBlock(Long.BYTES);
-        description = new NativeBlock(ibv_device.sizeof());
-        describe();
-        engine = new ProgressEngine(NAME, lock, wire, settings.idle(), this::dispatch);
-        engine.start();
+        try {
+            addresses = all.atPort(wire.port());
+            headers = new RoutingHeaders(addresses);
+            scratch = new NativeBlock(Long.BYTES);
+            description = new NativeBlock(ibv_device.sizeof());
+            describe();
+            engine = new ProgressEngine(NAME, lock, wire, settings.idle(), this::dispatch);
+            engine.start();
+        } catch (RuntimeException | Error e) {
+            // For example because there can be no more threads. The sockets would keep their port until the process
+            // ends, and the next device would have other GIDs.
+            wire.close();
+            throw e;
+        }
     }
 
     /** Checks for free descriptors first, because an address without a socket would silently be left out. */
@@ -136,9 +143,21 @@ public final class SoftDevice {
                 throw new ProviderException("ibv_open_device", Errno.EINVAL, e.getMessage());
             }
         }
-        SoftContext context = new SoftContext(shared);
-        shared.contexts.put(context.address(), context);
-        return context;
+        try {
+            SoftContext context = new SoftContext(shared);
+            shared.contexts.put(context.address(), context);
+            return context;
+        } finally {
+            shared.endIfUnused();
+        }
+    }
+
+    /** Ends the device when it has no context. */
+    private void endIfUnused() {
+        if (contexts.isEmpty()) {
+            shared = null;
+            end();
+        }
     }
 
     /** Returns an open context by the address of its struct ibv_context. */
@@ -155,10 +174,7 @@ public final class SoftDevice {
         // Holds the monitor throughout, so that a concurrent open finds the port free.
         synchronized (SoftDevice.class) {
             contexts.remove(context.address());
-            if (contexts.isEmpty()) {
-                shared = null;
-                end();
-            }
+            endIfUnused();
         }
     }
 

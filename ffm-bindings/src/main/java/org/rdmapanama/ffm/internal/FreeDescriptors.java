@@ -110,15 +110,18 @@ public final class FreeDescriptors {
             }
         } catch (IOException e) {
             result = DEVICE.canRead() ? -Errno.EMFILE : 0;
-        }
-        for (FileInputStream each : opened) {
-            try {
-                each.close();
-            } catch (IOException e) {
-                throw new AssertionError("closing " + DEVICE, e);
-            }
+        } finally {
+            opened.forEach(FreeDescriptors::close);
         }
         return result;
+    }
+
+    private static void close(FileInputStream opened) {
+        try {
+            opened.close();
+        } catch (IOException e) {
+            throw new AssertionError("closing " + DEVICE, e);
+        }
     }
 
     /**

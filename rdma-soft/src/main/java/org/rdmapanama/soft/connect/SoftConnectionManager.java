@@ -67,7 +67,13 @@ public final class SoftConnectionManager extends ConnectionManager {
     private synchronized SoftManagement acquire() {
         if (users == 0) {
             SoftContext context = SoftDevice.open();
-            SoftManagement made = new SoftManagement(this, context);
+            SoftManagement made;
+            try {
+                made = new SoftManagement(this, context);
+            } catch (RuntimeException | Error e) {
+                context.close();
+                throw e;
+            }
             context.device().lock();
             try {
                 context.device().startManagement(made);
@@ -150,9 +156,15 @@ public final class SoftConnectionManager extends ConnectionManager {
         } catch (ProviderException e) {
             return -e.errno();
         }
-        SoftEventChannel channel = new SoftEventChannel();
-        channels.put(channel.address(), channel);
-        return channel.address();
+        try {
+            SoftEventChannel channel = new SoftEventChannel();
+            channels.put(channel.address(), channel);
+            return channel.address();
+        } catch (Error e) {
+            // Without memory for it, nothing would end this use of the device.
+            release();
+            throw e;
+        }
     }
 
     @Override
@@ -253,13 +265,17 @@ public final class SoftConnectionManager extends ConnectionManager {
 
     private SoftCmId create(SoftEventChannel channel, int portSpace, int queuePairType) {
         SoftManagement owner = acquire();
+        SoftCmId made = null;
         owner.device.lock();
         try {
-            SoftCmId made = new SoftCmId(owner, channel, portSpace, queuePairType);
+            made = new SoftCmId(owner, channel, portSpace, queuePairType);
             ids.put(made.address(), made);
             return made;
         } finally {
             owner.device.unlock();
+            if (made == null) {
+                release();
+            }
         }
     }
 
@@ -563,7 +579,13 @@ public final class SoftConnectionManager extends ConnectionManager {
         } catch (ProviderException e) {
             return -e.errno();
         }
-        NativeBlock list = new NativeBlock(2L * Long.BYTES);
+        NativeBlock list;
+        try {
+            list = new NativeBlock(2L * Long.BYTES);
+        } catch (Error e) {
+            release();
+            throw e;
+        }
         Memory.putLong(list.address(), owner.context.address());
         if (count != 0) {
             Memory.putInt(count, 1);

@@ -1,0 +1,110 @@
+# Commands that run at the same time, each as a process group of its own. To be sourced after common.sh, by scripts: it
+# sets the traps of interrupts, which end all parts. Needs bash 4.3.
+# shellcheck shell=bash
+
+parts=()
+declare -A part_pid part_log
+
+# Starts a part: its name, where its output goes, and a command.
+begin_part() {
+    local name=$1 log=$2
+    shift 2
+    parts+=("$name")
+    part_log[$name]=$log
+    # Its own group, so that an interrupt reaches all that it has started, once.
+    set -m
+    (
+        SECONDS=0
+        status=0
+        "$@" || status=$?
+        echo "$SECONDS" >"$log.seconds"
+        exit "$status"
+    ) >"$log" 2>&1 </dev/null &
+    part_pid[$name]=$!
+    set +m
+}
+
+# Waits until no part runs any more, and says once a minute how many tests each has done.
+watch_parts() {
+    local name tests next=$((SECONDS + 60)) running=yes
+    while [ "$running" = yes ]; do
+        running=no
+        for name in "${parts[@]}"; do
+            kill -0 "${part_pid[$name]}" 2>/dev/null || continue
+            running=yes
+            if [ "$SECONDS" -ge "$next" ]; then
+                tests=$(grep -c ' :: \(SUCCESSFUL\|FAILED\|ABORTED\)$' "${part_log[$name]}" || true)
+                [ "$tests" = 0 ] || note "$name: $tests tests done"
+            fi
+        done
+        [ "$SECONDS" -lt "$next" ] || next=$((SECONDS + 60))
+        [ "$running" = no ] || sleep 0.5
+    done
+}
+
+# Waits for all parts, says how each ended, and then shows why those that failed did. Fails if one failed.
+end_parts() {
+    local name status log failed=()
+    watch_parts
+    for name in "${parts[@]}"; do
+        status=0
+        log=${part_log[$name]}
+        wait "${part_pid[$name]}" || status=$?
+        unset "part_pid[$name]"
+        if [ "$status" = 0 ]; then
+            note "$name: passed, $(<"$log.seconds") s"
+        else
+            note "$name: FAILED (status $status), $(cat "$log.seconds" 2>/dev/null || echo '?') s"
+            failed+=("$name")
+        fi
+        rm -f "$log.seconds"
+    done
+    parts=()
+    [ ${#failed[@]} = 0 ] || show_failures "${failed[@]}"
+}
+
+show_failures() {
+    local name tests
+    for name in "$@"; do
+        printf '\n==== %s failed; all of its output is in %s\n' "$name" "${part_log[$name]}"
+        tests=$(failed_tests "${part_log[$name]}")
+        if [ -n "$tests" ]; then
+            printf '%s\n' "$tests"
+        elif grep -q '^\[ERROR\]' "${part_log[$name]}"; then
+            grep '^\[ERROR\]' "${part_log[$name]}" | awk '!seen[$0]++' | head -n 40
+        else
+            tail -n 30 "${part_log[$name]}"
+        fi
+    done
+    return 1
+}
+
+# Ends all parts that are still running, and their processes.
+stop_parts() {
+    local name tries=0 signal=INT alive=yes
+    trap '' INT TERM
+    while [ "$alive" = yes ] && [ "$tries" -lt 100 ]; do
+        alive=no
+        for name in ${part_pid[@]+"${!part_pid[@]}"}; do
+            if kill -0 -- "-${part_pid[$name]}" 2>/dev/null; then
+                alive=yes
+                # Again and again: what has been asked once may start another program.
+                [ $((tries % 25)) != 0 ] || kill -s "$signal" -- "-${part_pid[$name]}" 2>/dev/null || true
+            fi
+        done
+        case $tries in
+            24) signal=TERM ;;
+            49) signal=KILL ;;
+        esac
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+}
+
+interrupted() {
+    stop_parts
+    note "interrupted"
+    exit "$1"
+}
+trap 'interrupted 130' INT
+trap 'interrupted 143' TERM
