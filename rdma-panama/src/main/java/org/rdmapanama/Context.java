@@ -596,8 +596,8 @@ public final class Context extends VerbsObject {
 
     /** Reads an event and acknowledges it in any case, because destroying its object waits for that. */
     private AsyncEvent received(MemorySegment event) {
-        // Find its object before: afterwards it may be destroyed and another one created at its address.
         try {
+            // The object is found before: afterwards it may be destroyed and another one created at its address.
             return objects.readEvent(event);
         } finally {
             provider.ackAsyncEvent(event.address());

@@ -1,12 +1,12 @@
 package org.rdmapanama.cm;
 
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairAttributes;
-import org.rdmapanama.QueuePairState;
-import org.rdmapanama.QueuePairType;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.internal.provider.ReadLimits;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * Moves a queue pair through the states of a connection, with the attributes that the connection manager provides. {@link

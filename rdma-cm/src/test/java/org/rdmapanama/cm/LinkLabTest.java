@@ -277,7 +277,7 @@ class LinkLabTest {
                     right.id().channel().selectableChannel().register(selector, SelectionKey.OP_READ);
                     assertEquals(1, selector.select(Lab.SECONDS.toMillis()), "the end is there");
                     removal = Wire.remove(wire.rightDevice());
-                    Lab.await(channel, CmEventType.DEVICE_REMOVAL);
+                    CmEvents.await(channel, CmEventType.DEVICE_REMOVAL);
                     assertTrue(right.awaitDisconnect(Lab.SECONDS));
                     assertFalse(right.isConnected());
                 }
