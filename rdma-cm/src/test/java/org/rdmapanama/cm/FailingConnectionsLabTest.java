@@ -14,10 +14,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -44,7 +46,9 @@ import org.rdmapanama.testing.Lab;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
 class FailingConnectionsLabTest {
-    private static final int PORT = 7593;
+    private static final int FIRST_PORT = 7700;
+    private static final int PORTS = 200;
+    private static final AtomicInteger SCENES = new AtomicInteger();
     private static final int MOST_CALLS = 200;
     private static final InetSocketAddress GROUP = new InetSocketAddress("239.77.0.9", 0);
 
@@ -81,6 +85,10 @@ class FailingConnectionsLabTest {
     /** Objects of one run. */
     private static final class Scene implements AutoCloseable {
         final VerbsArena arena = VerbsArena.ofShared();
+
+        /** Another one for each run: requests of the run before may arrive late. */
+        final int port = FIRST_PORT + SCENES.getAndIncrement() % PORTS;
+
         private final List<AutoCloseable> all = new ArrayList<>();
         private final List<Thread> threads = new ArrayList<>();
         private volatile boolean closing;
@@ -108,31 +116,35 @@ class FailingConnectionsLabTest {
         }
 
         RdmaServer server() {
-            return keep(RdmaServer.listen(arena, Lab.second(PORT)));
+            return keep(RdmaServer.listen(arena, Lab.second(port)));
         }
 
         /** A server that accepts all. */
         RdmaServer accepting() {
             RdmaServer server = server();
-            again(() -> server.accept(Duration.ofMillis(100)).orElse(null));
+            again(() -> {
+                Optional<ConnectionRequest> request = server.awaitRequest(Duration.ofMillis(100));
+                // Longer than a client that is slow takes to answer.
+                return request.isPresent() ? request.get().accept(options(), Duration.ofSeconds(10)) : null;
+            });
             return server;
         }
 
         /** Clients of a server, one after the other. */
         void clients() {
-            again(() -> new RdmaClient(arena).connect(Lab.second(PORT), options(), Duration.ofSeconds(2)));
+            again(() -> new RdmaClient(arena).connect(Lab.second(port), options(), Duration.ofSeconds(10)));
         }
 
         RdmaConnection connection() throws Exception {
-            return Waits.connection(arena, PORT, all);
+            return Waits.connection(arena, port, all);
         }
 
         TwoIds listening() throws Exception {
-            return keep(TwoIds.listening(PortSpace.TCP, PORT));
+            return keep(TwoIds.listening(PortSpace.TCP, port));
         }
 
         TwoIds resolved() throws Exception {
-            return keep(TwoIds.resolved(PortSpace.TCP, PORT));
+            return keep(TwoIds.resolved(PortSpace.TCP, port));
         }
 
         EventChannel channel() {
@@ -162,7 +174,7 @@ class FailingConnectionsLabTest {
     }
 
     private static AddressInfo info() {
-        return AddressInfo.resolve(Lab.SECOND_HOST, Integer.toString(PORT), new AddressInfoOptions())
+        return AddressInfo.resolve(Lab.SECOND_HOST, Integer.toString(FIRST_PORT), new AddressInfoOptions())
                 .getFirst();
     }
 
@@ -186,7 +198,7 @@ class FailingConnectionsLabTest {
     }
 
     private static void ofServersAndClients(Map<String, Use> uses) {
-        uses.put("RdmaServer.listen", scene -> () -> RdmaServer.listen(scene.arena, Lab.second(PORT)));
+        uses.put("RdmaServer.listen", scene -> () -> RdmaServer.listen(scene.arena, Lab.second(scene.port)));
         uses.put("RdmaServer.awaitRequest", scene -> {
             RdmaServer server = scene.server();
             scene.clients();
@@ -212,7 +224,7 @@ class FailingConnectionsLabTest {
         });
         uses.put("RdmaClient.connect", scene -> {
             scene.accepting();
-            return () -> new RdmaClient(scene.arena).connect(Lab.second(PORT), options(), Lab.SECONDS);
+            return () -> new RdmaClient(scene.arena).connect(Lab.second(scene.port), options(), Lab.SECONDS);
         });
         uses.put("AddressInfo.resolve", scene -> none(FailingConnectionsLabTest::info));
         uses.put("RdmaDevices.names", scene -> none(RdmaDevices::names));
@@ -281,11 +293,11 @@ class FailingConnectionsLabTest {
         });
         uses.put("SynchronousId.resolve", scene -> {
             SynchronousId id = scene.synchronous(PortSpace.TCP);
-            return none(() -> id.resolve(Lab.first(0), Lab.second(PORT), Lab.SECONDS));
+            return none(() -> id.resolve(Lab.first(0), Lab.second(scene.port), Lab.SECONDS));
         });
         uses.put("SynchronousId.awaitRequest", scene -> {
             SynchronousId listener = scene.synchronous(PortSpace.TCP);
-            listener.id().bind(Lab.second(PORT));
+            listener.id().bind(Lab.second(scene.port));
             listener.id().listen(4);
             scene.resolved().client.connect(TwoIds.parameters());
             return () -> listener.awaitRequest(Lab.SECONDS).orElseThrow().id();
@@ -293,7 +305,7 @@ class FailingConnectionsLabTest {
         uses.put("SynchronousId.connect", scene -> {
             scene.accepting();
             SynchronousId id = scene.synchronous(PortSpace.TCP);
-            id.resolve(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
+            id.resolve(Lab.first(0), Lab.second(scene.port), Lab.SECONDS);
             IdSide side = new IdSide(scene.arena, id.id());
             return none(() -> id.connect(side.queuePair, new ConnectionParameters(), Lab.SECONDS));
         });
@@ -308,7 +320,7 @@ class FailingConnectionsLabTest {
         uses.put("SynchronousId.disconnect", scene -> {
             scene.accepting();
             SynchronousId id = scene.synchronous(PortSpace.TCP);
-            id.resolve(Lab.first(0), Lab.second(PORT), Lab.SECONDS);
+            id.resolve(Lab.first(0), Lab.second(scene.port), Lab.SECONDS);
             IdSide side = new IdSide(scene.arena, id.id());
             id.connect(side.queuePair, new ConnectionParameters(), Lab.SECONDS);
             // The server answers when it closes.
@@ -323,22 +335,22 @@ class FailingConnectionsLabTest {
     private static void ofIds(Map<String, Use> uses) {
         uses.put("CmId.bind", scene -> {
             CmId id = scene.channel().createId(PortSpace.TCP);
-            return none(() -> id.bind(Lab.second(PORT)));
+            return none(() -> id.bind(Lab.second(scene.port)));
         });
         uses.put("CmId.resolveAddress", scene -> {
             CmId id = scene.channel().createId(PortSpace.TCP);
-            return none(() -> id.resolveAddress(Lab.second(PORT), Lab.SECONDS));
+            return none(() -> id.resolveAddress(Lab.second(scene.port), Lab.SECONDS));
         });
         uses.put("CmId.resolveRoute", scene -> {
             EventChannel channel = scene.channel();
             CmId id = channel.createId(PortSpace.TCP);
-            id.resolveAddress(Lab.second(PORT), Lab.SECONDS);
+            id.resolveAddress(Lab.second(scene.port), Lab.SECONDS);
             CmEvents.await(channel, CmEventType.ADDR_RESOLVED);
             return none(() -> id.resolveRoute(Lab.SECONDS));
         });
         uses.put("CmId.listen", scene -> {
             CmId id = scene.channel().createId(PortSpace.TCP);
-            id.bind(Lab.second(PORT));
+            id.bind(Lab.second(scene.port));
             return none(() -> id.listen(4));
         });
         uses.put("CmId.connect", scene -> {
@@ -564,7 +576,7 @@ class FailingConnectionsLabTest {
         try (Scene scene = new Scene()) {
             RdmaServer server = scene.server();
             FutureTask<RdmaConnection> connecting = new FutureTask<>(
-                    () -> new RdmaClient(scene.arena).connect(Lab.second(PORT), options(), Lab.SECONDS));
+                    () -> new RdmaClient(scene.arena).connect(Lab.second(scene.port), options(), Lab.SECONDS));
             Thread.ofPlatform().start(connecting);
             assertThrows(NullPointerException.class, () -> server.accept(broken, Lab.SECONDS));
             assertEquals(
