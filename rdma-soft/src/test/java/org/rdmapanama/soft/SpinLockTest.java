@@ -3,6 +3,7 @@ package org.rdmapanama.soft;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -15,14 +16,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.waiting.ChildProcess;
 
-/** Who waits for the lock gets it, though somebody else takes it again and again. */
+/** A thread that waits for the lock gets it, though another one takes it again and again. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SpinLockTest {
     private static final int ROUNDS = 300;
     private static final long HELD_NANOS = 20_000;
 
-    /** How often the other one gets it at most while this one waits, on average: it may be without a processor. */
-    private static final int MOST = 200;
+    /** How often the other one gets it at most while this one waits, in the median round. */
+    private static final int MOST = 10;
 
     private final SpinLock lock = new SpinLock();
     private final AtomicInteger taken = new AtomicInteger();
@@ -50,7 +51,7 @@ class SpinLockTest {
     void shouldGiveWayToWhoWaits(boolean tries) throws InterruptedException {
         Thread hog = new Thread(() -> hog(tries));
         hog.start();
-        int others = 0;
+        int[] others = new int[ROUNDS];
         try {
             while (taken.get() == 0) {
                 Thread.onSpinWait();
@@ -58,7 +59,7 @@ class SpinLockTest {
             for (int i = 0; i < ROUNDS; i++) {
                 int start = taken.get();
                 lock.lock();
-                others += taken.get() - start;
+                others[i] = taken.get() - start;
                 lock.unlock();
                 long pause = System.nanoTime();
                 while (System.nanoTime() - pause < 2 * HELD_NANOS) {
@@ -69,8 +70,10 @@ class SpinLockTest {
             done.set(true);
             hog.join();
         }
-        int average = others / ROUNDS;
-        assertTrue(average <= MOST, () -> "the other one had it " + average + " times meanwhile");
+        // Not the average: a round in which this thread was not running at all says nothing about the lock.
+        Arrays.sort(others);
+        int median = others[ROUNDS / 2];
+        assertTrue(median <= MOST, () -> "the other one had it " + median + " times meanwhile");
     }
 
     @Test
