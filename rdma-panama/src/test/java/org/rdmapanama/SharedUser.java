@@ -2,9 +2,6 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -15,6 +12,7 @@ import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.ffm.waiting.RandomUser;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.pool.RegisteredBuffer;
@@ -29,59 +27,41 @@ import org.rdmapanama.testing.LabDevices;
  * A thread's random calls on objects that others use, change and close at the same time. What comes back must be a result
  * or one of the exceptions that the API documents.
  */
-final class SharedUser {
-    private static final int REMEMBERED = 12;
+final class SharedUser extends RandomUser<SharedUser> {
     private static final int BYTES = 4096;
     private static final Duration SHORT = Duration.ofMillis(1);
     private static final Gid GROUP = Gid.parse("ff0e0000000000000000000000000043");
 
-    /** There is no object of the kind that a call needs. */
-    private static final class NothingThere extends RuntimeException {
-        private static final long serialVersionUID = 1;
-
-        private NothingThere() {
-            super(null, null, false, false);
-        }
-    }
-
-    @FunctionalInterface
-    private interface Body {
-        /** What was used. */
-        Object run(SharedUser user) throws InterruptedException;
-    }
-
-    private record Action(String name, int weight, Body body) {}
-
-    private static final List<Action> ACTIONS = weighted(
-            new Action("allocateProtectionDomain", 1, SharedUser::makeDomain),
-            new Action("createCompletionChannel", 1, SharedUser::makeChannel),
-            new Action("createCompletionQueue", 4, SharedUser::makeQueue),
-            new Action("register", 4, SharedUser::makeRegion),
-            new Action("RegisteredPool.create", 1, SharedUser::makePool),
-            new Action("createSharedReceiveQueue", 2, SharedUser::makeSharedReceiveQueue),
-            new Action("createAddressHandle", 2, SharedUser::makeAddressHandle),
-            new Action("allocateMemoryWindow", 2, SharedUser::makeWindow),
-            new Action("createQueuePair", 6, SharedUser::makeQueuePair),
-            new Action("postSend", 20, SharedUser::postSend),
-            new Action("postReceive", 10, SharedUser::postReceive),
-            new Action("startWorkRequests", 12, SharedUser::writeBatch),
-            new Action("bind", 3, SharedUser::bind),
-            new Action("SharedReceiveQueue", 5, SharedUser::useSharedReceiveQueue),
-            new Action("poll", 20, SharedUser::poll),
-            new Action("startPoll", 14, SharedUser::readBatch),
-            new Action("requestNotification", 4, SharedUser::requestNotification),
-            new Action("CompletionQueue.resize", 3, SharedUser::resize),
-            new Action("CompletionChannel.await", 2, SharedUser::awaitCompletion),
-            new Action("awaitAsyncEvent", 1, SharedUser::awaitEvent),
-            new Action("modify", 14, SharedUser::modify),
-            new Action("connect", 10, SharedUser::connect),
-            new Action("query", 3, SharedUser::query),
-            new Action("multicast", 2, SharedUser::multicast),
-            new Action("reregister", 2, SharedUser::reregister),
-            new Action("pool", 5, SharedUser::usePool),
-            new Action("close", 4, SharedUser::closeAny),
-            new Action("Context.close", 1, SharedUser::closeContext),
-            new Action("interrupt", 3, SharedUser::interruptAny));
+    private static final List<Action<SharedUser>> ACTIONS = weighted(
+            new Action<>("allocateProtectionDomain", 1, SharedUser::makeDomain),
+            new Action<>("createCompletionChannel", 1, SharedUser::makeChannel),
+            new Action<>("createCompletionQueue", 4, SharedUser::makeQueue),
+            new Action<>("register", 4, SharedUser::makeRegion),
+            new Action<>("RegisteredPool.create", 1, SharedUser::makePool),
+            new Action<>("createSharedReceiveQueue", 2, SharedUser::makeSharedReceiveQueue),
+            new Action<>("createAddressHandle", 2, SharedUser::makeAddressHandle),
+            new Action<>("allocateMemoryWindow", 2, SharedUser::makeWindow),
+            new Action<>("createQueuePair", 6, SharedUser::makeQueuePair),
+            new Action<>("postSend", 20, SharedUser::postSend),
+            new Action<>("postReceive", 10, SharedUser::postReceive),
+            new Action<>("startWorkRequests", 12, SharedUser::writeBatch),
+            new Action<>("bind", 3, SharedUser::bind),
+            new Action<>("SharedReceiveQueue", 5, SharedUser::useSharedReceiveQueue),
+            new Action<>("poll", 20, SharedUser::poll),
+            new Action<>("startPoll", 14, SharedUser::readBatch),
+            new Action<>("requestNotification", 4, SharedUser::requestNotification),
+            new Action<>("CompletionQueue.resize", 3, SharedUser::resize),
+            new Action<>("CompletionChannel.await", 2, SharedUser::awaitCompletion),
+            new Action<>("awaitAsyncEvent", 1, SharedUser::awaitEvent),
+            new Action<>("modify", 14, SharedUser::modify),
+            new Action<>("connect", 10, SharedUser::connect),
+            new Action<>("query", 3, SharedUser::query),
+            new Action<>("multicast", 2, SharedUser::multicast),
+            new Action<>("reregister", 2, SharedUser::reregister),
+            new Action<>("pool", 5, SharedUser::usePool),
+            new Action<>("close", 4, SharedUser::closeAny),
+            new Action<>("Context.close", 1, SharedUser::closeContext),
+            new Action<>("interrupt", 3, SharedUser::interruptAny));
 
     /** What a driver refuses in some states, or where others have done it already. */
     private static final Set<String> DEPEND_ON_STATE = Set.of(
@@ -99,19 +79,12 @@ final class SharedUser {
     private final VerbsArena arena;
     private final Supplier<Context> opener;
     private final SharedObjects objects;
-    private final Random random;
-    private final List<Thread> threads;
     private final WorkCompletions completions;
     private final SendWorkRequest send;
     private final ReceiveWorkRequest receive;
 
-    /** What was called last, and what came of it. Guarded by itself. */
-    private final Deque<String> last = new ArrayDeque<>();
-
     /** Within how many batches this thread is. */
     private int depth;
-
-    private volatile int done;
 
     /**
      * Made before its thread is.
@@ -119,61 +92,18 @@ final class SharedUser {
      * @param threads those that it interrupts now and then
      */
     SharedUser(VerbsArena arena, Supplier<Context> opener, SharedObjects objects, Random random, List<Thread> threads) {
+        super(ACTIONS, random, threads);
         this.arena = arena;
         this.opener = opener;
         this.objects = objects;
-        this.random = random;
-        this.threads = threads;
         completions = new WorkCompletions(arena, 8);
         send = SendWorkRequest.allocate(arena, 2);
         receive = ReceiveWorkRequest.allocate(arena, 2);
     }
 
-    private static List<Action> weighted(Action... actions) {
-        List<Action> all = new ArrayList<>();
-        for (Action action : actions) {
-            for (int i = 0; i < action.weight; i++) {
-                all.add(action);
-            }
-        }
-        return all;
-    }
-
-    /** Makes one call; throws an AssertionError when that throws what it must not. */
-    void act() {
-        Action action = ACTIONS.get(random.nextInt(ACTIONS.size()));
-        String words = action.name;
-        remember(words + " ...");
-        try {
-            words += " of " + action.body.run(this);
-            count();
-        } catch (NothingThere nothing) {
-            words += ": nothing there";
-        } catch (InterruptedException | RuntimeException e) {
-            words += ": " + e;
-            if (!isExpected(action, e)) {
-                throw new AssertionError(words, e);
-            }
-        } finally {
-            forget();
-            remember(words);
-        }
-        if (random.nextInt(4) == 0) {
-            // So that other virtual threads have their turn, and interrupts do not stay for ever.
-            boolean interrupted = Thread.interrupted();
-            pause();
-            if (interrupted && random.nextBoolean()) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    private void pause() {
-        try {
-            Thread.sleep(random.nextInt(8) == 0 ? 1 : 0, 1_000);
-        } catch (InterruptedException again) {
-            Thread.currentThread().interrupt();
-        }
+    @Override
+    protected SharedUser self() {
+        return this;
     }
 
     /** Ends with a batch open, which nobody can end any more. */
@@ -189,46 +119,14 @@ final class SharedUser {
         }
     }
 
-    // One thread counts.
-    @SuppressWarnings("NonAtomicVolatileUpdate")
-    private void count() {
-        done++;
-    }
-
-    /** How many calls did something. */
-    int done() {
-        return done;
-    }
-
-    /** The last calls. */
-    List<String> last() {
-        synchronized (last) {
-            return List.copyOf(last);
-        }
-    }
-
-    private void remember(String words) {
-        synchronized (last) {
-            last.addLast(words);
-            if (last.size() > REMEMBERED) {
-                last.removeFirst();
-            }
-        }
-    }
-
-    private void forget() {
-        synchronized (last) {
-            last.removeLast();
-        }
-    }
-
-    private static boolean isExpected(Action action, Exception e) {
+    @Override
+    protected boolean isExpected(Action<SharedUser> action, Exception e) {
         return switch (e) {
-            case InterruptedException interrupted -> action.name.contains("wait");
+            case InterruptedException interrupted -> action.name().contains("wait");
             // Closed, in a batch, in a state in which that cannot be.
             case IllegalStateException state -> state.getClass() == IllegalStateException.class;
             case UnsupportedVerbException unsupported -> true;
-            case VerbsException failed -> isExpected(action, failed);
+            case VerbsException failed -> isRefusal(action, failed);
             // Of another context or protection domain, or not in this state.
             case IllegalArgumentException wrong -> wrong.getClass() == IllegalArgumentException.class;
             default -> false;
@@ -236,11 +134,11 @@ final class SharedUser {
     }
 
     /** What a driver says when it is the wrong moment. Making and closing objects never fails. */
-    private static boolean isExpected(Action action, VerbsException e) {
-        boolean overrun = action.name.equals("poll") || action.name.equals("startPoll");
+    private static boolean isRefusal(Action<SharedUser> action, VerbsException e) {
+        boolean overrun = action.name().equals("poll") || action.name().equals("startPoll");
         return overrun
-                || action.name.equals("reregister")
-                || (DEPEND_ON_STATE.contains(action.name) && e.errno() == Errno.EINVAL.number);
+                || action.name().equals("reregister")
+                || (DEPEND_ON_STATE.contains(action.name()) && e.errno() == Errno.EINVAL.number);
     }
 
     private <T> T any(Class<T> kind) {
@@ -441,7 +339,7 @@ final class SharedUser {
     private Object postSend() {
         QueuePair queuePair = any(QueuePair.class);
         MemoryRegion region = any(MemoryRegion.class, queuePair);
-        send.clear().id(done).signaled(random.nextInt(4) > 0);
+        send.clear().id(done()).signaled(random.nextInt(4) > 0);
         if (queuePair.type() == QueuePairType.UD) {
             send.send()
                     .to(
@@ -473,12 +371,12 @@ final class SharedUser {
         QueuePair queuePair = any(QueuePair.class);
         MemoryWindow window = any(MemoryWindow.class);
         MemoryWindowBinding part = new MemoryWindowBinding(any(MemoryRegion.class), 0, 64, AccessFlag.REMOTE_WRITE);
-        return queuePair + ": " + queuePair.bind(window, part, done, true);
+        return queuePair + ": " + queuePair.bind(window, part, done(), true);
     }
 
     private Object postReceive() {
         QueuePair queuePair = any(QueuePair.class);
-        receive.clear().id(done).add(any(MemoryRegion.class, queuePair), 0, 128);
+        receive.clear().id(done()).add(any(MemoryRegion.class, queuePair), 0, 128);
         return queuePair + ": " + queuePair.postReceive(receive);
     }
 
@@ -511,7 +409,7 @@ final class SharedUser {
         }
         MemoryRegion region = any(MemoryRegion.class, queuePair);
         try (WorkRequestBuilder batch = queuePair.startWorkRequests()) {
-            batch.id(done).signaled(random.nextBoolean());
+            batch.id(done()).signaled(random.nextBoolean());
             if (queuePair.type() == QueuePairType.UD) {
                 batch.send()
                         .to(
@@ -600,7 +498,7 @@ final class SharedUser {
         RegisteredPool pool = any(RegisteredPool.class);
         try (RegisteredBuffer buffer = pool.tryAllocate(1 + random.nextInt(BYTES), 1)) {
             if (buffer != null) {
-                buffer.memory().fill((byte) done);
+                buffer.memory().fill((byte) done());
                 pool.freeBytes();
             }
         }

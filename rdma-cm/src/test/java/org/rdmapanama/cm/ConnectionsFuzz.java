@@ -5,21 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
-import java.util.SplittableRandom;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.stream.LongStream;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
-import org.rdmapanama.ffm.waiting.Heartbeat;
+import org.rdmapanama.ffm.waiting.Crowd;
 import org.rdmapanama.internal.provider.ConnectionManager;
-import org.rdmapanama.testing.Bound;
 
 /**
  * Platform and virtual threads that make random calls on the servers, connections, requests, channels and ids of one arena.
@@ -30,34 +24,21 @@ final class ConnectionsFuzz {
     private static final long FIRST_SEED = Long.getLong("connections.seed", 1);
     private static final int ROUNDS = Integer.getInteger("connections.rounds", 3);
     private static final Duration TIME = Duration.ofMillis(Integer.getInteger("connections.millis", 700));
-    private static final int LEAST_CALLS = 100;
-    private static final Duration LIMIT_OF_ONE = Duration.ofSeconds(90);
-    private static final Duration LIMIT_OF_CARRIER = Duration.ofSeconds(10);
-    private static final Duration LIMIT_OF_CALLS = Duration.ofSeconds(30);
-    private static final Duration LIMIT_OF_CLOSING = Duration.ofSeconds(20);
     private static final int PLATFORM_THREADS = 3;
     private static final int VIRTUAL_THREADS = 4;
 
-    private final long seed;
-    private final Random random;
+    private final Crowd<ConnectionsUser> crowd;
     private final FailingConnectionManager manager;
     private final VerbsArena arena = VerbsArena.ofShared();
     private final ConnectionsWorld world = new ConnectionsWorld(arena);
-    private final List<ConnectionsUser> users = new ArrayList<>();
-    private final List<Thread> threads = new CopyOnWriteArrayList<>();
-    private final List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
-    private final CountDownLatch ended = new CountDownLatch(PLATFORM_THREADS + VIRTUAL_THREADS);
-    private volatile boolean over;
 
     private ConnectionsFuzz(long seed, ConnectionManager usual) {
-        this.seed = seed;
-        // Of seeds that follow each other, Random itself makes numbers that are much alike.
-        random = new Random(new SplittableRandom(seed).nextLong());
+        crowd = new Crowd<>(seed, PLATFORM_THREADS, VIRTUAL_THREADS);
         manager = FailingConnectionManager.of(usual);
     }
 
     public static void main(String[] arguments) {
-        CaseRunner.run(cases(), LIMIT_OF_ONE, arguments);
+        CaseRunner.run(cases(), Crowd.LIMIT_OF_ONE, arguments);
     }
 
     static List<Case> cases() {
@@ -78,35 +59,15 @@ final class ConnectionsFuzz {
     }
 
     private void run() throws Exception {
-        CaseRunner.onHang(this::describe);
+        CaseRunner.onHang(crowd::describe);
+        Random random = crowd.random();
         boolean closesInTheMiddle = random.nextBoolean();
-        for (int i = 0; i < PLATFORM_THREADS + VIRTUAL_THREADS; i++) {
-            users.add(new ConnectionsUser(world, new Random(random.nextLong()), threads));
-        }
-        try (Heartbeat heartbeat = new Heartbeat(LIMIT_OF_CARRIER)) {
-            for (int i = 0; i < users.size(); i++) {
-                start(users.get(i), i < PLATFORM_THREADS);
-            }
-            Bound bound = Bound.of(LIMIT_OF_CALLS);
-            do {
-                heartbeat.await(ended, TIME);
-            } while ((done() < LEAST_CALLS || world.connected.get() == 0) && failures.isEmpty() && !bound.isOver());
-            try {
-                if (closesInTheMiddle) {
-                    arena.close();
-                    // They go on, with what is closed.
-                    heartbeat.await(ended, Duration.ofMillis(20));
-                }
-            } finally {
-                over = true;
-            }
-            if (!heartbeat.await(ended, LIMIT_OF_CLOSING)) {
-                throw CaseRunner.hangs("a thread does not end");
-            }
-        }
-        for (Throwable failure : failures) {
-            throw new AssertionError(failure.getMessage() + describe(), failure);
-        }
+        crowd.run(
+                () -> new ConnectionsUser(world, new Random(random.nextLong()), crowd.threads()),
+                TIME,
+                () -> world.connected.get() > 0,
+                closesInTheMiddle ? arena::close : null,
+                user -> {});
         if (random.nextBoolean()) {
             arena.close();
         }
@@ -115,49 +76,12 @@ final class ConnectionsFuzz {
         assertNothingLeft();
     }
 
-    private void start(ConnectionsUser user, boolean platform) {
-        Runnable body = () -> {
-            try {
-                while (!over) {
-                    user.act();
-                }
-            } catch (Throwable e) {
-                failures.add(e);
-                over = true;
-            }
-            ended.countDown();
-        };
-        Thread.Builder builder = platform ? Thread.ofPlatform().daemon() : Thread.ofVirtual();
-        Thread thread = builder.name((platform ? "platform " : "virtual ") + threads.size())
-                .unstarted(body);
-        threads.add(thread);
-        thread.start();
-    }
-
     private void assertNothingLeft() {
         assertFalse(arena.scope().isAlive(), "its memory is freed");
-        assertTrue(done() >= LEAST_CALLS, () -> "only " + done() + " calls did something");
+        crowd.assertBusy();
         assertTrue(world.connected.get() > 0, "nothing was connected");
-        assertEquals(Set.of(), manager.faults(), this::describe);
-        assertEquals(Set.of(), manager.alive(), this::describe);
-        // The device ends with its last context, and a thread that watches for selectors with its channel.
-        assertFalse(
-                Thread.getAllStackTraces().keySet().stream()
-                        .anyMatch(thread -> thread.getName().equals("soft0")),
-                this::describe);
-    }
-
-    /** How many calls did something. */
-    private int done() {
-        return users.stream().mapToInt(ConnectionsUser::done).sum();
-    }
-
-    private String describe() {
-        StringBuilder text = new StringBuilder("\nseed " + seed);
-        for (int i = 0; i < users.size(); i++) {
-            text.append("\n").append(threads.get(i).getName());
-            users.get(i).last().forEach(call -> text.append("\n    ").append(call));
-        }
-        return text.toString();
+        assertEquals(Set.of(), manager.faults(), crowd::describe);
+        assertEquals(Set.of(), manager.alive(), crowd::describe);
+        crowd.assertNoSoftDevice();
     }
 }

@@ -1,9 +1,6 @@
 package org.rdmapanama.cm;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Random;
 import org.rdmapanama.CompletionQueue;
@@ -14,6 +11,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.waiting.RandomUser;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Lab;
 
@@ -21,67 +19,42 @@ import org.rdmapanama.testing.Lab;
  * A thread's random calls on servers, connections, requests, channels and ids that others use and close at the same time.
  * What comes back must be a result or one of the exceptions that the API documents.
  */
-final class ConnectionsUser {
-    private static final int REMEMBERED = 12;
+final class ConnectionsUser extends RandomUser<ConnectionsUser> {
     private static final int BYTES = 256;
     private static final Duration SHORT = Duration.ofMillis(2);
     private static final Duration CONNECTING = Duration.ofMillis(150);
 
-    /** There is no object of the kind that a call needs. */
-    private static final class NothingThere extends RuntimeException {
-        private static final long serialVersionUID = 1;
-
-        private NothingThere() {
-            super(null, null, false, false);
-        }
-    }
-
-    @FunctionalInterface
-    private interface Body {
-        /** What was used. */
-        Object run(ConnectionsUser user) throws InterruptedException;
-    }
-
-    private record Action(String name, int weight, Body body) {}
-
-    private static final List<Action> ACTIONS = weighted(
-            new Action("listen", 6, ConnectionsUser::listen),
-            new Action("RdmaServer.accept", 20, ConnectionsUser::acceptNext),
-            new Action("RdmaServer.awaitRequest", 12, ConnectionsUser::awaitRequest),
-            new Action("ConnectionRequest.accept", 10, ConnectionsUser::accept),
-            new Action("ConnectionRequest.reject", 4, ConnectionsUser::reject),
-            new Action("forget a request", 1, ConnectionsUser::forgetRequest),
-            new Action("RdmaServer.close", 1, ConnectionsUser::closeServer),
-            new Action("RdmaClient.connect", 20, ConnectionsUser::connect),
-            new Action("post", 20, ConnectionsUser::post),
-            new Action("register", 4, ConnectionsUser::register),
-            new Action("RdmaConnection.isConnected", 8, ConnectionsUser::isConnected),
-            new Action("RdmaConnection.awaitDisconnect", 10, ConnectionsUser::awaitDisconnect),
-            new Action("RdmaConnection.disconnect", 6, ConnectionsUser::disconnect),
-            new Action("RdmaConnection.close", 6, ConnectionsUser::closeConnection),
-            new Action("EventChannel.create", 2, ConnectionsUser::makeChannel),
-            new Action("EventChannel.await", 14, ConnectionsUser::awaitEvent),
-            new Action("EventChannel.selectableChannel", 1, ConnectionsUser::selectableChannel),
-            new Action("EventChannel.close", 1, ConnectionsUser::closeChannel),
-            new Action("createId", 6, ConnectionsUser::makeId),
-            new Action("resolve", 10, ConnectionsUser::resolve),
-            new Action("CmId.connect", 6, ConnectionsUser::connectId),
-            new Action("CmId.disconnect", 2, ConnectionsUser::disconnectId),
-            new Action("CmId.migrate", 4, ConnectionsUser::migrate),
-            new Action("CmId.close", 2, ConnectionsUser::closeId),
-            new Action("interrupt", 4, ConnectionsUser::interruptAny));
+    private static final List<Action<ConnectionsUser>> ACTIONS = weighted(
+            new Action<>("listen", 6, ConnectionsUser::listen),
+            new Action<>("RdmaServer.accept", 20, ConnectionsUser::acceptNext),
+            new Action<>("RdmaServer.awaitRequest", 12, ConnectionsUser::awaitRequest),
+            new Action<>("ConnectionRequest.accept", 10, ConnectionsUser::accept),
+            new Action<>("ConnectionRequest.reject", 4, ConnectionsUser::reject),
+            new Action<>("forget a request", 1, ConnectionsUser::forgetRequest),
+            new Action<>("RdmaServer.close", 1, ConnectionsUser::closeServer),
+            new Action<>("RdmaClient.connect", 20, ConnectionsUser::connect),
+            new Action<>("post", 20, ConnectionsUser::post),
+            new Action<>("register", 4, ConnectionsUser::register),
+            new Action<>("RdmaConnection.isConnected", 8, ConnectionsUser::isConnected),
+            new Action<>("RdmaConnection.awaitDisconnect", 10, ConnectionsUser::awaitDisconnect),
+            new Action<>("RdmaConnection.disconnect", 6, ConnectionsUser::disconnect),
+            new Action<>("RdmaConnection.close", 6, ConnectionsUser::closeConnection),
+            new Action<>("EventChannel.create", 2, ConnectionsUser::makeChannel),
+            new Action<>("EventChannel.await", 14, ConnectionsUser::awaitEvent),
+            new Action<>("EventChannel.selectableChannel", 1, ConnectionsUser::selectableChannel),
+            new Action<>("EventChannel.close", 1, ConnectionsUser::closeChannel),
+            new Action<>("createId", 6, ConnectionsUser::makeId),
+            new Action<>("resolve", 10, ConnectionsUser::resolve),
+            new Action<>("CmId.connect", 6, ConnectionsUser::connectId),
+            new Action<>("CmId.disconnect", 2, ConnectionsUser::disconnectId),
+            new Action<>("CmId.migrate", 4, ConnectionsUser::migrate),
+            new Action<>("CmId.close", 2, ConnectionsUser::closeId),
+            new Action<>("interrupt", 4, ConnectionsUser::interruptAny));
 
     private final ConnectionsWorld world;
-    private final Random random;
-    private final List<Thread> threads;
     private final WorkCompletions completions;
     private final SendWorkRequest send;
     private final ReceiveWorkRequest receive;
-
-    /** What was called last, and what came of it. Guarded by itself. */
-    private final Deque<String> last = new ArrayDeque<>();
-
-    private volatile int done;
 
     /**
      * Made before its thread is.
@@ -89,62 +62,20 @@ final class ConnectionsUser {
      * @param threads those that it interrupts now and then
      */
     ConnectionsUser(ConnectionsWorld world, Random random, List<Thread> threads) {
+        super(ACTIONS, random, threads);
         this.world = world;
-        this.random = random;
-        this.threads = threads;
         completions = new WorkCompletions(world.arena, 8);
         send = SendWorkRequest.allocate(world.arena, 2);
         receive = ReceiveWorkRequest.allocate(world.arena, 2);
     }
 
-    private static List<Action> weighted(Action... actions) {
-        List<Action> all = new ArrayList<>();
-        for (Action action : actions) {
-            for (int i = 0; i < action.weight; i++) {
-                all.add(action);
-            }
-        }
-        return all;
+    @Override
+    protected ConnectionsUser self() {
+        return this;
     }
 
-    /** Makes one call; throws an AssertionError when that throws what it must not. */
-    void act() {
-        Action action = ACTIONS.get(random.nextInt(ACTIONS.size()));
-        String words = action.name;
-        remember(words + " ...");
-        try {
-            words += " of " + action.body.run(this);
-            count();
-        } catch (NothingThere nothing) {
-            words += ": nothing there";
-        } catch (InterruptedException | RuntimeException e) {
-            words += ": " + e;
-            if (!isExpected(e)) {
-                throw new AssertionError(words, e);
-            }
-        } finally {
-            forget();
-            remember(words);
-        }
-        if (random.nextInt(4) == 0) {
-            // So that other virtual threads have their turn, and interrupts do not stay for ever.
-            boolean interrupted = Thread.interrupted();
-            pause();
-            if (interrupted && random.nextBoolean()) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    private void pause() {
-        try {
-            Thread.sleep(random.nextInt(8) == 0 ? 1 : 0, 1_000);
-        } catch (InterruptedException again) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private static boolean isExpected(Exception e) {
+    @Override
+    protected boolean isExpected(Action<ConnectionsUser> action, Exception e) {
         return switch (e) {
             case InterruptedException interrupted -> true;
             // Closed, in a state in which that cannot be.
@@ -164,46 +95,6 @@ final class ConnectionsUser {
                 || errno == Errno.ECONNRESET
                 || errno == Errno.EADDRINUSE
                 || errno == Errno.EINVAL;
-    }
-
-    // One thread counts.
-    @SuppressWarnings("NonAtomicVolatileUpdate")
-    private void count() {
-        done++;
-    }
-
-    /** How many calls did something. */
-    int done() {
-        return done;
-    }
-
-    /** The last calls. */
-    List<String> last() {
-        synchronized (last) {
-            return List.copyOf(last);
-        }
-    }
-
-    private void remember(String words) {
-        synchronized (last) {
-            last.addLast(words);
-            if (last.size() > REMEMBERED) {
-                last.removeFirst();
-            }
-        }
-    }
-
-    private void forget() {
-        synchronized (last) {
-            last.removeLast();
-        }
-    }
-
-    private static <T> T there(T object) {
-        if (object == null) {
-            throw new NothingThere();
-        }
-        return object;
     }
 
     private RdmaServer server() {
