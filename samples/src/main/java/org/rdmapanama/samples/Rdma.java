@@ -1,6 +1,7 @@
 package org.rdmapanama.samples;
 
 import java.nio.file.Path;
+import java.util.List;
 import org.rdmapanama.samples.learn.LearnCommand;
 import org.rdmapanama.samples.perf.PerfCommand;
 import picocli.CommandLine;
@@ -20,7 +21,16 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         version = "rdma-panama 0.1.0-SNAPSHOT",
         description = "RDMA verbs from Java: list devices, move data, and measure performance.",
-        subcommands = {
+        footerHeading = "%nExit status:%n",
+        footer = {
+            "  0    success",
+            "  1    failure; standard error says why, and what may help",
+            "  2    wrong usage",
+            "  130  interrupted with Ctrl-C",
+        })
+public final class Rdma implements Runnable {
+    /** In the order of the help. */
+    static final List<Class<?>> COMMANDS = List.of(
             DevicesCommand.class,
             DeviceInfoCommand.class,
             PingPongCommand.class,
@@ -30,16 +40,8 @@ import picocli.CommandLine.Spec;
             TransferCommand.class,
             RsocketCopyCommand.class,
             HelloCommand.class,
-            LearnCommand.class,
-        },
-        footerHeading = "%nExit status:%n",
-        footer = {
-            "  0    success",
-            "  1    failure; standard error says why, and what may help",
-            "  2    wrong usage",
-            "  130  interrupted with Ctrl-C",
-        })
-public final class Rdma implements Runnable {
+            LearnCommand.class);
+
     /** Filled in by picocli. */
     @Spec
     private CommandSpec spec;
@@ -63,14 +65,32 @@ public final class Rdma implements Runnable {
      * @param arguments the command and its options; {@code --help} lists them
      */
     public static void main(String[] arguments) {
-        Interruption.runAndExit(() -> commandLine().execute(arguments));
+        Interruption.runAndExit(() -> commandLine(COMMANDS, arguments).execute(arguments));
     }
 
-    /** Creates the command line parser, which also runs the parsed command. */
-    static CommandLine commandLine() {
-        Failures failures = new Failures();
+    /**
+     * Creates the command line parser, which also runs the parsed command.
+     *
+     * @param commands classes of commands
+     * @param arguments what will be parsed. If the first is the name of a command, the parser has that command alone,
+     *     because reading the options of all takes longer than most commands.
+     */
+    static CommandLine commandLine(List<Class<?>> commands, String... arguments) {
         Rdma rdma = new Rdma();
-        CommandLine commandLine = new CommandLine(rdma)
+        CommandLine commandLine = new CommandLine(rdma);
+        String first = arguments.length > 0 ? arguments[0] : "";
+        String second = arguments.length > 1 ? arguments[1] : "";
+        List<Class<?>> named =
+                commands.stream().filter(each -> name(each).equals(first)).toList();
+        for (Class<?> each : named.isEmpty() ? commands : named) {
+            commandLine.addSubcommand(each);
+            if (each == PerfCommand.class) {
+                PerfCommand.addTests(commandLine.getSubcommands().get(name(each)), second);
+            }
+        }
+        // These settings apply to the commands that are there by now.
+        Failures failures = new Failures();
+        commandLine
                 .setExecutionStrategy(rdma::execute)
                 .setExecutionExceptionHandler(failures)
                 .setParameterExceptionHandler(failures)
@@ -80,6 +100,10 @@ public final class Rdma implements Runnable {
                 .setAllowSubcommandsAsOptionParameters(true);
         commandLine.registerConverter(ByteSize.class, ByteSize::parse);
         return commandLine;
+    }
+
+    private static String name(Class<?> command) {
+        return command.getAnnotation(Command.class).name();
     }
 
     private int execute(ParseResult parsed) {

@@ -64,7 +64,7 @@ final class CommandWorker {
     private void run(String number, String... command) {
         int status = -1;
         try (PrintWriter out = new PrintWriter(new Lines(number), true)) {
-            CommandLine commandLine = Run.commandLine();
+            CommandLine commandLine = Run.commandLine(command);
             commandLine.setOut(out);
             commandLine.setErr(out);
             status = commandLine.execute(command);

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.rdmapanama.testing.Bound;
 import picocli.CommandLine;
 
@@ -31,12 +33,14 @@ public final class Run {
     }
 
     /** The program's commands, and those that exist in tests only. */
-    static CommandLine commandLine() {
-        return Rdma.commandLine().addSubcommand(new EverySizeCommand());
+    static CommandLine commandLine(String... arguments) {
+        List<Class<?>> commands = new ArrayList<>(Rdma.COMMANDS);
+        commands.add(EverySizeCommand.class);
+        return Rdma.commandLine(commands, arguments);
     }
 
     private void execute() {
-        CommandLine commandLine = commandLine();
+        CommandLine commandLine = commandLine(arguments);
         commandLine.setOut(new PrintWriter(out, true));
         commandLine.setErr(new PrintWriter(err, true));
         status = commandLine.execute(arguments);

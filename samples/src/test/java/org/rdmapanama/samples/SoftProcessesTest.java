@@ -214,7 +214,7 @@ class SoftProcessesTest {
         public static void main(String[] arguments) {
             Interruption.runAndExit(() -> {
                 Thread.currentThread().interrupt();
-                return Rdma.commandLine().execute("pingpong", "-p", PORT);
+                return Rdma.commandLine(Rdma.COMMANDS, "pingpong").execute("pingpong", "-p", PORT);
             });
         }
     }

@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 /** Wrong usage ends with status 2 and one line that says what is wrong. No device is needed to detect it. */
 class UsageTest {
@@ -180,6 +182,30 @@ class UsageTest {
         assertEquals(0, run.join(), run::toString);
         assertEquals("", run.err());
         assertTrue(run.out().contains("rdma"), run::toString);
+    }
+
+    /** A command that is named first is the only one that is built; its help is as if all were. */
+    @Test
+    void shouldHelpAloneAsAmongAll() {
+        CommandLine all = Rdma.commandLine(Rdma.COMMANDS);
+        assertEquals(10, all.getSubcommands().size());
+        all.getSubcommands().forEach((name, command) -> {
+            CommandLine rdma = Rdma.commandLine(Rdma.COMMANDS, name);
+            assertEquals(Set.of(name), rdma.getSubcommands().keySet());
+            CommandLine alone = rdma.getSubcommands().get(name);
+            assertEquals(command.getUsageMessage(), alone.getUsageMessage());
+            assertEquals(
+                    command.getSubcommands().keySet(), alone.getSubcommands().keySet());
+            command.getSubcommands().forEach((test, expected) -> {
+                CommandLine perf =
+                        Rdma.commandLine(Rdma.COMMANDS, name, test).getSubcommands().get(name);
+                assertEquals(Set.of(test), perf.getSubcommands().keySet());
+                assertEquals(
+                        expected.getUsageMessage(),
+                        perf.getSubcommands().get(test).getUsageMessage());
+            });
+        });
+        assertEquals(10, all.getSubcommands().get("perf").getSubcommands().size());
     }
 
     @ParameterizedTest

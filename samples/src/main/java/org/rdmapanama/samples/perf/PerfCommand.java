@@ -2,7 +2,9 @@ package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.lang.reflect.AnnotatedElement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
@@ -11,6 +13,7 @@ import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.LinkOptions;
 import org.rdmapanama.samples.WrongUsage;
 import org.rdmapanama.samples.today.TodayComparison;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -25,7 +28,7 @@ import picocli.CommandLine.Spec;
             "Measure latency and bandwidth, like the programs of perftest.",
             "One side is 'rdma perf server', which serves every test; the other side says what to measure.",
         },
-        subcommands = {PerfServerCommand.class, TodayComparison.class},
+        addMethodSubcommands = false,
         sortOptions = false,
         footerHeading = "%nExample:%n",
         footer = {
@@ -104,6 +107,25 @@ public final class PerfCommand implements Callable<Integer> {
 
     /** For picocli. */
     public PerfCommand() {}
+
+    /**
+     * Adds the subcommands.
+     *
+     * @param perf this command
+     * @param name that of a subcommand, which is then the only one; with any other text, all are added
+     */
+    public static void addTests(CommandLine perf, String name) {
+        List<Object> tests = new ArrayList<>(List.of(PerfServerCommand.class, TodayComparison.class));
+        tests.addAll(CommandLine.getCommandMethods(PerfCommand.class, null));
+        List<Object> named =
+                tests.stream().filter(each -> nameOf(each).equals(name)).toList();
+        (named.isEmpty() ? tests : named).forEach(perf::addSubcommand);
+    }
+
+    /** That of a subcommand, which is a class or a method. */
+    private static String nameOf(Object test) {
+        return ((AnnotatedElement) test).getAnnotation(Command.class).name();
+    }
 
     @Override
     public Integer call() throws IOException, InterruptedException {
