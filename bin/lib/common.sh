@@ -128,7 +128,7 @@ maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-cm bench samples)
 # dies at the entry of a pure Java method). A short program that measures itself, $1 = measuring, uses only C2, which
 # starts late and replaces little.
 jvm_options() {
-    echo -XX:+UseSerialGC -Xshare:auto
+    echo -XX:+UseSerialGC
     if grep -q 'QEMU TCG' /proc/cpuinfo 2>/dev/null; then
         case ${1:-} in
             measuring) echo -XX:-TieredCompilation ;;

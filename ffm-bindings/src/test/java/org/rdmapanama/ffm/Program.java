@@ -53,19 +53,17 @@ public final class Program implements AutoCloseable {
     public static List<String> javaCommand(List<String> prefix, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>(prefix);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        String classPath = System.getProperty("java.class.path");
         String archive = System.getProperty("tests.archive");
         if (archive != null) {
             // Says nothing if the archive does not fit: the virtual machine then starts more slowly, and that is all.
             command.addAll(List.of("-XX:AOTCache=" + archive, "-Xlog:aot=off", "-Xlog:cds=off"));
-            classPath = System.getProperty("tests.classpath");
         }
         command.addAll(List.of(
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
-                classPath,
+                System.getProperty("java.class.path"),
                 main.getName()));
         command.addAll(Arrays.asList(arguments));
         return command;
@@ -147,7 +145,6 @@ public final class Program implements AutoCloseable {
     public String toString() {
         List<String> words = new ArrayList<>(command);
         words.remove(System.getProperty("java.class.path"));
-        words.remove(System.getProperty("tests.classpath"));
         return String.join(" ", words) + "\n" + output();
     }
 }
