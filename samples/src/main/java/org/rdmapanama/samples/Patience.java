@@ -6,12 +6,15 @@ import java.time.Duration;
 final class Patience {
     private static final long RETRY_MILLIS = 100;
 
-    /** How long to wait for a server without printing that it is late. */
-    private static final long SILENT_NANOS = 2_000_000_000L;
+    /** Name of a system property for tests: how long to wait for a server without printing that it is late. */
+    static final String SILENT_MILLIS = "org.rdmapanama.samples.silentMillis";
+
+    private static final long DEFAULT_SILENT_MILLIS = 2000;
 
     private final long start = System.nanoTime();
     private final Duration limit;
     private final Runnable afterAWhile;
+    private final Duration silent = Duration.ofMillis(Long.getLong(SILENT_MILLIS, DEFAULT_SILENT_MILLIS));
     private boolean told;
 
     /** Starts now. The action runs once, if connecting takes longer than usual. */
@@ -26,7 +29,7 @@ final class Patience {
         if (waited > limit.toNanos()) {
             return false;
         }
-        if (!told && waited > SILENT_NANOS) {
+        if (!told && waited > silent.toNanos()) {
             afterAWhile.run();
             told = true;
         }

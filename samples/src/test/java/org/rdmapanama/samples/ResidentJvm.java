@@ -46,6 +46,17 @@ final class ResidentJvm implements AutoCloseable {
         return jvm.start(words);
     }
 
+    /** Kills this JVM, and starts another in its place. */
+    void kill() throws IOException {
+        jvm.kill();
+        jvm = new Jvm(prefix);
+    }
+
+    /** Sends this JVM a signal, such as STOP. */
+    void signal(String name) throws IOException {
+        Program.run("kill", "-" + name, Long.toString(jvm.process.pid()));
+    }
+
     @Override
     public void close() {
         jvm.kill();

@@ -11,7 +11,10 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -40,6 +43,18 @@ class TransferLabTest {
 
     /** A timeout in seconds for a JVM that has just started, which is slow in a busy emulated machine. */
     private static final String COLD = "100";
+
+    /** A timeout in seconds that a test waits for. */
+    private static final String SHORT = "3";
+
+    /** Of a transfer that lasts long enough to be ended early: small messages, one after the other. */
+    private static final List<String> LONG = List.of("-s", "32MiB", "--chunk", "128", "--depth", "1");
+
+    /** Tells soon that a server is late. */
+    private static final String SILENT_MILLIS = "300";
+
+    /** Another process, for the tests in which it is not Ctrl-C that ends it. */
+    private static ResidentJvm other;
 
     /** How the two sides meet: the options of the server and of the client. */
     private enum Way {
@@ -86,9 +101,37 @@ class TransferLabTest {
         Run move(String port, String... more) {
             return Run.start(moving(port, more));
         }
+
+        /** The arguments of a client that moves data for long. */
+        String[] movingLong(String port, String timeout) {
+            return moving(
+                    port,
+                    Stream.concat(LONG.stream(), Stream.of("--timeout", timeout))
+                            .toArray(String[]::new));
+        }
+
+        Run moveLong(String port) {
+            return moveLong(port, COLD);
+        }
+
+        Run moveLong(String port, String timeout) {
+            return Run.start(movingLong(port, timeout));
+        }
     }
 
     private List<String> before;
+
+    @BeforeAll
+    static void begin() throws Exception {
+        System.setProperty(Patience.SILENT_MILLIS, SILENT_MILLIS);
+        other = new ResidentJvm();
+    }
+
+    @AfterAll
+    static void end() {
+        System.clearProperty(Patience.SILENT_MILLIS);
+        other.close();
+    }
 
     @BeforeEach
     void seeWhatIsThere() throws Exception {
@@ -113,16 +156,14 @@ class TransferLabTest {
             // soft0 has no resources in the kernel.
             return lines;
         }
-        for (String kind : List.of("qp", "cq", "mr", "pd", "cm_id")) {
-            try (Program show = Program.start("rdma", "resource", "show", kind)) {
-                assertEquals(0, show.join(), show::toString);
-                show.output()
-                        .lines()
-                        .filter(l -> l.contains(" pid "))
-                        .map(l -> kind + " " + l)
-                        .forEach(lines::add);
-            }
-        }
+        // In one process, because starting one takes long in an emulated machine.
+        Program.run(
+                        "bash",
+                        "-c",
+                        "set -eo pipefail; for kind in qp cq mr pd cm_id; do rdma resource show $kind | sed \"s/^/$kind /\"; done")
+                .lines()
+                .filter(l -> l.contains(" pid "))
+                .forEach(lines::add);
         return lines;
     }
 
@@ -249,8 +290,9 @@ class TransferLabTest {
     @ParameterizedTest
     @EnumSource(Way.class)
     void shouldGiveUpWhenNobodyComes(Way way) throws Exception {
+        Run client = way.move(Lab.portText(), "--timeout", "1");
         assertFailed(way.serve(Lab.portText(), "--timeout", "1"), "no client came to ");
-        assertFailed(way.move(Lab.portText(), "--timeout", "1"), " there first, and check ");
+        assertFailed(client, " there first, and check ");
     }
 
     @Test
@@ -377,7 +419,7 @@ class TransferLabTest {
     void shouldNoticeThatThePeerWasInterrupted(Way way) throws Exception {
         String port = Lab.portText();
         Run server = way.serve(port);
-        Run client = way.move(port, "-s", "256MiB");
+        Run client = way.moveLong(port);
         server.await("own memory");
         client.interrupt();
         assertInterrupted(client);
@@ -385,7 +427,7 @@ class TransferLabTest {
 
         port = Lab.portText();
         server = way.serve(port);
-        client = way.move(port, "-s", "256MiB");
+        client = way.moveLong(port);
         client.await("peer memory");
         server.interrupt();
         assertInterrupted(server);
@@ -404,77 +446,88 @@ class TransferLabTest {
         assertInterrupted(client);
     }
 
-    /** In separate JVMs: Ctrl-C closes everything, on either side. */
+    /** In separate JVMs, which start at the same time: Ctrl-C closes everything, on either side. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldLeaveNothingBehindAfterCtrlC(Way way) throws Exception {
         String port = Lab.portText();
+        String back = Lab.portText();
         Run server = way.serve(port, "--timeout", "120");
-        try (Program client = program(way.moving(port, "-s", "256MiB", "--timeout", COLD))) {
+        try (Program client = program(way.movingLong(port, COLD));
+                Program serving = program(way.serving(back, "--timeout", "120"))) {
             awaitMemory(client, server);
             client.signal("INT");
             assertEquals(130, client.join(), client::toString);
             assertTrue(client.output().contains("interrupted; everything is closed"), client::toString);
-        }
-        assertFailed(server, "the peer ended the transfer early");
+            assertFailed(server, "the peer ended the transfer early");
 
-        port = Lab.portText();
-        try (Program other = program(way.serving(port))) {
-            other.await("waiting for a client");
-            Run client = way.move(port, "-s", "256MiB", "--timeout", COLD);
-            client.await("peer memory");
-            other.signal("INT");
-            assertEquals(130, other.join(), other::toString);
-            assertTrue(other.output().contains("interrupted; everything is closed"), other::toString);
-            assertEquals(1, client.join(), client::toString);
+            serving.await("waiting for a client");
+            Run moving = way.moveLong(back);
+            moving.await("peer memory");
+            serving.signal("INT");
+            assertEquals(130, serving.join(), serving::toString);
+            assertTrue(serving.output().contains("interrupted; everything is closed"), serving::toString);
+            assertEquals(1, moving.join(), moving::toString);
         }
     }
 
+    /** One process that is the client of one transfer and the server of another. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldNoticeThatThePeerWasKilled(Way way) throws Exception {
         String port = Lab.portText();
+        String back = Lab.portText();
         Run server = way.serve(port, "--timeout", "120");
-        try (Program client = program(way.moving(port, "-s", "256MiB", "--timeout", COLD))) {
-            awaitMemory(client, server);
-            client.signal("KILL");
-            assertFailed(server, "the peer ");
-        }
-        port = Lab.portText();
-        try (Program other = program(way.serving(port))) {
-            other.await("waiting for a client");
-            Run client = way.move(port, "-s", "256MiB", "--timeout", COLD);
-            client.await("peer memory");
-            other.signal("KILL");
-            assertFailed(client, "the peer ");
+        try (ResidentJvm.Command serving = other.start(way.serving(back, "--timeout", "120"))) {
+            serving.await("waiting for a client");
+            try (ResidentJvm.Command client = other.start(way.movingLong(port, COLD))) {
+                Run moving = way.moveLong(back);
+                client.await("peer memory");
+                moving.await("peer memory");
+                other.kill();
+                assertFailed(server, "the peer ");
+                assertFailed(moving, "the peer ");
+            }
         }
     }
 
-    /** The device of a stopped process still answers, but its program does not. */
+    /** The device of a stopped process still answers, but its program does not; the same with both transfers. */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldNotWaitForAPeerThatIsStopped(Way way) throws Exception {
         assumeFalse(Lab.FIRST_DEVICE.equals("soft0"), "the software device of a stopped process stops as well");
         String port = Lab.portText();
-        // With -P the server waits forever for a client.
-        Run server = way.serve(port, "-P", "--timeout", "10");
-        try (Program client = program(way.moving(port, "-s", "256MiB", "--timeout", COLD))) {
-            awaitMemory(client, server);
-            client.signal("STOP");
-            server.await("heard nothing from the peer for 10 s");
+        String back = Lab.portText();
+        // With -P a server waits forever for a client.
+        Run server = way.serve(port, "-P", "--timeout", SHORT);
+        try (ResidentJvm.Command serving = other.start(way.serving(back, "-P", "--timeout", COLD))) {
+            serving.await("waiting for a client");
+            // What runs for the first time takes long.
+            warmUp(way);
+            Run first = way.move(back, "-s", "1MiB", "--timeout", COLD);
+            assertEquals(0, first.join(), first::toString);
+            try (ResidentJvm.Command client = other.start(way.movingLong(port, COLD))) {
+                Run moving = way.moveLong(back, SHORT);
+                client.await("peer memory");
+                moving.await("peer memory");
+                other.signal("STOP");
+                server.await("heard nothing from the peer for 3 s");
+                assertFailed(moving, "heard nothing from the peer for 3 s");
+                other.signal("CONT");
+                assertEquals(1, client.join(), client::toString);
+            }
         }
         server.interrupt();
         assertInterrupted(server);
+    }
 
-        port = Lab.portText();
-        try (Program other = program(way.serving(port, "-P"))) {
-            other.await("waiting for a client");
-            Run first = way.move(port, "-s", "1MiB", "--timeout", COLD);
-            assertEquals(0, first.join(), first::toString);
-            Run client = way.move(port, "-s", "256MiB", "--timeout", "3");
-            client.await("peer memory");
-            other.signal("STOP");
-            assertFailed(client, "heard nothing from the peer for 3 s");
+    /** Lets the other process move a little. */
+    private static void warmUp(Way way) throws Exception {
+        String port = Lab.portText();
+        Run server = way.serve(port, "--timeout", COLD);
+        try (ResidentJvm.Command client = other.start(way.moving(port, "-s", "1MiB", "--timeout", COLD))) {
+            assertEquals(0, client.join(), () -> client + "\n" + server);
+            assertEquals(0, server.join(), () -> client + "\n" + server);
         }
     }
 

@@ -197,8 +197,9 @@ class UsageTest {
             assertEquals(
                     command.getSubcommands().keySet(), alone.getSubcommands().keySet());
             command.getSubcommands().forEach((test, expected) -> {
-                CommandLine perf =
-                        Rdma.commandLine(Rdma.COMMANDS, name, test).getSubcommands().get(name);
+                CommandLine perf = Rdma.commandLine(Rdma.COMMANDS, name, test)
+                        .getSubcommands()
+                        .get(name);
                 assertEquals(Set.of(test), perf.getSubcommands().keySet());
                 assertEquals(
                         expected.getUsageMessage(),
