@@ -407,8 +407,9 @@ class TransferLabTest {
                                 .add(region, 0, bytes)
                                 .signaled(true));
             }
-            assertFailed(server, message);
+            // First, because the server waits for this side, too.
             assertTrue(connection.awaitDisconnect(LIMIT));
+            assertFailed(server, message);
         }
     }
 
