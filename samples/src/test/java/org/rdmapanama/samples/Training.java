@@ -2,13 +2,18 @@ package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.testing.Lab;
 
 /**
- * Not a test, but what a JVM runs on soft0 whose classes are kept for those that run the tests (bin/lib/archive.sh): most
- * commands, so that most classes are loaded and linked.
+ * Not a test, but what a JVM does whose classes are archived for those that run the tests (bin/lib/archive.sh): it runs
+ * most commands on soft0, and loads all classes of this project.
  */
 class Training {
     private static final String FIRST = Lab.FIRST_HOST;
@@ -32,6 +37,35 @@ class Training {
         all[words.size()] = "-p";
         all[words.size() + 1] = port;
         return all;
+    }
+
+    private static void load(Path jar) throws IOException {
+        try (ZipFile file = new ZipFile(jar.toFile())) {
+            for (ZipEntry entry : Collections.list(file.entries())) {
+                String name = entry.getName();
+                if (name.startsWith("org/rdmapanama/") && name.endsWith(".class") && !name.endsWith("-info.class")) {
+                    load(name.substring(0, name.length() - ".class".length()).replace('/', '.'));
+                }
+            }
+        }
+    }
+
+    private static void load(String name) {
+        try {
+            Class.forName(name, false, Training.class.getClassLoader());
+        } catch (ClassNotFoundException | LinkageError e) {
+            // A class that needs what is not here.
+            System.out.println(e);
+        }
+    }
+
+    @Test
+    void loadAll() throws IOException {
+        for (String entry : System.getProperty("java.class.path").split(":", -1)) {
+            if (entry.endsWith(".jar")) {
+                load(Path.of(entry));
+            }
+        }
     }
 
     @Test
