@@ -76,7 +76,7 @@ class Training {
         meet(List.of("serve", SECOND), List.of("transfer", SECOND, "-I", FIRST, "-s", "1MiB"));
         meet(List.of("serve", "--tcp"), List.of("transfer", "127.0.0.1", "--tcp", "-s", "1MiB"));
         meet(List.of("ping", "-s"), List.of("ping", "-c", "-a", SECOND, "-C", "3"));
-        meet(List.of("pingpong", "-c"), List.of("pingpong", "-c", "127.0.0.1"));
+        meet(List.of("pingpong", "-e", "-c"), List.of("pingpong", "-e", "-c", "127.0.0.1"));
         meet(
                 List.of("perf", "server", "--once"),
                 List.of("perf", "write-bw", "127.0.0.1", "-n", "100", "--warmup", "0"));
