@@ -172,8 +172,8 @@ class PingPongLabTest {
     @Test
     void shouldGiveUpWhenNobodyComes() throws Exception {
         Run server = Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText(), "--timeout", "1");
-        assertFailed(server, "no client came to TCP port");
         Run client = Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText(), "--timeout", "1", HOST);
+        assertFailed(server, "no client came to TCP port");
         assertEquals(1, client.join(), client::toString);
         assertTrue(client.err().contains("start the server there first"), client::toString);
     }

@@ -3,12 +3,15 @@ package org.rdmapanama.samples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
+import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.testing.Lab;
 
 /**
@@ -66,6 +69,32 @@ class Training {
                 load(Path.of(entry));
             }
         }
+    }
+
+    /** As a test does with the samples of the documents. */
+    @Test
+    void compile(@TempDir Path folder) throws IOException {
+        Path source = folder.resolve("Sample.java");
+        Files.writeString(source, """
+                import java.nio.file.*;
+                import java.util.concurrent.*;
+                import org.rdmapanama.*;
+                import org.rdmapanama.memory.*;
+                public class Sample {
+                    public static void main(String[] args) throws Exception {
+                        try (VerbsArena arena = VerbsArena.ofConfined()) {
+                            for (Device device : DeviceList.query()) {
+                                Callable<String> name = () -> device.name() + " " + args.length;
+                                System.out.printf("%s%n", name.call());
+                            }
+                        }
+                    }
+                }
+                """);
+        assertEquals(
+                0,
+                ToolProvider.getSystemJavaCompiler()
+                        .run(null, null, null, "-cp", System.getProperty("java.class.path"), source.toString()));
     }
 
     @Test

@@ -264,15 +264,15 @@ class PerfLabTest {
             stopped.await("waiting for a client");
             // Loads all classes of the server, so that the next test starts at once.
             assertEquals(0, start("send-lat", at, "-n", "5").join());
-            Run client = start("send-lat", at, "-n", "800", "--rate", "100", "-s", "64", "-F", "json");
+            Run client = start("send-lat", at, "-n", "500", "--rate", "100", "-s", "64", "-F", "json");
             stopped.await("  send-lat RC, 64 B");
-            Thread.sleep(2000);
+            Thread.sleep(1000);
             stopped.signal("STOP");
             Thread.sleep(1500);
             stopped.signal("CONT");
             assertEquals(0, client.join(), client::toString);
             Map<String, String> values = ReportTest.parse(client.out());
-            // About 150 of the 800 messages were due in that time. A test that postponed them would show only one
+            // About 150 of the 500 messages were due in that time. A test that postponed them would show only one
             // delay.
             double p99 = Double.parseDouble(values.get("99.0"));
             double p90 = Double.parseDouble(values.get("90.0"));
@@ -301,6 +301,8 @@ class PerfLabTest {
 
         Run nobody =
                 Run.start("perf", "write-lat", "-d", Lab.SECOND_DEVICE, "-p", Lab.portText(), "--timeout", "1", HOST);
+        Run lonely =
+                Run.start("perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText(), "--timeout", "1");
         assertEquals(1, nobody.join(), nobody::toString);
         assertTrue(nobody.err().contains("start the server there first"), nobody::toString);
 
@@ -311,8 +313,6 @@ class PerfLabTest {
             assertTrue(other.err().contains(IWARP + " is iWARP"), other::toString);
         }
 
-        Run lonely =
-                Run.start("perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText(), "--timeout", "1");
         assertEquals(1, lonely.join(), lonely::toString);
         assertTrue(lonely.err().contains("no client came"), lonely::toString);
     }
