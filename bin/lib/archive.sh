@@ -28,13 +28,12 @@ archive_classes() {
 # Adds a jar of the tests, since an archive has no classes of folders, and replaces the jar of picocli, since an archive has
 # no classes of Java 5 either.
 make_jars() {
-    local tests=$folder/tests.jar old modern classes=()
+    local tests=$folder/tests.jar old modern classes contents=()
     if [ ! -e "$tests" ] || [ -n "$(find "$@" -newer "$tests" -print -quit)" ]; then
         for classes in "$@"; do
-            set -- "$@" -C "$classes" .
-            shift
+            contents+=(-C "$classes" .)
         done
-        "$JAVA_HOME/bin/jar" --create --no-compress --file "$tests.$$" "$@" || return 1
+        "$JAVA_HOME/bin/jar" --create --no-compress --file "$tests.$$" "${contents[@]}" || return 1
         mv "$tests.$$" "$tests"
     fi
     old=$(tr : '\n' <<<"$archived_classes" | grep '/picocli-[^/]*\.jar$') || return 1
