@@ -1,5 +1,6 @@
 package org.rdmapanama.samples;
 
+import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -112,16 +113,19 @@ final class EverySizeCommand implements Callable<Integer> {
                 SocketChannel channel = meet()) {
             channel.socket().setTcpNoDelay(true);
             in = new DataInputStream(channel.socket().getInputStream());
-            out = new DataOutputStream(channel.socket().getOutputStream());
+            // One packet for each message, because a bad wire loses these as well, and a lost one takes long.
+            out = new DataOutputStream(new BufferedOutputStream(channel.socket().getOutputStream()));
             prepare(arena);
             if (host != null) {
                 drive();
                 out.writeByte(Step.SWITCH.ordinal());
+                out.flush();
                 obey();
             } else {
                 obey();
                 drive();
                 out.writeByte(Step.END.ordinal());
+                out.flush();
             }
         }
         PrintWriter text = spec.commandLine().getOut();
@@ -168,6 +172,7 @@ final class EverySizeCommand implements Callable<Integer> {
         out.writeInt(source.rkey());
         out.writeLong(target.address());
         out.writeInt(target.rkey());
+        out.flush();
         Endpoint remote = Endpoint.parse(in.readUTF());
         remoteSource = in.readLong();
         remoteSourceKey = in.readInt();
@@ -176,6 +181,7 @@ final class EverySizeCommand implements Callable<Integer> {
         queuePair.connect(remote);
         // Nothing may arrive before both sides are ready.
         out.writeByte(0);
+        out.flush();
         in.readByte();
     }
 
@@ -324,6 +330,7 @@ final class EverySizeCommand implements Callable<Integer> {
         out.writeByte(step.ordinal());
         out.writeInt(seed);
         out.writeLong(size);
+        out.flush();
         return in.readLong();
     }
 
@@ -349,6 +356,7 @@ final class EverySizeCommand implements Callable<Integer> {
                 default -> throw new AssertionError(step);
             }
             out.writeLong(answer);
+            out.flush();
         }
     }
 

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import javax.tools.ToolProvider;
@@ -109,6 +110,7 @@ class Training {
         meet(
                 List.of("perf", "server", "--once"),
                 List.of("perf", "write-bw", "127.0.0.1", "-n", "100", "--warmup", "0"));
-        meet(List.of("every-size"), List.of("every-size", "127.0.0.1"));
+        List<String> sizes = List.of("every-size", "--sizes", "0,1,5000", "--atomics", "60");
+        meet(sizes, Stream.concat(sizes.stream(), Stream.of("127.0.0.1")).toList());
     }
 }
