@@ -4,10 +4,14 @@ import java.lang.reflect.Executable;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
 
 /**
@@ -17,6 +21,9 @@ import org.rdmapanama.testing.Side;
 final class Fuzz {
     /** How many calls are made in one world before it is closed and another one begins. */
     private static final int CALLS_IN_A_WORLD = 10_000;
+
+    /** What came of a call that returned normally. */
+    static final String RETURNED = "returned";
 
     /** What can be thrown whatever the method. */
     private static final List<Class<?>> DOCUMENTED = List.of(
@@ -32,11 +39,61 @@ final class Fuzz {
 
     private final Random random;
     private final long seed;
-    private final List<Executable> calls =
-            Api.calls().stream().filter(call -> !isExcluded(call)).toList();
+    private final List<Target> targets = Api.calls().stream()
+            .filter(call -> !isExcluded(call))
+            .map(Target::new)
+            .toList();
     private World world;
+    private FuzzTraffic traffic;
     private int made;
-    private int returned;
+
+    /** A call, and what has come of it so far: how often by the class of what it threw, or {@link #RETURNED}. */
+    private static final class Target {
+        /** So that calls often meet what is closed. */
+        private static final int CLOSING = 8;
+
+        final Executable call;
+        final boolean needsReceiver;
+        final Map<String, Integer> outcomes = new HashMap<>();
+
+        /** How often it is to be made, compared with others: the more arguments, the more can come of it. */
+        private final int weight;
+
+        private final boolean asksTheNetwork;
+        private int chosen;
+
+        Target(Executable call) {
+            this.call = call;
+            needsReceiver = Api.needsReceiver(call);
+            asksTheNetwork = call.getName().equals("resolveEthernetAddress") && LabDevices.areNative();
+            boolean reachesDevice = VerbsObject.class.isAssignableFrom(call.getDeclaringClass());
+            boolean closes = call.getName().equals("close");
+            weight = closes ? CLOSING : (1 + 2 * call.getParameterCount()) * (reachesDevice ? 2 : 1);
+        }
+
+        /** libibverbs waits three seconds for a neighbor that does not answer. */
+        boolean hasWaitedEnough() {
+            return asksTheNetwork && outcomes.getOrDefault(VerbsException.class.getSimpleName(), 0) >= 2;
+        }
+
+        void choose() {
+            chosen++;
+        }
+
+        /** Whether this has been chosen less often than another one, each as seldom as its weight and luck tell. */
+        boolean isBehind(Target other) {
+            return (long) chosen * other.share() < (long) other.chosen * share();
+        }
+
+        /** What has never returned may need many attempts. */
+        private int share() {
+            return outcomes.containsKey(RETURNED) ? weight : 2 * weight;
+        }
+
+        void add(String outcome) {
+            outcomes.merge(outcome, 1, Integer::sum);
+        }
+    }
 
     Fuzz(long seed) {
         this.seed = seed;
@@ -50,45 +107,107 @@ final class Fuzz {
                 || (Modifier.isStatic(call.getModifiers()) && call.getDeclaringClass() == VerbsArena.class);
     }
 
-    /** Makes so many calls; returns how many of them returned normally. */
-    int run(int count) {
+    /** Whether an outcome, the class of what was thrown, says that the call is right, but not for this device. */
+    static boolean meansThatTheDeviceCannot(String outcome) {
+        return outcome.equals(UnsupportedVerbException.class.getSimpleName())
+                || outcome.equals(UnsupportedOperationException.class.getSimpleName());
+    }
+
+    /** Goes on until it has made so many calls; returns what came of each call, and how often. */
+    Map<String, Map<String, Integer>> run(int count) {
+        // What is confined to the thread of an earlier run is none of this one's.
+        world = null;
         while (made < count) {
             VerbsArena arena = random.nextBoolean() ? VerbsArena.ofConfined() : VerbsArena.ofShared();
+            World earlier = world;
             try (World current = new World(random, arena)) {
                 world = current;
+                if (earlier != null) {
+                    world.addClosed(earlier);
+                }
+                traffic = new FuzzTraffic(world);
                 for (int i = 0; i < CALLS_IN_A_WORLD && made < count && current.pair.a.queuePair.isOpen(); i++) {
                     callOne();
                 }
             }
         }
-        return returned;
+        return targets.stream()
+                .collect(Collectors.toMap(target -> Api.describe(target.call), target -> target.outcomes));
+    }
+
+    /** Of a few, the one that is furthest behind: the order stays random, while none is made far less often than others. */
+    private Target choose() {
+        Target best = targets.get(random.nextInt(targets.size()));
+        for (int i = 1; i < 3; i++) {
+            Target other = targets.get(random.nextInt(targets.size()));
+            if (best.hasWaitedEnough() || (other.isBehind(best) && !other.hasWaitedEnough())) {
+                best = other;
+            }
+        }
+        best.choose();
+        return best;
+    }
+
+    /** Often such that the call gets far, or that only one of them stops it. */
+    private Object[] arguments(Executable call) {
+        int count = call.getParameterCount();
+        return switch (random.nextInt(4)) {
+            case 0 -> world.arguments(call, 0);
+            case 1 -> world.carefulArguments(call, count == 0 ? -1 : random.nextInt(count));
+            default -> world.carefulArguments(call, -1);
+        };
+    }
+
+    /** One that there is something to do with, or any other. */
+    private Object usual(Class<?> type) {
+        if (type.isEnum()) {
+            return type.getEnumConstants()[random.nextInt(type.getEnumConstants().length)];
+        }
+        Object busy = random.nextInt(4) == 0 ? traffic.busy(type) : null;
+        return busy == null ? world.existing(type) : busy;
     }
 
     private void callOne() {
-        Executable call = calls.get(random.nextInt(calls.size()));
+        Target target = choose();
+        Executable call = target.call;
         Object receiver = null;
-        if (Api.needsReceiver(call)) {
-            receiver = world.existing(call.getDeclaringClass());
+        boolean isClosed = false;
+        if (target.needsReceiver) {
+            receiver = random.nextInt(8) == 0 ? world.closed(call.getDeclaringClass()) : null;
+            isClosed = receiver != null;
+            if (!isClosed) {
+                receiver = usual(call.getDeclaringClass());
+            }
             if (receiver == null || isTooFinal(call, receiver)) {
                 return;
             }
         }
-        Object[] arguments = world.arguments(call, 0);
-        if (random.nextInt(20) == 0) {
+        Object[] arguments = isClosed ? world.carefulArguments(call, -1) : arguments(call);
+        if (random.nextInt(12) == 0) {
             putNull(call, arguments);
         }
         made++;
         try {
             Object result = World.invoke(call, receiver, bounded(call, arguments));
-            returned++;
-            if (result != null && result.getClass().getName().startsWith("org.rdmapanama.")) {
-                world.add(result);
+            target.add(RETURNED);
+            addToWorld(result);
+            if (call.getName().equals("close")) {
+                world.addClosed(receiver);
             }
         } catch (InvocationTargetException e) {
+            target.add(e.getCause().getClass().getSimpleName());
             check(call, receiver, arguments, e.getCause());
+            addToWorld(e.getCause());
         }
         if (made % 16 == 0) {
             pollAll();
+            traffic.goOn();
+        }
+    }
+
+    private void addToWorld(Object result) {
+        if (result != null && result.getClass().getName().startsWith("org.rdmapanama.")) {
+            world.add(result);
         }
     }
 
@@ -102,8 +221,9 @@ final class Fuzz {
                 || receiver == world.pair.a.queue
                 || receiver == world.pair.b.queue
                 || receiver == world.pair.a.channel
-                || receiver == world.pair.a.queuePair;
-        return closes && root && random.nextInt(2_000) > 0;
+                || receiver == world.pair.a.queuePair
+                || traffic.standsOn(receiver);
+        return closes && root && random.nextInt(100) > 0;
     }
 
     private void putNull(Executable call, Object[] arguments) {

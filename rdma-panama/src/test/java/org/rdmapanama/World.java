@@ -10,18 +10,23 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
+import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.address.MacAddress;
@@ -52,11 +57,38 @@ import org.rdmapanama.testing.Side;
  */
 final class World implements AutoCloseable {
     private static final int MAX_OF_A_TYPE = 24;
+    private static final int MAX_CLOSED = 4;
     private static final int MAX_DEPTH = 4;
+
+    /** What may be parsed as one thing or another, or names something. */
+    private static final List<String> TEXTS = List.of(
+            "",
+            "rxe0",
+            "rxe1",
+            "10.77.0.1",
+            "fe80::1",
+            "0001:000011:000000:",
+            "\u0000",
+            LabDevices.first().name(),
+            "02:00:00:00:00:01",
+            "0000:0000:0000:0000:0000:ffff:0a4d:0001",
+            "0000:000011:3dd5a4:00000000000000000000ffff0a4d0001");
+
+    /** The constructors and factories of a type, which take long to find. */
+    private static final Map<Class<?>, List<Executable>> MAKERS = new ConcurrentHashMap<>();
 
     final ConnectedPair pair;
     private final Random random;
     private final Map<Class<?>, List<Object>> pool = new LinkedHashMap<>();
+
+    /** For each type that was asked for, those lists of the pool that have such objects. */
+    private final Map<Class<?>, List<List<Object>>> found = new HashMap<>();
+
+    /** Some that are closed, or stand on something that is. */
+    private final Map<Class<?>, List<Object>> closed = new LinkedHashMap<>();
+
+    /** Whether values are to be such that calls mostly take them. */
+    private boolean careful;
 
     World(Random random, VerbsArena arena) {
         this.random = random;
@@ -150,7 +182,10 @@ final class World implements AutoCloseable {
 
     /** Keeps an object for later calls; of each type only so many, the rest of the verbs objects being closed. */
     void add(Object object) {
-        List<Object> same = pool.computeIfAbsent(object.getClass(), type -> new ArrayList<>());
+        List<Object> same = pool.computeIfAbsent(object.getClass(), type -> {
+            found.clear();
+            return new ArrayList<>();
+        });
         if (same.contains(object)) {
             return;
         }
@@ -159,19 +194,75 @@ final class World implements AutoCloseable {
             Object old = same.remove(random.nextInt(MAX_OF_A_TYPE));
             if (old instanceof VerbsObject verbsObject) {
                 verbsObject.close();
+                addClosed(verbsObject);
             }
         }
     }
 
+    /** Keeps an object that is closed; of each type only so many. */
+    void addClosed(Object object) {
+        List<Object> same = closed.computeIfAbsent(object.getClass(), type -> new ArrayList<>());
+        if (same.size() < MAX_CLOSED) {
+            same.add(object);
+        } else {
+            same.set(random.nextInt(MAX_CLOSED), object);
+        }
+    }
+
+    /** Keeps some objects of a world that is closed. */
+    void addClosed(World earlier) {
+        earlier.pool.values().forEach(objects -> addClosed(objects.get(random.nextInt(objects.size()))));
+    }
+
+    /** An object of a type, or null when there is none. */
+    Object closed(Class<?> type) {
+        if (!type.getName().startsWith("org.rdmapanama.")) {
+            return null;
+        }
+        List<List<Object>> lists = lists(closed, type);
+        List<Object> same = lists.isEmpty() ? List.of() : lists.get(random.nextInt(lists.size()));
+        return same.isEmpty() ? null : same.get(random.nextInt(same.size()));
+    }
+
     /** An object of a type, or null when there is none. */
     Object existing(Class<?> type) {
-        List<Object> all = new ArrayList<>();
-        pool.forEach((actual, objects) -> {
-            if (type.isAssignableFrom(actual)) {
-                all.addAll(objects);
+        List<List<Object>> lists = found.computeIfAbsent(type, key -> lists(pool, key));
+        int count = 0;
+        for (List<Object> list : lists) {
+            count += list.size();
+        }
+        if (count == 0) {
+            return null;
+        }
+        int index = random.nextInt(count);
+        for (List<Object> list : lists) {
+            if (index < list.size()) {
+                return list.get(index);
             }
-        });
-        return all.isEmpty() ? null : all.get(random.nextInt(all.size()));
+            index -= list.size();
+        }
+        throw new AssertionError(index);
+    }
+
+    private static List<List<Object>> lists(Map<Class<?>, List<Object>> objects, Class<?> type) {
+        return objects.entrySet().stream()
+                .filter(entry -> type.isAssignableFrom(entry.getKey()))
+                .map(Map.Entry::getValue)
+                .toList();
+    }
+
+    /** One that exists; where values are to be careful ones, one that is open, if that is soon found. */
+    private Object existingOrOpen(Class<?> type) {
+        Object object = !careful && random.nextInt(16) == 0 ? closed(type) : null;
+        object = object == null ? existing(type) : object;
+        for (int attempt = 0; careful && attempt < 4 && isClosed(object); attempt++) {
+            object = existing(type);
+        }
+        return object;
+    }
+
+    private static boolean isClosed(Object object) {
+        return object instanceof VerbsObject verbsObject && !verbsObject.isOpen();
     }
 
     /** The first object of a type, which is side a's, made if need be. */
@@ -189,7 +280,21 @@ final class World implements AutoCloseable {
         if (type == int.class || type == long.class || type == short.class || type == byte.class) {
             return number(type, 1);
         }
-        return type == Duration.class ? Duration.ZERO : value(type, generic, 0);
+        return type == Duration.class ? Duration.ZERO : made(type, generic);
+    }
+
+    /** A value that took some luck to make, or null. */
+    private Object made(Class<?> type, Type generic) {
+        careful = true;
+        try {
+            Object made = null;
+            for (int attempt = 0; attempt < 20 && made == null; attempt++) {
+                made = value(type, generic, 0);
+            }
+            return made;
+        } finally {
+            careful = false;
+        }
     }
 
     private static Object number(Class<?> type, long value) {
@@ -217,6 +322,25 @@ final class World implements AutoCloseable {
         };
     }
 
+    /** Small ones, and those by which the pair's memory is known. */
+    private long carefulNumber(Class<?> type) {
+        return switch (random.nextInt(10)) {
+            case 0, 1 -> 0;
+            case 2, 3, 4 -> 1;
+            case 5 -> 2;
+            case 6 -> 8;
+            case 7 -> 64L << random.nextInt(7);
+            case 8 -> type == int.class ? knownKey() : random.nextInt(16);
+            default -> type == long.class ? pair.b.region.address() : knownKey();
+        };
+    }
+
+    private int knownKey() {
+        return random.nextBoolean() && existing(MemoryWindow.class) instanceof MemoryWindow window && window.isOpen()
+                ? window.rkey()
+                : pair.b.region.rkey();
+    }
+
     /** Any value of a type, right or wrong; null only when none can be made. */
     Object any(Class<?> type, Type generic) {
         return value(type, generic, 0);
@@ -227,7 +351,7 @@ final class World implements AutoCloseable {
             return random.nextBoolean();
         }
         if (type.isPrimitive()) {
-            return number(type, anyNumber());
+            return number(type, careful ? carefulNumber(type) : anyNumber());
         }
         if (type.isEnum()) {
             Object[] constants = type.getEnumConstants();
@@ -243,7 +367,7 @@ final class World implements AutoCloseable {
         if (simple != null) {
             return simple;
         }
-        Object known = existing(type);
+        Object known = existingOrOpen(type);
         return known != null && (depth > 1 || random.nextInt(4) > 0) ? known : made(type, known, depth);
     }
 
@@ -281,12 +405,11 @@ final class World implements AutoCloseable {
 
     private Object simple(Class<?> type) {
         if (type == String.class || type == CharSequence.class) {
-            return List.of("", "rxe0", "rxe1", "10.77.0.1", "fe80::1", "0001:000011:000000:", "\u0000")
-                    .get(random.nextInt(7));
+            return TEXTS.get(random.nextInt(TEXTS.size()));
         }
         if (type == Duration.class) {
             return List.of(Duration.ZERO, Duration.ofMillis(1), Duration.ofMillis(-1))
-                    .get(random.nextInt(3));
+                    .get(random.nextInt(careful ? 2 : 3));
         }
         if (type == MemorySegment.class) {
             return segment();
@@ -296,14 +419,29 @@ final class World implements AutoCloseable {
                     ? Arena.ofAuto().allocate(random.nextInt(64)).asByteBuffer()
                     : ByteBuffer.allocate(8);
         }
-        if (type.isAssignableFrom(InetAddress.class) && InetAddress.class.isAssignableFrom(type)) {
-            return InetAddress.getLoopbackAddress();
+        if (InetAddress.class.isAssignableFrom(type)) {
+            boolean isLong = type == Inet6Address.class || (type != Inet4Address.class && random.nextBoolean());
+            return inetAddress(isLong ? 16 : 4);
         }
         return null;
     }
 
+    private static InetAddress inetAddress(int bytes) {
+        byte[] address = new byte[bytes];
+        address[0] = (byte) (bytes == 4 ? 127 : 0);
+        address[bytes - 1] = 1;
+        try {
+            return InetAddress.getByAddress(address);
+        } catch (UnknownHostException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     private MemorySegment segment() {
         MemorySegment memory = random.nextBoolean() ? pair.a.memory : pair.b.memory;
+        if (careful) {
+            return random.nextBoolean() ? memory : memory.asSlice(64L * random.nextInt(16), 64);
+        }
         return switch (random.nextInt(6)) {
             case 0 -> MemorySegment.NULL;
             case 1 -> MemorySegment.ofArray(new byte[64]);
@@ -319,15 +457,7 @@ final class World implements AutoCloseable {
         if (depth > MAX_DEPTH || !type.getName().startsWith("org.rdmapanama")) {
             return otherwise;
         }
-        List<Executable> makers = new ArrayList<>();
-        for (Class<?> candidate : concrete(type)) {
-            makers.addAll(Arrays.asList(candidate.getConstructors()));
-            Arrays.stream(candidate.getMethods())
-                    .filter(method -> Modifier.isStatic(method.getModifiers()))
-                    .filter(method -> candidate.isAssignableFrom(method.getReturnType()))
-                    .filter(method -> !Fuzz.isExcluded(method))
-                    .forEach(makers::add);
-        }
+        List<Executable> makers = MAKERS.computeIfAbsent(type, World::makers);
         for (int attempt = 0; attempt < 4 && !makers.isEmpty(); attempt++) {
             Executable maker = makers.get(random.nextInt(makers.size()));
             try {
@@ -338,6 +468,19 @@ final class World implements AutoCloseable {
             }
         }
         return otherwise;
+    }
+
+    private static List<Executable> makers(Class<?> type) {
+        List<Executable> makers = new ArrayList<>();
+        for (Class<?> candidate : concrete(type)) {
+            makers.addAll(Arrays.asList(candidate.getConstructors()));
+            Arrays.stream(candidate.getMethods())
+                    .filter(method -> Modifier.isStatic(method.getModifiers()))
+                    .filter(method -> candidate.isAssignableFrom(method.getReturnType()))
+                    .filter(method -> !Fuzz.isExcluded(method))
+                    .forEach(makers::add);
+        }
+        return makers;
     }
 
     private static List<Class<?>> concrete(Class<?> type) {
@@ -356,6 +499,23 @@ final class World implements AutoCloseable {
             arguments[i] = value(types[i], generics[i], depth);
         }
         return arguments;
+    }
+
+    /** Arguments that the call mostly takes, but for the one at an index, which may be anything; none where it is -1. */
+    Object[] carefulArguments(Executable call, int wrong) {
+        careful = true;
+        try {
+            Object[] arguments = arguments(call, 0);
+            careful = false;
+            if (wrong >= 0) {
+                Class<?> type = call.getParameterTypes()[wrong];
+                Object unusable = random.nextBoolean() ? closed(type) : null;
+                arguments[wrong] = unusable == null ? value(type, call.getGenericParameterTypes()[wrong], 0) : unusable;
+            }
+            return arguments;
+        } finally {
+            careful = false;
+        }
     }
 
     /** Calls a method or a constructor. */

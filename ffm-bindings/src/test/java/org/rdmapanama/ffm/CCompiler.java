@@ -24,6 +24,9 @@ public final class CCompiler {
 
     private static final String INCLUDE_FOLDER = System.getenv().getOrDefault("RDMA_CORE_INCLUDE", "");
 
+    /** Whether the compiler has shown that it is there and finds the headers: it need not again. */
+    private static volatile boolean isThere;
+
     private final Path folder;
 
     /**
@@ -33,15 +36,23 @@ public final class CCompiler {
     public CCompiler(final Path folder) throws IOException {
         assumeWanted();
         this.folder = folder;
+        if (isThere) {
+            return;
+        }
         try {
             checkIncludeFolder();
             compile("", List.of(), "-fsyntax-only");
+            remember();
         } catch (final IOException ex) {
             throw new IOException(
                     "No C compiler, or no headers of rdma-core, to compare the bindings with. "
                             + "On Debian: apt install gcc libc6-dev libibverbs-dev librdmacm-dev\n" + ex.getMessage(),
                     ex);
         }
+    }
+
+    private static void remember() {
+        isThere = true;
     }
 
     /** Skips the test if the machine is known to have no C compiler. */

@@ -71,7 +71,8 @@ public final class Program implements AutoCloseable {
 
     /** What a program writes; it must succeed. */
     public static String run(String... command) throws IOException {
-        try (Program program = start(command)) {
+        // It need not say at once what it does.
+        try (Program program = new Program(List.of(command))) {
             program.assertSucceeds();
             return program.output();
         } catch (InterruptedException e) {

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmapanama.ffm.Program;
 
@@ -33,6 +34,10 @@ public final class Lab {
     public static final Duration PATIENCE = Duration.ofSeconds(50);
 
     private static final AtomicInteger PORTS = new AtomicInteger(21_000);
+
+    /** The kinds of resources, by what the kernel's tool calls the number of one. */
+    private static final Map<String, String> KINDS =
+            Map.of("lqpn", "qp", "cqn", "cq", "mrn", "mr", "pdn", "pd", "cm-idn", "cm_id");
 
     private Lab() {}
 
@@ -90,15 +95,31 @@ public final class Lab {
         if (!isInLab()) {
             return List.of();
         }
-        List<String> lines = Program.run(
-                        "bash",
-                        "-c",
-                        "for kind in qp cq mr pd cm_id; do rdma resource show $kind | sed \"s/^/$kind /\" || exit; done")
-                .lines()
-                .toList();
+        // One process for all kinds: starting processes is slow in an emulated lab, and many tests ask twice.
+        Path batch = Files.createTempFile("resources", ".rdma");
+        List<String> lines;
+        try {
+            Files.write(
+                    batch, KINDS.values().stream().map("resource show "::concat).toList());
+            lines = Program.run("rdma", "-batch", batch.toString())
+                    .lines()
+                    .map(Lab::withKind)
+                    .toList();
+        } finally {
+            Files.delete(batch);
+        }
         // Port 1 of each device has a queue pair of the kernel's.
         assertTrue(lines.stream().anyMatch(line -> line.contains("type GSI")), lines::toString);
         return lines.stream().filter(line -> line.contains(" pid ")).toList();
+    }
+
+    /** Begins a line with the kind of the resource, which the kernel's tool tells by the name of its number only. */
+    private static String withKind(String line) {
+        // Such as: link rxe0/1 lqpn 17 type RC state RTS; dev rxe0 cqn 3 cqe 63.
+        String number = line.split(" ", 4)[2];
+        String kind = KINDS.get(number);
+        assertTrue(kind != null, line);
+        return kind + " " + line;
     }
 
     /** Waits until nothing is left but what was there before. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmapanama.ffm.Program;
@@ -63,8 +64,14 @@ final class Wire implements AutoCloseable {
                 ready=yes
                 for device in $names; do
                     port=/sys/class/infiniband/$device/ports/1
-                    grep -q ACTIVE $port/state || ready=no
-                    [ $type = siw ] || grep -qs :ffff: $port/gids/0 $port/gids/1 || ready=no
+                    # Without other programs, which take their time to start.
+                    read -r state <$port/state && [[ $state = *ACTIVE* ]] || ready=no
+                    [ $type = siw ] && continue
+                    gids=
+                    for index in 0 1; do
+                        read -r gid 2>/dev/null <$port/gids/$index && gids+=" $gid"
+                    done
+                    [[ $gids = *:ffff:* ]] || ready=no
                 done
                 [ $ready = no ] || exit 0
                 sleep 0.1
@@ -163,8 +170,7 @@ final class Wire implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        for (String device : new String[] {leftDevice(), rightDevice()}) {
-            Process removal = remove(device);
+        for (Process removal : List.of(remove(leftDevice()), remove(rightDevice()))) {
             try {
                 // librdmacm looks only when it is asked.
                 for (int tries = 0; tries < 100 && !removal.waitFor(100, TimeUnit.MILLISECONDS); tries++) {

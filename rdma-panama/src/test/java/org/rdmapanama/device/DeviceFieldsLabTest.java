@@ -65,10 +65,16 @@ class DeviceFieldsLabTest {
                 for (size_t i = 0; i < sizeof %1$s; i++) printf("%%02x", ((unsigned char *) &%1$s)[i]);
             """;
 
+    /** What the program prints before each of its parts. */
+    private static final String PART = "\n=== ";
+
     private static VerbsArena arena;
     private static Context context;
     private static DeviceAttributes device;
     private static PortAttributes port;
+
+    /** What the C program prints, by the name of the part. */
+    private static Map<String, String> inC;
 
     @BeforeAll
     static void open() {
@@ -80,27 +86,67 @@ class DeviceFieldsLabTest {
 
     @AfterAll
     static void close() {
+        inC = null;
         if (arena != null) {
             arena.close();
         }
     }
 
-    private static String runC(String statements) throws IOException {
-        LabDevices.assumeNative("C program that could open it");
-        return CStructs.run(PROGRAM.formatted(LabDevices.first().name(), statements), "-libverbs");
+    /** The statements of the C program, by the name of the part. */
+    private static Map<String, String> parts() {
+        Map<String, String> parts = new LinkedHashMap<>();
+        parts.put("basic", printing("device.orig_attr.", basicFields().keySet()));
+        parts.put("extended", printing("device.", extendedFields().keySet()));
+        parts.put("mask", printing("device.", List.of("comp_mask")));
+        parts.put("firmware", "printf(\"%s\", device.orig_attr.fw_ver);");
+        parts.put("device", DUMP.formatted("device"));
+        parts.put("port bytes", DUMP.formatted("port"));
+        parts.put("port", printing("port.", portFields().keySet()));
+        parts.put("vectors", printing("context->", List.of("num_comp_vectors")));
+        parts.put("names", "for (int i = 0; list[i]; i++) puts(ibv_get_device_name(list[i]));");
+        parts.put("identity", """
+                printf("%llx\\n%d\\n", (unsigned long long) be64toh(ibv_get_device_guid(context->device)),
+                    ibv_get_device_index(context->device));
+                """);
+        parts.put("closing", "if (ibv_close_device(context)) return 1;");
+        return parts;
     }
 
-    /** The values of some expressions of C, by expression. */
-    private static Map<String, Long> inC(Collection<String> expressions) throws IOException {
-        String output = runC(expressions.stream()
+    private static String printing(String variable, Collection<String> fields) {
+        return fields.stream()
+                .map(field -> field.endsWith("_guid") ? "be64toh(" + variable + field + ")" : variable + field)
                 .map(expression -> "printf(\"%lld\\n\", (long long) (" + expression + "));")
-                .collect(Collectors.joining("\n")));
-        List<String> lines = output.lines().toList();
-        assertEquals(expressions.size(), lines.size(), output);
+                .collect(Collectors.joining("\n"));
+    }
+
+    /** What a part of the C program prints. One program has them all, because the compiler takes its time in the lab. */
+    private static String inC(String part) throws IOException {
+        LabDevices.assumeNative("C program that could open it");
+        if (inC == null) {
+            StringBuilder statements = new StringBuilder();
+            parts().forEach((name, body) -> statements
+                    .append("printf(\"%s\");%n".formatted(PART.replace("\n", "\\n") + name + "\\n"))
+                    .append(body)
+                    .append('\n'));
+            String output = CStructs.run(PROGRAM.formatted(LabDevices.first().name(), statements), "-libverbs");
+            Map<String, String> printed = new LinkedHashMap<>();
+            for (String each : output.substring(PART.length()).split(PART, -1)) {
+                int end = each.indexOf('\n');
+                printed.put(each.substring(0, end), each.substring(end + 1));
+            }
+            inC = printed;
+        }
+        return inC.get(part);
+    }
+
+    /** The values of the fields that a part prints. */
+    private static Map<String, Long> inC(String part, Collection<String> fields) throws IOException {
+        List<String> lines = inC(part).lines().toList();
+        assertEquals(fields.size(), lines.size(), part);
         Map<String, Long> values = new LinkedHashMap<>();
         int line = 0;
-        for (String expression : expressions) {
-            values.put(expression, Long.parseLong(lines.get(line++)));
+        for (String field : fields) {
+            values.put(field, Long.parseLong(lines.get(line++)));
         }
         return values;
     }
@@ -234,11 +280,8 @@ class DeviceFieldsLabTest {
         return fields;
     }
 
-    private static void assertSameAsC(String variable, Map<String, Long> ours) throws IOException {
-        Map<String, Long> theirs = inC(ours.keySet().stream()
-                .map(field -> field.endsWith("_guid") ? "be64toh(" + variable + field + ")" : variable + field)
-                .toList());
-        assertEquals(List.copyOf(theirs.values()), List.copyOf(ours.values()), () -> ours + " is in C " + theirs);
+    private static void assertSameAsC(String part, Map<String, Long> ours) throws IOException {
+        assertEquals(inC(part, ours.keySet()), ours);
     }
 
     /** The paths of all fields of a structure. */
@@ -260,10 +303,10 @@ class DeviceFieldsLabTest {
     @Test
     @Shows("ibv_query_device_ex")
     void shouldReadTheDeviceAsCDoes() throws Exception {
-        assertSameAsC("device.orig_attr.", basicFields());
-        assertSameAsC("device.", extendedFields());
-        assertEquals(Map.of("device.comp_mask", 0L), inC(List.of("device.comp_mask")), "no more fields than these");
-        assertEquals(runC("printf(\"%s\", device.orig_attr.fw_ver);"), device.firmwareVersion());
+        assertSameAsC("basic", basicFields());
+        assertSameAsC("extended", extendedFields());
+        assertEquals(Map.of("comp_mask", 0L), inC("mask", List.of("comp_mask")), "no more fields than these");
+        assertEquals(inC("firmware"), device.firmwareVersion());
     }
 
     @Test
@@ -282,12 +325,12 @@ class DeviceFieldsLabTest {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment bytes = temporary.allocate(ibv_device_attr_ex.layout());
             assertEquals(0, Insides.provider(context).queryDevice(bytes.address()));
-            assertEquals(runC(DUMP.formatted("device")), hex(bytes));
+            assertEquals(inC("device"), hex(bytes));
             MemorySegment ofPort = temporary.allocate(ibv_port_attr.layout());
             assertEquals(0, Insides.provider(context).queryPort(1, ofPort.address()));
             // The structure of the installed header may be shorter than ours.
-            String inC = runC(DUMP.formatted("port"));
-            assertEquals(inC, hex(ofPort).substring(0, inC.length()));
+            String theirs = inC("port bytes");
+            assertEquals(theirs, hex(ofPort).substring(0, theirs.length()));
         }
     }
 
@@ -314,7 +357,7 @@ class DeviceFieldsLabTest {
     @Test
     @Shows("ibv_query_port")
     void shouldReadThePortAsCDoes() throws Exception {
-        assertSameAsC("port.", portFields());
+        assertSameAsC("port", portFields());
         assertEquals(port.capabilityFlags(), (int) bits(port.capabilities(), PortCapability::code));
         assertEquals(port.capabilityMask2(), (int) bits(port.extendedCapabilities(), ExtendedPortCapability::code));
         assertEquals((port.flags() & 1) != 0, port.grhRequired());
@@ -335,8 +378,7 @@ class DeviceFieldsLabTest {
 
     @Test
     void shouldKnowTheCompletionVectors() throws Exception {
-        Map<String, Long> ours = Map.of("context->num_comp_vectors", Long.valueOf(context.completionVectors()));
-        assertEquals(inC(ours.keySet()), ours);
+        assertSameAsC("vectors", Map.of("num_comp_vectors", Long.valueOf(context.completionVectors())));
     }
 
     @Test
@@ -351,9 +393,8 @@ class DeviceFieldsLabTest {
     @Test
     @Shows({"ibv_get_device_list", "ibv_free_device_list", "ibv_get_device_name"})
     void shouldListWhatCLists() throws Exception {
-        String names = runC("for (int i = 0; list[i]; i++) puts(ibv_get_device_name(list[i]));");
         assertEquals(
-                names.lines().toList(),
+                inC("names").lines().toList(),
                 LabDevices.ofTheKernel().stream().map(Device::name).toList());
     }
 
@@ -366,11 +407,9 @@ class DeviceFieldsLabTest {
             assertEquals(first.guid(), opened.queryDevice().nodeGuid());
             opened.close();
         }
-        List<String> inC = runC("""
-                printf("%llx\\n%d\\n", (unsigned long long) be64toh(ibv_get_device_guid(context->device)),
-                    ibv_get_device_index(context->device));
-                return ibv_close_device(context);
-                """).lines().toList();
-        assertEquals(inC, List.of(Long.toHexString(first.guid()), Integer.toString(first.index())));
+        assertEquals(
+                inC("identity").lines().toList(),
+                List.of(Long.toHexString(first.guid()), Integer.toString(first.index())));
+        assertEquals("", inC("closing"));
     }
 }
