@@ -36,7 +36,7 @@ import org.rdmapanama.queue.SendOperation;
  *             .send().to(handle, peerQueuePair, peerQkey).segment(region, 0, 100).segment(region, 512, 100);
  *     batch.id(2)
  *             .sendWithImmediate(42).to(handle, peerQueuePair, peerQkey).inlineData(text);
- *     if (batch.complete() == QueuePair.QUEUE_FULL) { ... }
+ *     batch.complete();
  * }
  * }
  *
@@ -915,7 +915,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /**
      * Posts the batch, all of it or nothing, and ends it; see ibv_wr_complete(3).
      *
-     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} if it did not fit, and then nothing is posted
+     * @throws QueueFullException when the batch did not fit; nothing is posted, and the batch has ended. {@link
+     *     #tryComplete} is this without the exception
      * @throws IllegalStateException when no batch of this thread is open; when the last work request is not complete,
      *     and then the batch stays open; or when the queue pair is not yet in state RTS, and then the batch has ended
      * @throws UnsupportedVerbException when the last work request is one that this driver would corrupt; the batch
@@ -924,7 +925,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
      *
      * @verb ibv_wr_complete
      */
-    public int complete() {
+    public void complete() {
+        if (tryComplete() != QueuePair.POSTED) {
+            throw queuePair.sendQueueFull("ibv_wr_complete", "WorkRequestBuilder.tryComplete");
+        }
+    }
+
+    /**
+     * Posts the batch, all of it or nothing, and ends it, as {@link #complete} does, and returns a constant when the
+     * queue is full. For programs that expect this.
+     *
+     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} if it did not fit, and then nothing is posted
+     * @throws IllegalStateException as {@link #complete}
+     * @throws UnsupportedVerbException as {@link #complete}
+     * @throws VerbsException as {@link #complete}, but not when the queue is full
+     *
+     * @verb ibv_wr_complete
+     */
+    public int tryComplete() {
         checkMine();
         emit();
         if (torn) {

@@ -84,7 +84,7 @@ class ExtendedQueuePairLabTest {
                 write(pair, batch.id(1), 0).segment(pair.a.region, 0, 100);
                 write(pair, batch.id(2).signaled(true), 200).segment(pair.a.region, pair.a.memory.asSlice(200, 50));
                 batch.id(3).sendWithImmediate(-7).segment(pair.a.region, 300, 10);
-                assertEquals(QueuePair.POSTED, batch.complete());
+                batch.complete();
             }
             List<Completion> sent = pair.a.await(2);
             sent.get(0).is(CompletionOpcode.RDMA_WRITE, 2);
@@ -119,7 +119,7 @@ class ExtendedQueuePairLabTest {
                     batch.inlineData(text(i % 10 + "."));
                 }
                 hello.fill((byte) 'x');
-                assertEquals(QueuePair.POSTED, batch.complete());
+                batch.complete();
             }
             pair.a.await(4);
             List<Completion> received = pair.b.await(3);
@@ -144,7 +144,7 @@ class ExtendedQueuePairLabTest {
                         .segment(pair.a.region, 0, 100)
                         .segment(pair.a.region, 5000, 100)
                         .segment(pair.a.region, 300, 100);
-                assertEquals(QueuePair.POSTED, batch.complete());
+                batch.complete();
             }
             pair.a.await();
             assertEquals(300, pair.b.await().byteLength());
@@ -171,7 +171,7 @@ class ExtendedQueuePairLabTest {
                     batch.abort();
                     pair.a.post(pair.a.request(5, 0, 100).add(pair.a.region, 100, 200));
                 } else {
-                    assertEquals(QueuePair.POSTED, batch.complete());
+                    batch.complete();
                 }
             }
             pair.a.await().is(CompletionOpcode.SEND, 5);
@@ -233,7 +233,7 @@ class ExtendedQueuePairLabTest {
             batch.bindMemoryWindow(
                     window, rkey, new MemoryWindowBinding(pair.b.region, 64, 64, AccessFlag.REMOTE_WRITE));
             assertEquals(before, window.rkey());
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.complete();
         }
         assertEquals(rkey, window.rkey());
         pair.b.await().is(CompletionOpcode.BIND_MW, 100);
@@ -278,7 +278,7 @@ class ExtendedQueuePairLabTest {
             try (WorkRequestBuilder last = pair.a.batch()) {
                 assertSame(batch, last);
                 write(pair, last.id(4), 24).segment(pair.a.region, 0, 8);
-                assertEquals(QueuePair.POSTED, last.complete());
+                last.complete();
             }
             pair.a.await().is(CompletionOpcode.RDMA_WRITE, 4);
             assertEquals(0, pair.b.memory.get(JAVA_LONG, 0));
@@ -301,10 +301,10 @@ class ExtendedQueuePairLabTest {
             for (int i = 0; i <= places; i++) {
                 write(pair, batch, i * 8L).segment(pair.a.region, 0, 8);
             }
-            assertEquals(QueuePair.QUEUE_FULL, batch.complete());
+            assertEquals(QueuePair.QUEUE_FULL, batch.tryComplete());
             batch = pair.a.batch();
             write(pair, batch.id(3), 8000).segment(pair.a.region, 0, 8);
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.complete();
             pair.a.await().is(CompletionOpcode.RDMA_WRITE, 3);
             assertEquals(0, pair.b.memory.get(JAVA_LONG, 0));
             assertEquals(1, pair.b.memory.get(JAVA_LONG, 8000));
@@ -408,7 +408,7 @@ class ExtendedQueuePairLabTest {
             refused(batch::complete);
             refused(() -> batch.to(closed, peer.queuePairNumber(), QKEY));
             batch.to(handle, peer.queuePairNumber(), QKEY);
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.complete();
             pair.a.await().is(CompletionOpcode.SEND, 3);
             assertEquals(AddressHandle.GRH_BYTES + 10, pair.b.await().byteLength());
         }
@@ -589,7 +589,7 @@ class ExtendedQueuePairLabTest {
             extended.connect(extended.localEndpoint(LabDevices.connectOptions()));
             extended.postReceive(ReceiveWorkRequest.allocate(arena, 1).add(region, 0, 64));
             WorkRequestBuilder batch = extended.startWorkRequests().send().inlineData(text("to itself"));
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.complete();
             WorkCompletions completions = new WorkCompletions(arena, 4);
             Completions.awaitAny(queue, completions);
             assertEquals(CompletionOpcode.RECV, completions.opcode(0), () -> completions.describe(0));
@@ -636,7 +636,7 @@ class ExtendedQueuePairLabTest {
                 batch.send().segment(region, memory.asSlice(4000, 100));
                 assertThrows(
                         IndexOutOfBoundsException.class, () -> batch.segment(region, pair.a.memory.asSlice(8192, 8)));
-                assertEquals(QueuePair.POSTED, batch.complete());
+                batch.complete();
             }
             pair.a.await();
             pair.b.await();
@@ -682,10 +682,8 @@ class ExtendedQueuePairLabTest {
             assertEquals(secondKey, second.rkey());
 
             queuePair.connect(queuePair.localEndpoint());
-            assertEquals(
-                    QueuePair.POSTED,
-                    queuePair.postReceive(ReceiveWorkRequest.allocate(arena, 0).id(5)));
-            assertEquals(QueuePair.POSTED, queuePair.postSend(send.id(6).next(null)));
+            queuePair.postReceive(ReceiveWorkRequest.allocate(arena, 0).id(5));
+            queuePair.postSend(send.id(6).next(null));
             WorkCompletions completions = new WorkCompletions(arena, 1);
             Set<Long> completed = new HashSet<>();
             while (completed.size() < 2) {

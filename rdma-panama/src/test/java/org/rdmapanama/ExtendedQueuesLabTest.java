@@ -557,7 +557,7 @@ class ExtendedQueuesLabTest {
             var readers = List.of(threads.submit(reader), threads.submit(reader), threads.submit(reader));
             for (int i = 0; i < total; i++) {
                 SendWorkRequest write = pair.writeToB(i, 0, 8);
-                while (pair.a.queuePair.postSend(write) != QueuePair.POSTED) {
+                while (pair.a.queuePair.tryPostSend(write) != QueuePair.POSTED) {
                     Thread.onSpinWait();
                 }
             }

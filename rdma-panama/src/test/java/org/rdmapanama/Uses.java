@@ -253,6 +253,11 @@ final class Uses {
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
                     return () -> queue.postReceive(request);
                 }),
+                use("SharedReceiveQueue.tryPostReceive", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> queue.tryPostReceive(request);
+                }),
                 use("SharedReceiveQueue.firstNotReceiving", side -> {
                     SharedReceiveQueue queue = receives(side);
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
@@ -262,6 +267,11 @@ final class Uses {
                     SharedReceiveQueue queue = receives(side);
                     TagOperation operation = TagOperation.allocate(side.arena, 0);
                     return () -> queue.postTagOperation(operation);
+                }),
+                use("SharedReceiveQueue.tryPostTagOperation", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    TagOperation operation = TagOperation.allocate(side.arena, 0);
+                    return () -> queue.tryPostTagOperation(operation);
                 }),
                 use("SharedReceiveQueue.firstNotOperated", side -> {
                     SharedReceiveQueue queue = receives(side);
@@ -321,6 +331,11 @@ final class Uses {
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
                     return () -> queue.postReceive(request);
                 }),
+                use("WorkQueue.tryPostReceive", side -> {
+                    WorkQueue queue = workQueue(side);
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> queue.tryPostReceive(request);
+                }),
                 use("WorkQueue.firstNotReceiving", side -> {
                     WorkQueue queue = workQueue(side);
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
@@ -334,9 +349,17 @@ final class Uses {
                     SendWorkRequest request = side.request(1, 0, 8);
                     return () -> side.queuePair.postSend(request);
                 }),
+                use("QueuePair.tryPostSend", side -> {
+                    SendWorkRequest request = side.request(1, 0, 8);
+                    return () -> side.queuePair.tryPostSend(request);
+                }),
                 use("QueuePair.postReceive", side -> {
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
                     return () -> side.queuePair.postReceive(request);
+                }),
+                use("QueuePair.tryPostReceive", side -> {
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> side.queuePair.tryPostReceive(request);
                 }),
                 use("QueuePair.firstNotSent", side -> {
                     SendWorkRequest request = side.request(1, 0, 8);
@@ -396,6 +419,11 @@ final class Uses {
                     MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
                     MemoryWindowBinding binding = binding(side);
                     return () -> side.queuePair.bind(window, binding, 1, true);
+                }),
+                use("QueuePair.tryBind", side -> {
+                    MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+                    MemoryWindowBinding binding = binding(side);
+                    return () -> side.queuePair.tryBind(window, binding, 1, true);
                 }),
                 use("SendWorkRequest.bindMemoryWindow", side -> {
                     MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);

@@ -124,16 +124,10 @@ final class SoakTraffic {
 
     private void post() {
         for (ReceiveWorkRequest receive : receives) {
-            requirePosted(far.postReceive(receive));
+            far.postReceive(receive);
         }
         for (SendWorkRequest request : requests) {
-            requirePosted(near.postSend(request));
-        }
-    }
-
-    private void requirePosted(int result) {
-        if (result != QueuePair.POSTED) {
-            throw new IllegalStateException("a queue that should be empty is full in round " + rounds);
+            near.postSend(request);
         }
     }
 

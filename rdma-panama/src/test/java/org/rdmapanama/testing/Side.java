@@ -1,7 +1,5 @@
 package org.rdmapanama.testing;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
@@ -94,11 +92,11 @@ public class Side {
     }
 
     public final void post(SendWorkRequest request) {
-        assertEquals(QueuePair.POSTED, queuePair.postSend(request), "posting " + request);
+        queuePair.postSend(request);
     }
 
     public final void post(ReceiveWorkRequest request) {
-        assertEquals(QueuePair.POSTED, queuePair.postReceive(request), "posting " + request);
+        queuePair.postReceive(request);
     }
 
     public final void postReceive(long id, long offset, long length) {

@@ -186,15 +186,11 @@ final class PingLink implements AutoCloseable {
     }
 
     private void post(SendWorkRequest request) {
-        if (connection.queuePair().postSend(request) != QueuePair.POSTED) {
-            throw new Failure("the send queue of " + connection.queuePair() + " is full");
-        }
+        connection.queuePair().postSend(request);
     }
 
     private void postReceive(QueuePair queuePair) {
-        if (queuePair.postReceive(receive) != QueuePair.POSTED) {
-            throw new Failure("the receive queue of " + queuePair + " is full");
-        }
+        queuePair.postReceive(receive);
     }
 
     /** Waits for a work request to complete. Returns false if the connection ended first. */

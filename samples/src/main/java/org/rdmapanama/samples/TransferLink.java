@@ -160,9 +160,7 @@ final class TransferLink {
     /** Sends a control message and waits until it completes. */
     void send(ControlMessage message) throws IOException, InterruptedException {
         message.write(slot(RECEIVES));
-        if (queuePair.postSend(controlSend) != QueuePair.POSTED) {
-            throw new Failure("the send queue of " + queuePair + " is full");
-        }
+        queuePair.postSend(controlSend);
         controlSendPending = true;
         long start = System.nanoTime();
         while (controlSendPending) {
@@ -219,11 +217,7 @@ final class TransferLink {
                 int index = freeChunks[--free];
                 long length = Math.min(chunkBytes, size - offset);
                 postedAt[index] = System.nanoTime();
-                int result = queuePair.postSend(
-                        chunks[index].set(0, region, offset, length).remoteAddress(remoteAddress + offset));
-                if (result != QueuePair.POSTED) {
-                    throw new Failure("the send queue of " + queuePair + " is full");
-                }
+                queuePair.postSend(chunks[index].set(0, region, offset, length).remoteAddress(remoteAddress + offset));
                 offset += length;
             }
             await(System.nanoTime());
@@ -323,9 +317,7 @@ final class TransferLink {
     }
 
     private void post(ReceiveWorkRequest receive) {
-        if (queuePair.postReceive(receive) != QueuePair.POSTED) {
-            throw new Failure("the receive queue of " + queuePair + " is full");
-        }
+        queuePair.postReceive(receive);
     }
 
     /** Waits until the peer disconnects, so that its last message is acknowledged before this queue pair is closed. */

@@ -1,7 +1,6 @@
 package org.rdmapanama.samples.learn;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.SendWorkRequest;
@@ -22,18 +21,18 @@ final class Atomics {
             SendWorkRequest request = SendWorkRequest.allocate(ends.arena, 1)
                     .add(ends.memoryOfA, 0, 8)
                     .signaled(true);
-            requirePosted(ends.a.postSend(request.fetchAndAdd(address, key, 2)));
+            ends.a.postSend(request.fetchAndAdd(address, key, 2));
             ends.await(ends.queueOfA);
             board.say(
                     "A added 2: the number was %d and is now %d", before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
 
-            requirePosted(ends.a.postSend(request.compareAndSwap(address, key, 42, 100)));
+            ends.a.postSend(request.compareAndSwap(address, key, 42, 100));
             ends.await(ends.queueOfA);
             board.say(
                     "A replaced 42 by 100: it was %d and is now %d",
                     before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
 
-            requirePosted(ends.a.postSend(request.compareAndSwap(address, key, 42, 7)));
+            ends.a.postSend(request.compareAndSwap(address, key, 42, 7));
             ends.await(ends.queueOfA);
             board.say(
                     "A tried to replace 42 by 7: it was %d and is still %d",
