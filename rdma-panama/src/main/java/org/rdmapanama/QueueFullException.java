@@ -17,7 +17,12 @@ public final class QueueFullException extends VerbsException {
     private final int capacity;
 
     private QueueFullException(String verb, String queue, int capacity, String contents, String cure) {
-        super("the " + queue + " is full: it holds " + contents + "; " + cure, verb, Errno.ENOMEM.number, queue, cure);
+        super(
+                verb + " failed (ENOMEM): the " + queue + " is full: it holds " + contents + "; " + cure,
+                verb,
+                Errno.ENOMEM.number,
+                queue,
+                cure);
         this.capacity = capacity;
     }
 

@@ -18,6 +18,7 @@ import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.memory.FlushLevel;
 import org.rdmapanama.memory.FlushType;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.QueuePairType;
@@ -334,6 +335,22 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Begins an RDMA_READ: data goes from the start of memory of the peer into the segments.
+     *
+     * @param remote the source; its length is not compared with that of the data
+     * @return this
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_READ, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_rdma_read
+     */
+    public WorkRequestBuilder rdmaRead(RemoteMemory remote) {
+        return rdmaRead(remote.address(), remote.rkey());
+    }
+
+    /**
      * Begins an RDMA_WRITE: the data goes into the peer's memory without notice to the peer's program.
      *
      * @param address the destination in the peer's address space
@@ -350,7 +367,23 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite}, and then it consumes one of the peer's receives, whose
+     * Begins an RDMA_WRITE: the data goes to the start of memory of the peer, without notice to the peer's program.
+     *
+     * @param remote the destination; its length is not compared with that of the data
+     * @return this
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_WRITE, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_rdma_write
+     */
+    public WorkRequestBuilder rdmaWrite(RemoteMemory remote) {
+        return rdmaWrite(remote.address(), remote.rkey());
+    }
+
+    /**
+     * Begins an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite(long, int)}, and then it consumes one of the peer's receives, whose
      * completion carries 32 bits.
      *
      * @param address the destination in the peer's address space
@@ -367,6 +400,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
         remote(SendOperation.RDMA_WRITE_WITH_IMM, address, remoteKey);
         rare.withImmediate(immediate);
         return this;
+    }
+
+    /**
+     * Begins an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite(RemoteMemory)}, and then it consumes one of the peer's
+     * receives, whose completion carries 32 bits.
+     *
+     * @param remote the destination; its length is not compared with that of the data
+     * @param immediate the value that the peer reads with {@link WorkCompletions#immediate}
+     * @return this
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_WRITE_WITH_IMM, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_rdma_write_imm
+     */
+    public WorkRequestBuilder rdmaWriteWithImmediate(RemoteMemory remote, int immediate) {
+        return rdmaWriteWithImmediate(remote.address(), remote.rkey(), immediate);
     }
 
     /**
@@ -391,6 +442,26 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Begins an ATOMIC_CMP_AND_SWP of the first eight bytes of memory of the peer; see {@link #compareAndSwap(long, int,
+     * long, long)}.
+     *
+     * @param remote memory of at least eight bytes, whose address is a multiple of 8
+     * @param expected the value they must have
+     * @param desired the value they get
+     * @return this
+     * @throws IllegalArgumentException when the memory is shorter, or its address is not a multiple of 8
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_CMP_AND_SWP, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_atomic_cmp_swp
+     */
+    public WorkRequestBuilder compareAndSwap(RemoteMemory remote, long expected, long desired) {
+        return compareAndSwap(SendWorkRequest.atomicAddress(remote), remote.rkey(), expected, desired);
+    }
+
+    /**
      * Begins an ATOMIC_FETCH_AND_ADD: a number is added to eight bytes of the peer's memory. Their previous value goes
      * into the segment, which must have eight bytes.
      *
@@ -411,6 +482,25 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Begins an ATOMIC_FETCH_AND_ADD to the first eight bytes of memory of the peer; see {@link #fetchAndAdd(long, int,
+     * long)}.
+     *
+     * @param remote memory of at least eight bytes, whose address is a multiple of 8
+     * @param delta the number to add
+     * @return this
+     * @throws IllegalArgumentException when the memory is shorter, or its address is not a multiple of 8
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_FETCH_AND_ADD, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_atomic_fetch_add
+     */
+    public WorkRequestBuilder fetchAndAdd(RemoteMemory remote, long delta) {
+        return fetchAndAdd(SendWorkRequest.atomicAddress(remote), remote.rkey(), delta);
+    }
+
+    /**
      * Begins an ATOMIC_WRITE: eight bytes of the peer's memory are written atomically, after all earlier writes. It has
      * no segments.
      *
@@ -428,6 +518,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
         remote(SendOperation.ATOMIC_WRITE, address, remoteKey);
         rare.atomicWrite(value);
         return this;
+    }
+
+    /**
+     * Begins an ATOMIC_WRITE to the first eight bytes of memory of the peer; see {@link #atomicWrite(long, int, long)}.
+     *
+     * @param remote memory of at least eight bytes, whose address is a multiple of 8
+     * @param value the value they get, in this machine's byte order
+     * @return this
+     * @throws IllegalArgumentException when the memory is shorter, or its address is not a multiple of 8
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_WRITE, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_atomic_write
+     */
+    public WorkRequestBuilder atomicWrite(RemoteMemory remote, long value) {
+        return atomicWrite(SendWorkRequest.atomicAddress(remote), remote.rkey(), value);
     }
 
     /**
@@ -477,6 +585,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
         remote(SendOperation.FLUSH, remoteAddress, remoteKey);
         rare.flush(length, mask, selectivity);
         return this;
+    }
+
+    /**
+     * Begins a FLUSH of memory of the peer; see {@link #flush(long, int, long, Set, FlushLevel)}.
+     *
+     * @param remote the range
+     * @param types the guarantees for the data, at least one; the region must allow them
+     * @param level whether to flush the range or the whole region
+     * @return this
+     * @throws IllegalArgumentException when no type is given
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for FLUSH, or
+     *     the previous work request is not complete
+     * @throws NullPointerException when an argument is null
+     *
+     * @verb ibv_wr_flush
+     */
+    public WorkRequestBuilder flush(RemoteMemory remote, Set<FlushType> types, FlushLevel level) {
+        return flush(remote.address(), remote.rkey(), remote.length(), types, level);
     }
 
     /**

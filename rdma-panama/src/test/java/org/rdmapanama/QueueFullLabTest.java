@@ -84,7 +84,8 @@ class QueueFullLabTest {
         assertEquals(capacity, thrown.capacity());
         assertNotNull(thrown.cure());
         assertEquals(
-                "the " + thrown.arguments() + " is full: it holds " + capacity + " work requests",
+                verb + " failed (ENOMEM): the " + thrown.arguments() + " is full: it holds " + capacity
+                        + " work requests",
                 thrown.getMessage().replaceFirst("( and \\d+ tags)?; .*", ""));
         return thrown;
     }

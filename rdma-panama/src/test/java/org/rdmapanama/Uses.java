@@ -73,6 +73,7 @@ final class Uses {
             "MemoryRegion.memory",
             "MemoryRegion.part",
             "MemoryRegion.protectionDomain",
+            "MemoryRegion.remote",
             "MemoryRegion.rkey",
             "MemoryWindow.nextRkey",
             "MemoryWindow.protectionDomain",

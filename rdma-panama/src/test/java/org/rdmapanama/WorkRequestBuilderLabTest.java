@@ -25,6 +25,7 @@ import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.FlushLevel;
 import org.rdmapanama.memory.FlushType;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
@@ -97,6 +98,42 @@ class WorkRequestBuilderLabTest {
 
     private static MemorySegment bytes(int count) {
         return MemorySegment.ofArray(new byte[count]);
+    }
+
+    @Test
+    void shouldTakeRemoteMemory() {
+        with(QueuePairType.RC, (queuePair, region) -> {
+            RemoteMemory memory = new RemoteMemory(8000, 9, 8);
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            batch.rdmaRead(memory);
+            batch.rdmaWrite(memory);
+            batch.rdmaWriteWithImmediate(memory, 1);
+            batch.compareAndSwap(memory, 2, 3).segment(region, 0, 8);
+            batch.fetchAndAdd(memory, 4).segment(region, 0, 8);
+            batch.atomicWrite(memory, 5);
+            batch.flush(memory, Set.of(FlushType.GLOBAL), FlushLevel.RANGE);
+            batch.complete();
+            List<String> calls = List.copyOf(recorded.calls);
+            recorded.calls.clear();
+            batch = queuePair.startWorkRequests();
+            batch.rdmaRead(8000, 9);
+            batch.rdmaWrite(8000, 9);
+            batch.rdmaWriteWithImmediate(8000, 9, 1);
+            batch.compareAndSwap(8000, 9, 2, 3).segment(region, 0, 8);
+            batch.fetchAndAdd(8000, 9, 4).segment(region, 0, 8);
+            batch.atomicWrite(8000, 9, 5);
+            batch.flush(8000, 9, 8, Set.of(FlushType.GLOBAL), FlushLevel.RANGE);
+            batch.complete();
+            assertCalls(calls.toArray(String[]::new));
+
+            WorkRequestBuilder open = queuePair.startWorkRequests();
+            RemoteMemory odd = new RemoteMemory(8004, 9, 8);
+            assertThrows(IllegalArgumentException.class, () -> open.fetchAndAdd(odd, 1));
+            assertThrows(IllegalArgumentException.class, () -> open.compareAndSwap(odd, 1, 2));
+            assertThrows(IllegalArgumentException.class, () -> open.atomicWrite(memory.slice(1), 1));
+            open.abort();
+            assertCalls("start", "abort");
+        });
     }
 
     @Test

@@ -69,6 +69,7 @@ final class World implements AutoCloseable {
             add(side.queue);
             add(side.queuePair);
             add(side.region);
+            add(side.region.remote());
             add(side.memory);
             add(side.memory.asSlice(64, 128));
             add(side.request(1, 0, 64).add(side.region, 64, 64));

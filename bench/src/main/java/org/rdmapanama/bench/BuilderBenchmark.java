@@ -20,6 +20,7 @@ import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.WorkRequestBuilder;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** Builds a batch of signaled writes of 64 bytes with ibv_wr_*, completes it, and polls until all have completed. */
 @State(Scope.Thread)
@@ -98,13 +99,12 @@ public class BuilderBenchmark {
         CompletionQueue cq = nic.sends;
         WorkCompletions wc = nic.completions;
         MemoryRegion region = nic.region;
-        long remote = region.address();
-        int rkey = region.rkey();
+        RemoteMemory remote = region.remote();
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
             WorkRequestBuilder builder = qp.startWorkRequests();
             for (int i = 0; i < batch; i++) {
-                builder.id(i + 1).signaled(true).rdmaWrite(remote, rkey).segment(region, 0, NullNic.BYTES);
+                builder.id(i + 1).signaled(true).rdmaWrite(remote).segment(region, 0, NullNic.BYTES);
             }
             builder.complete();
             sum += Completions.take(cq, wc, batch);

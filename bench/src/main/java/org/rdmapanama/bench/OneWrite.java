@@ -35,7 +35,7 @@ final class OneWrite {
 
     /** Redirects the write: from the start of one region to the second part of another. */
     void between(MemoryRegion source, MemoryRegion target) {
-        request.set(0, source, 0, BYTES).rdmaWrite(target.address() + BYTES, target.rkey());
+        request.set(0, source, 0, BYTES).rdmaWrite(target.remote().slice(BYTES));
     }
 
     /** Posts the write and polls until it has completed. */

@@ -62,7 +62,7 @@ public class PostSendBenchmark {
         for (int i = batch - 1; i >= 0; i--) {
             SendWorkRequest request = SendWorkRequest.allocate(nic.arena, segments)
                     .id(i + 1)
-                    .rdmaWrite(nic.region.address(), nic.region.rkey())
+                    .rdmaWrite(nic.region.remote())
                     .signaled(true)
                     .inline(inline)
                     .next(first);

@@ -52,12 +52,12 @@ final class Heartbeat {
 
     /** Returns the message that tells the peer where to read. */
     ControlMessage greeting() {
-        return ControlMessage.greeting(counts.address() + OURS, counts.rkey());
+        return ControlMessage.greeting(counts.remote().slice(OURS, Long.BYTES));
     }
 
     /** Starts to monitor the peer. */
     void follow(ControlMessage greeting) {
-        read.rdmaRead(greeting.address(), greeting.rkey());
+        read.rdmaRead(greeting.memory());
         known = true;
         heardAt = System.nanoTime();
         readAt = heardAt;

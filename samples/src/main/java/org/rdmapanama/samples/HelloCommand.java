@@ -54,7 +54,7 @@ final class HelloCommand implements Callable<Integer> {
                     pd.register(arena.allocate(2 * HALF), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
             region.memory().setString(0, GREETING);
             left.postSend(SendWorkRequest.allocate(arena, 1)
-                    .rdmaWrite(region.address() + HALF, region.rkey())
+                    .rdmaWrite(region.remote().slice(HALF))
                     .add(region, 0, GREETING.length() + 1)
                     .signaled(true));
             WorkCompletions completions = new WorkCompletions(arena, 16);

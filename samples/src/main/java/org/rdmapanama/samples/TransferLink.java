@@ -11,6 +11,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 
 /**
  * One side of a transfer: control messages by SEND and RECEIVE, and data in chunks by RDMA WRITE and READ.
@@ -185,22 +186,22 @@ final class TransferLink {
         return message;
     }
 
-    /** Writes a whole region into the peer's memory. */
-    void write(MemoryRegion region, long remoteAddress, int rkey, Latencies times, ProgressBar progress)
+    /** Writes a whole region into the peer's memory, which is at least as long. */
+    void write(MemoryRegion region, RemoteMemory peer, Latencies times, ProgressBar progress)
             throws IOException, InterruptedException {
         for (SendWorkRequest chunk : chunks) {
-            chunk.rdmaWrite(remoteAddress, rkey);
+            chunk.rdmaWrite(peer);
         }
-        move(region, remoteAddress, times, progress);
+        move(region, peer.address(), times, progress);
     }
 
-    /** Reads a whole region from the peer's memory. */
-    void read(MemoryRegion region, long remoteAddress, int rkey, Latencies times, ProgressBar progress)
+    /** Reads a whole region from the peer's memory, which is at least as long. */
+    void read(MemoryRegion region, RemoteMemory peer, Latencies times, ProgressBar progress)
             throws IOException, InterruptedException {
         for (SendWorkRequest chunk : chunks) {
-            chunk.rdmaRead(remoteAddress, rkey);
+            chunk.rdmaRead(peer);
         }
-        move(region, remoteAddress, times, progress);
+        move(region, peer.address(), times, progress);
     }
 
     private void move(MemoryRegion region, long remoteAddress, Latencies times, ProgressBar progress)

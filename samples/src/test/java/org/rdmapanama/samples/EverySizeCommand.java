@@ -24,6 +24,7 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.Bound;
 import picocli.CommandLine.Command;
@@ -99,10 +100,8 @@ final class EverySizeCommand implements Callable<Integer> {
     private WorkCompletions completions;
     private SendWorkRequest send;
     private ReceiveWorkRequest receive;
-    private long remoteSource;
-    private int remoteSourceKey;
-    private long remoteTarget;
-    private int remoteTargetKey;
+    private RemoteMemory remoteSource;
+    private RemoteMemory remoteTarget;
     private int seed;
     private int moved;
 
@@ -164,15 +163,11 @@ final class EverySizeCommand implements Callable<Integer> {
 
         Endpoint local = queuePair.localEndpoint(link.connectOptions(Mtu.ofBytes(mtu)));
         out.writeUTF(local.toString());
-        out.writeLong(source.address());
-        out.writeInt(source.rkey());
-        out.writeLong(target.address());
-        out.writeInt(target.rkey());
+        out.writeUTF(source.remote().toString());
+        out.writeUTF(target.remote().toString());
         Endpoint remote = Endpoint.parse(in.readUTF());
-        remoteSource = in.readLong();
-        remoteSourceKey = in.readInt();
-        remoteTarget = in.readLong();
-        remoteTargetKey = in.readInt();
+        remoteSource = RemoteMemory.parse(in.readUTF());
+        remoteTarget = RemoteMemory.parse(in.readUTF());
         queuePair.connect(remote);
         // Nothing may arrive before both sides are ready.
         out.writeByte(0);
@@ -236,8 +231,7 @@ final class EverySizeCommand implements Callable<Integer> {
         tell(Step.CLEAR, size);
         tell(Step.RECEIVE, size);
         fillSource(++seed, size);
-        post(from(source, size)
-                .rdmaWriteWithImmediate(remoteTarget + placeOf(size), remoteTargetKey, immediateOf(size)));
+        post(from(source, size).rdmaWriteWithImmediate(remoteTarget.slice(placeOf(size), size), immediateOf(size)));
         awaitOne("write with immediate", size);
         tell(Step.AWAIT_WITH_IMMEDIATE, size);
         tell(Step.CHECK, size);
@@ -247,7 +241,7 @@ final class EverySizeCommand implements Callable<Integer> {
     private void write(long size) throws IOException {
         tell(Step.CLEAR, size);
         fillSource(++seed, size);
-        post(from(source, size).rdmaWrite(remoteTarget + placeOf(size), remoteTargetKey));
+        post(from(source, size).rdmaWrite(remoteTarget.slice(placeOf(size), size)));
         awaitOne("write", size);
         tell(Step.CHECK, size);
         moved++;
@@ -257,7 +251,7 @@ final class EverySizeCommand implements Callable<Integer> {
         seed++;
         tell(Step.FILL, size);
         target.memory().fill(STALE);
-        post(from(target, size).rdmaRead(remoteSource + placeOf(size), remoteSourceKey));
+        post(from(target, size).rdmaRead(remoteSource.slice(placeOf(size), size)));
         awaitOne("read", size);
         check(seed, size, "read");
         moved++;
@@ -273,10 +267,10 @@ final class EverySizeCommand implements Callable<Integer> {
                 send.clear();
                 send.add(target, MARGIN + (long) i * Long.BYTES, Long.BYTES);
                 if (i % 2 == 0) {
-                    post(send.fetchAndAdd(remoteTarget, remoteTargetKey, ADDEND));
+                    post(send.fetchAndAdd(remoteTarget, ADDEND));
                 } else {
                     long now = expected + (long) i * ADDEND;
-                    post(send.compareAndSwap(remoteTarget, remoteTargetKey, now, now + ADDEND));
+                    post(send.compareAndSwap(remoteTarget, now, now + ADDEND));
                 }
             }
             for (int i = 0; i < batch; i++) {

@@ -27,7 +27,7 @@ final class MemoryAndKeys {
             board.say("A registered two regions of 16 bytes for %s, which is enough to send them", head.access());
 
             ends.a.postSend(SendWorkRequest.allocate(ends.arena, 2)
-                    .rdmaWrite(open.address(), open.rkey())
+                    .rdmaWrite(open.remote())
                     .add(head, 0, 8)
                     .add(body, 0, 8)
                     .signaled(true));

@@ -24,7 +24,7 @@ final class WhatGoesWrong {
             MemoryRegion readOnly = ends.domain.register(ends.arena.allocate(64), AccessFlag.REMOTE_READ);
             ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1).add(ends.memoryOfB, 0, 64));
             ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
-                    .rdmaWrite(readOnly.address(), readOnly.rkey())
+                    .rdmaWrite(readOnly.remote())
                     .add(ends.memoryOfA, 0, 8));
             board.say(
                     "A writes with a key that permits reading only: %s",

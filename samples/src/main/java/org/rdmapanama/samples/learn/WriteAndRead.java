@@ -3,6 +3,7 @@ package org.rdmapanama.samples.learn;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** Lesson 4: A writes and reads B's memory, and B does nothing. */
 final class WriteAndRead {
@@ -10,20 +11,20 @@ final class WriteAndRead {
 
     static void run(Board board) throws InterruptedException {
         try (TwoEnds ends = new TwoEnds(board)) {
-            long address = ends.memoryOfB.address();
-            int key = ends.memoryOfB.rkey();
-            board.say("A knows the address of B's memory, 0x%016x, and its key, 0x%08x", address, key);
+            RemoteMemory memory = ends.memoryOfB.remote();
+            board.say(
+                    "A knows the address of B's memory, 0x%016x, and its key, 0x%08x", memory.address(), memory.rkey());
 
             ends.memoryOfA.memory().setString(0, "written by A");
             ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
-                    .rdmaWrite(address + 100, key)
+                    .rdmaWrite(memory.slice(100))
                     .add(ends.memoryOfA, 0, 64)
                     .signaled(true));
             board.say("A's write: %s", ends.await(ends.queueOfA).status(0));
             board.say("B's memory: '%s'", ends.memoryOfB.memory().getString(100));
 
             ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
-                    .rdmaRead(address, key)
+                    .rdmaRead(memory)
                     .add(ends.memoryOfA, 1000, 2500)
                     .signaled(true));
             board.say("A's read: %s", ends.await(ends.queueOfA).status(0));
@@ -31,7 +32,7 @@ final class WriteAndRead {
 
             ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1));
             ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
-                    .rdmaWriteWithImmediate(address, key, 7)
+                    .rdmaWriteWithImmediate(memory, 7)
                     .add(ends.memoryOfA, 0, 64)
                     .signaled(true));
             WorkCompletions told = ends.await(ends.queueOfB);
