@@ -43,7 +43,7 @@ import org.rdmapanama.queue.WorkRequestOpcode;
  * when the arena is confined to another thread. In a shared arena several threads may post to one queue pair; the
  * device orders what they post.
  */
-public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
+public sealed class QueuePair extends ContextObject implements EventSource permits ExtendedQueuePair {
     static final Ending ENDING = new Ending("ibv_destroy_qp", ProviderContext::destroyQueuePair);
 
     /** What {@link #tryPostSend} and its kind return when everything was posted. */

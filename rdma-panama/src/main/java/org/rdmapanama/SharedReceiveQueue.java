@@ -39,7 +39,7 @@ import org.rdmapanama.queue.SharedReceiveQueueType;
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread. In a shared arena several threads may post.
  */
-public final class SharedReceiveQueue extends ContextObject {
+public final class SharedReceiveQueue extends ContextObject implements EventSource {
     static final Ending ENDING = new Ending("ibv_destroy_srq", ProviderContext::destroySharedReceiveQueue);
 
     private static final String TAG_MATCHING = "DeviceAttributes.tagMatching";

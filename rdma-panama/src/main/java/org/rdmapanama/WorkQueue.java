@@ -21,7 +21,7 @@ import org.rdmapanama.queue.WorkQueueType;
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread. In a shared arena several threads may post.
  */
-public final class WorkQueue extends ContextObject {
+public final class WorkQueue extends ContextObject implements EventSource {
     static final Ending ENDING = new Ending("ibv_destroy_wq", ProviderContext::destroyWorkQueue);
 
     static final String CAPABILITY = "DeviceAttributes.maxWorkQueues";

@@ -34,7 +34,7 @@ import org.rdmapanama.queue.SendOperation;
  * <p>{@snippet :
  * try (WorkRequestBuilder batch = qp.startWorkRequests()) {
  *     batch.id(1).signaled(true)
- *             .send().to(handle, peerQueuePair, peerQkey).segment(region, 0, 100).segment(region, 512, 100);
+ *             .send().to(handle, peerQueuePair, peerQkey).add(region, 0, 100).add(region, 512, 100);
  *     batch.id(2)
  *             .sendWithImmediate(42).to(handle, peerQueuePair, peerQkey).inlineData(text);
  *     batch.complete();
@@ -620,7 +620,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      *
      * @verb ibv_wr_send_tso
      */
-    public WorkRequestBuilder sendTso(MemorySegment headers, int maxSegmentSize) {
+    public WorkRequestBuilder tso(MemorySegment headers, int maxSegmentSize) {
         if (headers.byteSize() > maxTsoHeader) {
             throw new IllegalArgumentException("headers must have at most " + maxTsoHeader + " bytes on " + queuePair
                     + ": " + headers.byteSize() + "; see QueuePairOptions.maxTsoHeader");
@@ -632,7 +632,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         begin(SendOperation.TSO);
         // The headers may be closed, so that copying them fails.
         operation = 0;
-        rare.sendTso(headers, maxSegmentSize);
+        rare.tso(headers, maxSegmentSize);
         operation = SendOperation.TSO.code();
         return this;
     }
@@ -755,7 +755,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
      */
-    public WorkRequestBuilder segment(MemoryRegion region, long offset, long length) {
+    public WorkRequestBuilder add(MemoryRegion region, long offset, long length) {
         checkSegment(region, length);
         MemoryRegion.Registration is = region.registration();
         addSegment(is.lkey(), region.addressOf(is, offset, length), length);
@@ -778,7 +778,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
      */
-    public WorkRequestBuilder segment(MemoryRegion region, MemorySegment slice) {
+    public WorkRequestBuilder add(MemoryRegion region, MemorySegment slice) {
         checkSegment(region, slice.byteSize());
         MemoryRegion.Registration is = region.registration();
         addSegment(is.lkey(), region.addressOf(is, slice), slice.byteSize());
@@ -786,7 +786,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void checkSegment(MemoryRegion region, long length) {
-        checkData("segment");
+        checkData("add");
         if (bufferCount > 0) {
             throw new IllegalStateException("the data of a work request must be either inline or in segments");
         }
@@ -836,8 +836,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
      */
-    public WorkRequestBuilder segment(RegisteredBuffer buffer) {
-        return segment(buffer, 0, buffer.byteSize());
+    public WorkRequestBuilder add(RegisteredBuffer buffer) {
+        return add(buffer, 0, buffer.byteSize());
     }
 
     /**
@@ -855,8 +855,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
      */
-    public WorkRequestBuilder segment(RegisteredBuffer buffer, long offset, long length) {
-        return segment(buffer.region(), Segments.offsetOf(buffer, offset, length), length);
+    public WorkRequestBuilder add(RegisteredBuffer buffer, long offset, long length) {
+        return add(buffer.region(), Segments.offsetOf(buffer, offset, length), length);
     }
 
     /**

@@ -595,7 +595,7 @@ class ClosingLabTest {
             try {
                 Future<AsyncEvent> event = thread.submit(
                         () -> context.awaitAsyncEvent(Duration.ofSeconds(1)).orElseThrow());
-                assertEquals(queue, event.get(10, TimeUnit.SECONDS).completionQueue());
+                assertEquals(queue, event.get(10, TimeUnit.SECONDS).source());
             } finally {
                 arena.lock().unlock();
             }

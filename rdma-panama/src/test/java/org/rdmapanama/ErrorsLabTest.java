@@ -327,7 +327,7 @@ class ErrorsLabTest {
             IllegalArgumentException exception =
                     assertThrows(IllegalArgumentException.class, () -> context.gid(1, 200));
             assertContains(exception.getMessage(), "GID index 200 of port 1");
-            for (GidEntry entry : context.gidTable()) {
+            for (GidEntry entry : context.queryGidTable()) {
                 assertContains(exception.getMessage(), entry.index() + " " + entry.gid() + " " + entry.type());
             }
             QueuePair queuePair = context.allocateProtectionDomain()

@@ -769,7 +769,7 @@ class ExtendedQueuesLabTest {
                 bound.check("no event came");
                 event = pair.a.context.awaitAsyncEvent(Duration.ofSeconds(1));
             }
-            assertSame(pair.a.queue, event.orElseThrow().completionQueue());
+            assertSame(pair.a.queue, event.orElseThrow().source());
             // What did fit can be read.
             assertEquals(0, pair.a.awaitBatch().id());
             pair.a.extended().endPoll();

@@ -151,8 +151,8 @@ class HotPathLabTest {
         private void postBatch(int id) {
             WorkRequestBuilder batch = extended.startWorkRequests();
             batch.rdmaWrite(pair.b.region.address(), pair.b.region.rkey())
-                    .segment(pair.a.region, 0, 32)
-                    .segment(pair.a.region, 64, 32);
+                    .add(pair.a.region, 0, 32)
+                    .add(pair.a.region, 64, 32);
             batch.id(id).signaled(true).sendWithImmediate(7).inlineData(text).inlineData(text);
             batch.complete();
         }

@@ -408,7 +408,7 @@ class NativeAddressLabTest {
         MemoryRegion region = view.region;
         region.memory().fill((byte) 0).set(JAVA_LONG, 0, 42);
         WorkRequestBuilder batch = queuePair.startWorkRequests().signaled(true);
-        batch.rdmaWrite(region.address() + 64, region.rkey()).segment(region, 0, MESSAGE);
+        batch.rdmaWrite(region.address() + 64, region.rkey()).add(region, 0, MESSAGE);
         batch.complete();
         await(view.queue, 1);
         assertEquals(42, region.memory().get(JAVA_LONG, 64));

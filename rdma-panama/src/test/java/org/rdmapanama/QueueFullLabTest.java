@@ -135,7 +135,7 @@ class QueueFullLabTest {
                 .open()) {
             WorkRequestBuilder batch = pair.a.batch();
             for (int i = 0; i <= 100; i++) {
-                batch.send().segment(pair.a.region, 0, 8);
+                batch.send().add(pair.a.region, 0, 8);
             }
             assertSays(
                     full("ibv_wr_complete", pair.a.queuePair.capabilities().maxSendWorkRequests(), batch::complete),

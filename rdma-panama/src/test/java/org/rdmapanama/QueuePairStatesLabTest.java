@@ -208,7 +208,7 @@ class QueuePairStatesLabTest {
             AsyncEvent drained =
                     pair.a.context.awaitAsyncEvent(Duration.ofSeconds(10)).orElseThrow();
             assertEquals(AsyncEventType.SQ_DRAINED, drained.type());
-            assertSame(pair.a.queuePair, drained.queuePair());
+            assertSame(pair.a.queuePair, drained.source());
 
             pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTS));
             pair.a.post(pair.writeToB(1, 0, 8));

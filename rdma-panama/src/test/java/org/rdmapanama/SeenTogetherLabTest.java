@@ -291,11 +291,11 @@ class SeenTogetherLabTest {
             try (WorkRequestBuilder batch = one.startWorkRequests()) {
                 batch.bindMemoryWindow(window, wanted, part);
                 // The driver gets each when the next one begins.
-                batch.rdmaWrite(region.address(), region.rkey()).segment(region, 0, 8);
+                batch.rdmaWrite(region.address(), region.rkey()).add(region, 0, 8);
                 FutureTask<Void> aborted = meanwhile(() -> {
                     try (WorkRequestBuilder never = other.startWorkRequests()) {
                         never.bindMemoryWindow(window, MemoryWindow.nextRkey(wanted), part);
-                        never.rdmaWrite(region.address(), region.rkey()).segment(region, 0, 8);
+                        never.rdmaWrite(region.address(), region.rkey()).add(region, 0, 8);
                     }
                 });
                 aborted.get(SECONDS, TimeUnit.SECONDS);

@@ -127,10 +127,7 @@ class SharedReceiveQueueLabTest {
     private static void assertLimitReached(SharedReceivers.Peer peer) throws InterruptedException {
         AsyncEvent event = peer.context.awaitAsyncEvent(LONG).orElseThrow();
         assertEquals(AsyncEventType.SRQ_LIMIT_REACHED, event.type());
-        assertSame(peer.receives, event.sharedReceiveQueue());
-        assertNull(event.queuePair());
-        assertNull(event.completionQueue());
-        assertNull(event.workQueue());
+        assertSame(peer.receives, event.source());
         assertEquals(0, event.port());
         assertEquals(0, peer.receives.query().limit(), "it has to be armed again");
     }
@@ -550,15 +547,14 @@ class SharedReceiveQueueLabTest {
             events.next(AsyncEventType.SRQ_ERR, pair.b.receives.nativeAddress());
             AsyncEvent error = pair.b.context.awaitAsyncEvent(LONG).orElseThrow();
             assertEquals(AsyncEventType.SRQ_ERR, error.type());
-            assertSame(pair.b.receives, error.sharedReceiveQueue());
+            assertSame(pair.b.receives, error.source());
             assertEquals(1, events.acknowledged);
 
             events.next(
                     AsyncEventType.QP_LAST_WQE_REACHED, pair.b.queuePairs.get(0).nativeAddress());
             AsyncEvent last = pair.b.context.awaitAsyncEvent(LONG).orElseThrow();
             assertEquals(AsyncEventType.QP_LAST_WQE_REACHED, last.type());
-            assertSame(pair.b.queuePairs.get(0), last.queuePair());
-            assertNull(last.sharedReceiveQueue());
+            assertSame(pair.b.queuePairs.get(0), last.source());
 
             WorkQueue workQueue = WorkQueue.ofNativeAddress(
                     pair.b.domain,
@@ -568,9 +564,13 @@ class SharedReceiveQueueLabTest {
             events.next(AsyncEventType.WQ_FATAL, workQueue.nativeAddress());
             AsyncEvent fatal = pair.b.context.awaitAsyncEvent(LONG).orElseThrow();
             assertEquals(AsyncEventType.WQ_FATAL, fatal.type());
-            assertSame(workQueue, fatal.workQueue());
-            assertNull(fatal.queuePair());
+            assertSame(workQueue, fatal.source());
             assertEquals(3, events.acknowledged);
+
+            // An object that other code has made.
+            events.next(AsyncEventType.QP_FATAL, pair.arena.allocate(1024, 8).address());
+            AsyncEvent foreign = pair.b.context.awaitAsyncEvent(LONG).orElseThrow();
+            assertEquals(new AsyncEvent(AsyncEventType.QP_FATAL, 0, pair.b.context), foreign);
         }
     }
 

@@ -420,7 +420,7 @@ final class SharedUser extends RandomUser<SharedUser> {
                 batch.rdmaWrite(region.address(), region.rkey());
             }
             meanwhile();
-            batch.segment(region, 0, random.nextInt(64));
+            batch.add(region, 0, random.nextInt(64));
             switch (random.nextInt(4)) {
                 case 0 -> batch.abort();
                 case 1 -> {}

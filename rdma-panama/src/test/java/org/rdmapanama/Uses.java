@@ -129,8 +129,7 @@ final class Uses {
         return List.of(
                 use("Context.queryDevice", side -> () -> side.context.queryDevice()),
                 use("Context.queryPort", side -> () -> side.context.queryPort(1)),
-                use("Context.gidTable", side -> () -> side.context.gidTable()),
-                use("Context.gid", side -> () -> side.context.gid(1, 0)),
+                use("Context.queryGidTable", side -> () -> side.context.queryGidTable()),
                 use("Context.preferredGid", side -> () -> side.context.preferredGid(1)),
                 use("Context.preferredGid", side -> {
                     InetAddress peer = InetAddress.getLoopbackAddress();
@@ -610,7 +609,7 @@ final class Uses {
                 use("WorkRequestBuilder.segment", side -> {
                     WorkRequestBuilder batch =
                             extended(side).startWorkRequests().send();
-                    return () -> batch.segment(side.region, 0, 8);
+                    return () -> batch.add(side.region, 0, 8);
                 }),
                 use("WorkRequestBuilder.complete", side -> extended(side).startWorkRequests()::complete),
                 use("WorkRequestBuilder.abort", side -> extended(side).startWorkRequests()::abort));

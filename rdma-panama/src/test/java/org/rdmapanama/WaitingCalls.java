@@ -104,7 +104,7 @@ final class WaitingCalls {
                     return new Scene(
                                     () -> pair.a.context.awaitAsyncEvent(LONG), () -> pair.a.queuePair.modify(draining))
                             .checking(event -> assertSame(
-                                    pair.a.queuePair, ((AsyncEvent) ((Optional<?>) event).orElseThrow()).queuePair()));
+                                    pair.a.queuePair, ((AsyncEvent) ((Optional<?>) event).orElseThrow()).source()));
                 }));
     }
 

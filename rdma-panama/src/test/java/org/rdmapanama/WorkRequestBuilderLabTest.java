@@ -108,8 +108,8 @@ class WorkRequestBuilderLabTest {
             batch.rdmaRead(memory);
             batch.rdmaWrite(memory);
             batch.rdmaWriteWithImmediate(memory, 1);
-            batch.compareAndSwap(memory, 2, 3).segment(region, 0, 8);
-            batch.fetchAndAdd(memory, 4).segment(region, 0, 8);
+            batch.compareAndSwap(memory, 2, 3).add(region, 0, 8);
+            batch.fetchAndAdd(memory, 4).add(region, 0, 8);
             batch.atomicWrite(memory, 5);
             batch.flush(memory, Set.of(FlushType.GLOBAL), FlushLevel.RANGE);
             batch.complete();
@@ -119,8 +119,8 @@ class WorkRequestBuilderLabTest {
             batch.rdmaRead(8000, 9);
             batch.rdmaWrite(8000, 9);
             batch.rdmaWriteWithImmediate(8000, 9, 1);
-            batch.compareAndSwap(8000, 9, 2, 3).segment(region, 0, 8);
-            batch.fetchAndAdd(8000, 9, 4).segment(region, 0, 8);
+            batch.compareAndSwap(8000, 9, 2, 3).add(region, 0, 8);
+            batch.fetchAndAdd(8000, 9, 4).add(region, 0, 8);
             batch.atomicWrite(8000, 9, 5);
             batch.flush(8000, 9, 8, Set.of(FlushType.GLOBAL), FlushLevel.RANGE);
             batch.complete();
@@ -141,13 +141,13 @@ class WorkRequestBuilderLabTest {
         with(QueuePairType.RC, (queuePair, region) -> {
             WorkRequestBuilder batch = queuePair.startWorkRequests();
             batch.send();
-            batch.sendWithImmediate(0x0102_0304).segment(region, 0, 1);
+            batch.sendWithImmediate(0x0102_0304).add(region, 0, 1);
             batch.sendWithInvalidate(7).inlineData(bytes(5));
-            batch.rdmaRead(1000, 8).segment(region, 0, 2).segment(region, 2, 3);
+            batch.rdmaRead(1000, 8).add(region, 0, 2).add(region, 2, 3);
             batch.rdmaWrite(2000, 9).inlineData(bytes(1)).inlineData(bytes(2));
             batch.rdmaWriteWithImmediate(3000, 10, 0x0506_0708);
-            batch.compareAndSwap(4000, 11, 12, 13).segment(region, 0, 8);
-            batch.fetchAndAdd(5000, 14, 15).segment(region, 0, 8);
+            batch.compareAndSwap(4000, 11, 12, 13).add(region, 0, 8);
+            batch.fetchAndAdd(5000, 14, 15).add(region, 0, 8);
             batch.atomicWrite(6000, 16, 17);
             batch.flush(7000, 18, 4096, Set.of(FlushType.PERSISTENT), FlushLevel.RANGE);
             batch.flush(8000, 19, 0, EnumSet.allOf(FlushType.class), FlushLevel.MR);
@@ -187,11 +187,11 @@ class WorkRequestBuilderLabTest {
                     queuePair.protectionDomain().createAddressHandle(AddressVector.toGid(1, own.index(), own.gid()));
             WorkRequestBuilder batch = queuePair.startWorkRequests();
             MemorySegment header = MemorySegment.ofArray("headers\0".getBytes(StandardCharsets.US_ASCII));
-            batch.sendTso(header, 40_000).to(handle, 5, 6).segment(region, 0, 4096);
+            batch.tso(header, 40_000).to(handle, 5, 6).add(region, 0, 4096);
             header.fill((byte) 'x');
-            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(bytes(41), 1));
-            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(header, 0));
-            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(header, 65_536));
+            assertThrows(IllegalArgumentException.class, () -> batch.tso(bytes(41), 1));
+            assertThrows(IllegalArgumentException.class, () -> batch.tso(header, 0));
+            assertThrows(IllegalArgumentException.class, () -> batch.tso(header, 65_536));
             batch.complete();
             assertCalls("start", "send_tso headers 8 40000", "set_ud_addr 5 6", "set_sge 4096", "complete");
         });
@@ -201,7 +201,7 @@ class WorkRequestBuilderLabTest {
     void shouldSayWhichSharedReceiveQueueTakesAMessage() {
         with(QueuePairType.XRC_SEND, (queuePair, region) -> {
             WorkRequestBuilder batch = queuePair.startWorkRequests();
-            batch.send().segment(region, 0, 4);
+            batch.send().add(region, 0, 4);
             String message =
                     assertThrows(IllegalStateException.class, batch::complete).getMessage();
             assertTrue(message.contains("toSharedReceiveQueue"), message);
@@ -248,7 +248,7 @@ class WorkRequestBuilderLabTest {
         with(QueuePairType.RC, (queuePair, region) -> {
             recorded.broken = "set_sge";
             WorkRequestBuilder batch = queuePair.startWorkRequests();
-            batch.send().segment(region, 0, 4);
+            batch.send().add(region, 0, 4);
             assertThrows(UnsupportedOperationException.class, batch::complete);
             assertThrows(IllegalStateException.class, batch::complete);
             assertCalls("start", "send", "set_sge 4", "abort");
@@ -331,7 +331,7 @@ class WorkRequestBuilderLabTest {
                     queuePair.protectionDomain().createAddressHandle(AddressVector.toGid(1, own.index(), own.gid()));
             WorkRequestBuilder batch = queuePair.startWorkRequests();
             MemorySegment header = MemorySegment.ofArray("headers\0".getBytes(StandardCharsets.US_ASCII));
-            batch.sendTso(header, 40_000).to(handle, 5, 6).segment(region, 0, 4096);
+            batch.tso(header, 40_000).to(handle, 5, 6).add(region, 0, 4096);
             batch.complete();
             assertCalls("start", "send_tso headers 8 40000", "set_ud_addr 5 6", "set_sge 4096", "complete");
         });
@@ -348,7 +348,7 @@ class WorkRequestBuilderLabTest {
                     ibv_qp_ex.wr_set_xrc_srqn.allocate(
                             (qp, number) -> recorded.wrSetXrcSrqn(qp.address(), number), queuePair.arena));
             WorkRequestBuilder batch = queuePair.startWorkRequests();
-            batch.send().toSharedReceiveQueue(77).segment(region, 0, 4);
+            batch.send().toSharedReceiveQueue(77).add(region, 0, 4);
             batch.complete();
             assertCalls("start", "send", "set_xrc_srqn 77", "set_sge 4", "complete");
         });

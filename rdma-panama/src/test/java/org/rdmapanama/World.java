@@ -35,6 +35,7 @@ import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
+import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.pool.RegisteredPool;
@@ -54,6 +55,9 @@ final class World implements AutoCloseable {
     private static final int MAX_OF_A_TYPE = 24;
     private static final int MAX_DEPTH = 4;
 
+    /** Of these an empty array is refused. */
+    private static final Set<Class<?>> NEVER_EMPTY = Set.of(RegionPart.class);
+
     final ConnectedPair pair;
     private final Random random;
     private final Map<Class<?>, List<Object>> pool = new LinkedHashMap<>();
@@ -70,6 +74,7 @@ final class World implements AutoCloseable {
             add(side.queuePair);
             add(side.region);
             add(side.region.remote());
+            add(side.region.part(0, 8));
             add(side.memory);
             add(side.memory.asSlice(64, 128));
             add(side.request(1, 0, 64).add(side.region, 64, 64));
@@ -90,6 +95,7 @@ final class World implements AutoCloseable {
         add(new QueuePairOptions(QueuePairType.RC, pair.a.queue));
         add(LabDevices.connectOptions());
         add(new QueuePairAttributes().state(QueuePairState.ERR));
+        add(new FlowRule(1));
     }
 
     private void addMore(Side side) {
@@ -181,6 +187,17 @@ final class World implements AutoCloseable {
                 && generic instanceof ParameterizedType parameterized
                 && parameterized.getActualTypeArguments()[0] instanceof Class<?> element) {
             return List.of(valid(element, element));
+        }
+        if (type == Set.class
+                && generic instanceof ParameterizedType parameterized
+                && parameterized.getActualTypeArguments()[0] instanceof Class<?> element
+                && element.isEnum()) {
+            return Set.of(element.getEnumConstants());
+        }
+        if (type.isArray() && NEVER_EMPTY.contains(type.getComponentType())) {
+            Object array = Array.newInstance(type.getComponentType(), 1);
+            Array.set(array, 0, valid(type.getComponentType(), type.getComponentType()));
+            return array;
         }
         for (Map.Entry<Class<?>, List<Object>> entry : pool.entrySet()) {
             if (type.isAssignableFrom(entry.getKey()) && type != Object.class) {

@@ -104,7 +104,7 @@ public class BuilderBenchmark {
         for (int round = 0; round < ROUNDS; round++) {
             WorkRequestBuilder builder = qp.startWorkRequests();
             for (int i = 0; i < batch; i++) {
-                builder.id(i + 1).signaled(true).rdmaWrite(remote).segment(region, 0, NullNic.BYTES);
+                builder.id(i + 1).signaled(true).rdmaWrite(remote).add(region, 0, NullNic.BYTES);
             }
             builder.complete();
             sum += Completions.take(cq, wc, batch);

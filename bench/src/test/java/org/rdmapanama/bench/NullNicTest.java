@@ -351,16 +351,16 @@ class NullNicTest {
         long start = nic.region.address();
         int rkey = nic.region.rkey();
         WorkRequestBuilder batch = queuePair.startWorkRequests().signaled(true);
-        batch.id(1).rdmaWrite(start, rkey).segment(nic.region, 0, NullNic.BYTES);
-        batch.id(2).rdmaWrite(start, rkey + 1).segment(nic.region, 0, NullNic.BYTES);
+        batch.id(1).rdmaWrite(start, rkey).add(nic.region, 0, NullNic.BYTES);
+        batch.id(2).rdmaWrite(start, rkey + 1).add(nic.region, 0, NullNic.BYTES);
         batch.id(3).rdmaWrite(start + REGION_BYTES, rkey).inlineData(nic.arena.allocate(1));
-        batch.id(4).rdmaWrite(start, rkey).segment(nic.region, 0, 1).segment(nic.region, 1, 1);
+        batch.id(4).rdmaWrite(start, rkey).add(nic.region, 0, 1).add(nic.region, 1, 1);
         batch.complete();
         assertEquals(List.of("1 SUCCESS", "2 REM_ACCESS_ERR", "3 REM_ACCESS_ERR", "4 SUCCESS"), completed());
 
         batch = queuePair.startWorkRequests();
         for (int i = 0; i <= depth; i++) {
-            batch.rdmaWrite(start, rkey).segment(nic.region, 0, NullNic.BYTES);
+            batch.rdmaWrite(start, rkey).add(nic.region, 0, NullNic.BYTES);
         }
         assertEquals(QueuePair.QUEUE_FULL, batch.tryComplete());
         queuePair
@@ -368,7 +368,7 @@ class NullNicTest {
                 .signaled(true)
                 .id(7)
                 .rdmaWrite(start, rkey)
-                .segment(nic.region, 0, 1)
+                .add(nic.region, 0, 1)
                 .abort();
         assertEquals(List.of(), completed());
     }

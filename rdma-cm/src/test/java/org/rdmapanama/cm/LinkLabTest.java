@@ -122,6 +122,7 @@ class LinkLabTest {
         AsyncEvent event = context.awaitAsyncEvent(Lab.SECONDS).orElseThrow();
         assertEquals(AsyncEventType.PORT_ERR, event.type());
         assertEquals(1, event.port());
+        assertSame(context, event.source());
     }
 
     private static void assertConnects(VerbsArena arena, RdmaServer server, Wire wire) throws Exception {

@@ -66,7 +66,7 @@ final class QpTraffic {
                     batch.to(from.equals(pair.a) ? fromA : fromB, to.queuePair.number(), 0x1111_1111);
                 }
                 if (size > 0) {
-                    batch.segment(from.region, SOURCE, size);
+                    batch.add(from.region, SOURCE, size);
                 }
                 batch.complete();
             }

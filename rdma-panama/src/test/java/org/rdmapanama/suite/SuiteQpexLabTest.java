@@ -163,7 +163,7 @@ class SuiteQpexLabTest {
             Side to = pair.other(from);
             WorkRequestBuilder batch = from.batch();
             batch.compareAndSwap(to.region.address() + QpTraffic.REMOTE, to.region.rkey(), expected, desired)
-                    .segment(from.region, QpTraffic.SOURCE, 8);
+                    .add(from.region, QpTraffic.SOURCE, 8);
             batch.complete();
         });
     }
@@ -176,7 +176,7 @@ class SuiteQpexLabTest {
                 Side to = pair.other(from);
                 WorkRequestBuilder batch = from.batch();
                 batch.fetchAndAdd(to.region.address() + QpTraffic.REMOTE, to.region.rkey(), 0x0202_0202_0202_0202L)
-                        .segment(from.region, QpTraffic.SOURCE, 8);
+                        .add(from.region, QpTraffic.SOURCE, 8);
                 batch.complete();
             });
         }
@@ -202,7 +202,7 @@ class SuiteQpexLabTest {
             long before = pair.b.memory.get(JAVA_LONG, 0);
             pair.a.memory.set(JAVA_LONG, 0, ~before);
             try (WorkRequestBuilder batch = pair.a.batch().id(0x124)) {
-                batch.rdmaWrite(pair.b.region.address(), rkey).segment(pair.a.region, 0, 8);
+                batch.rdmaWrite(pair.b.region.address(), rkey).add(pair.a.region, 0, 8);
                 batch.complete();
             }
             Completion completion = pair.a.await();
@@ -228,7 +228,7 @@ class SuiteQpexLabTest {
             AddressHandle way = pair.a.domain.createAddressHandle(pair.a.queuePair.pathTo(peer));
             pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
             WorkRequestBuilder batch = pair.a.batch();
-            batch.send().to(way, peer.queuePairNumber(), 0x1111_1111).segment(pair.a.region, 0, 100);
+            batch.send().to(way, peer.queuePairNumber(), 0x1111_1111).add(pair.a.region, 0, 100);
             // The driver would say EINVAL, and keep it; this says what is wrong before it is asked.
             assertThrows(IllegalStateException.class, batch::complete);
             // The batch is over.

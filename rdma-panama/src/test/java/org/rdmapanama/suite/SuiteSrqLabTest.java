@@ -79,7 +79,7 @@ class SuiteSrqLabTest {
             AsyncEvent event =
                     pair.b.context.awaitAsyncEvent(Duration.ofSeconds(10)).orElseThrow();
             assertEquals(AsyncEventType.SRQ_LIMIT_REACHED, event.type());
-            assertSame(pair.b.receives, event.sharedReceiveQueue());
+            assertSame(pair.b.receives, event.source());
         }
     }
 }

@@ -91,7 +91,7 @@ class LifetimesTest {
         member.localEndpoint();
         member.attachMulticast(GROUP, 0);
         domain.createAddressHandle(
-                AddressVector.toGid(1, 0, context.gidTable().getFirst().gid()));
+                AddressVector.toGid(1, 0, context.queryGidTable().getFirst().gid()));
         domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
         domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
     }
