@@ -176,17 +176,18 @@ class HotPathLabTest {
 
         private void readInPlace(ExtendedCompletionQueue queue) {
             bound.restart();
-            while (!queue.startPoll()) {
-                bound.check("no completion");
-            }
-            do {
-                if (queue.status() != CompletionStatus.SUCCESS || queue.queuePairNumber() == 0) {
-                    throw new AssertionError(queue.describe());
+            try (PollCursor cursor = queue.poll()) {
+                while (!cursor.next()) {
+                    bound.check("no completion");
                 }
-                boolean received = queue.opcode() == CompletionOpcode.RECV && queue.byteLength() == 64;
-                sum += received && queue.hasImmediate() ? queue.immediate() : 0;
-            } while (queue.nextPoll());
-            queue.endPoll();
+                do {
+                    if (cursor.status() != CompletionStatus.SUCCESS || cursor.queuePairNumber() == 0) {
+                        throw new AssertionError(cursor.describe());
+                    }
+                    boolean received = cursor.opcode() == CompletionOpcode.RECV && cursor.byteLength() == 64;
+                    sum += received && cursor.hasImmediate() ? cursor.immediate() : 0;
+                } while (cursor.next());
+            }
         }
     }
 }

@@ -559,7 +559,7 @@ final class RandomTree {
             if (queue.startPoll()) {
                 try {
                     do {
-                        queue.id();
+                        queue.cursor.id();
                     } while (queue.nextPoll());
                 } finally {
                     queue.endPoll();

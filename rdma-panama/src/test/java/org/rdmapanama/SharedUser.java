@@ -443,7 +443,7 @@ final class SharedUser extends RandomUser<SharedUser> {
         if (queue.startPoll()) {
             try {
                 do {
-                    queue.describe();
+                    queue.cursor.describe();
                     meanwhile();
                 } while (random.nextInt(4) > 0 && queue.nextPoll());
             } finally {

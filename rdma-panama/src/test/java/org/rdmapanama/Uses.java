@@ -180,6 +180,15 @@ final class Uses {
         });
     }
 
+    private static Use cursor(String name, Consumer<PollCursor> call) {
+        return use("PollCursor." + name, side -> {
+            PollCursor cursor = side.context
+                    .createCompletionQueue(new CompletionQueueOptions(4))
+                    .poll();
+            return () -> call.accept(cursor);
+        });
+    }
+
     private static List<Use> ofExtendedQueue() {
         return List.of(
                 use("Context.createCompletionQueue(options)", side -> {
@@ -189,35 +198,37 @@ final class Uses {
                 use("ExtendedCompletionQueue.ofNativeAddress", side -> () -> {
                     ExtendedCompletionQueue.ofNativeAddress(side.context, 8, Ownership.BORROWED);
                 }),
+                extended("poll", ExtendedCompletionQueue::poll),
+                cursor("next", PollCursor::next),
                 extended("startPoll", ExtendedCompletionQueue::startPoll),
                 extended("nextPoll", ExtendedCompletionQueue::nextPoll),
                 extended("endPoll", ExtendedCompletionQueue::endPoll),
-                extended("id", ExtendedCompletionQueue::id),
-                extended("status", ExtendedCompletionQueue::status),
-                extended("succeeded", ExtendedCompletionQueue::succeeded),
-                extended("opcode", ExtendedCompletionQueue::opcode),
-                extended("vendorError", ExtendedCompletionQueue::vendorError),
-                extended("flags", ExtendedCompletionQueue::flags),
-                extended("hasImmediate", ExtendedCompletionQueue::hasImmediate),
-                extended("hasInvalidatedRkey", ExtendedCompletionQueue::hasInvalidatedRkey),
-                extended("hasGlobalRoutingHeader", ExtendedCompletionQueue::hasGlobalRoutingHeader),
-                extended("checksumOk", ExtendedCompletionQueue::checksumOk),
-                extended("has", queue -> queue.has(CompletionFlag.TM_MATCH)),
-                extended("byteLength", ExtendedCompletionQueue::byteLength),
-                extended("immediate", ExtendedCompletionQueue::immediate),
-                extended("invalidatedRkey", ExtendedCompletionQueue::invalidatedRkey),
-                extended("queuePairNumber", ExtendedCompletionQueue::queuePairNumber),
-                extended("sourceQueuePair", ExtendedCompletionQueue::sourceQueuePair),
-                extended("sourceLid", ExtendedCompletionQueue::sourceLid),
-                extended("serviceLevel", ExtendedCompletionQueue::serviceLevel),
-                extended("destinationPathBits", ExtendedCompletionQueue::destinationPathBits),
-                extended("timestamp", ExtendedCompletionQueue::timestamp),
-                extended("wallClockNanos", ExtendedCompletionQueue::wallClockNanos),
-                extended("vlan", ExtendedCompletionQueue::vlan),
-                extended("flowTag", ExtendedCompletionQueue::flowTag),
-                extended("tag", ExtendedCompletionQueue::tag),
-                extended("tagPrivateData", ExtendedCompletionQueue::tagPrivateData),
-                extended("describe", ExtendedCompletionQueue::describe));
+                cursor("id", PollCursor::id),
+                cursor("status", PollCursor::status),
+                cursor("succeeded", PollCursor::succeeded),
+                cursor("opcode", PollCursor::opcode),
+                cursor("vendorError", PollCursor::vendorError),
+                cursor("flags", PollCursor::flags),
+                cursor("hasImmediate", PollCursor::hasImmediate),
+                cursor("hasInvalidatedRkey", PollCursor::hasInvalidatedRkey),
+                cursor("hasGlobalRoutingHeader", PollCursor::hasGlobalRoutingHeader),
+                cursor("checksumOk", PollCursor::checksumOk),
+                cursor("has", cursor -> cursor.has(CompletionFlag.TM_MATCH)),
+                cursor("byteLength", PollCursor::byteLength),
+                cursor("immediate", PollCursor::immediate),
+                cursor("invalidatedRkey", PollCursor::invalidatedRkey),
+                cursor("queuePairNumber", PollCursor::queuePairNumber),
+                cursor("sourceQueuePair", PollCursor::sourceQueuePair),
+                cursor("sourceLid", PollCursor::sourceLid),
+                cursor("serviceLevel", PollCursor::serviceLevel),
+                cursor("destinationPathBits", PollCursor::destinationPathBits),
+                cursor("timestamp", PollCursor::timestamp),
+                cursor("wallClockNanos", PollCursor::wallClockNanos),
+                cursor("vlan", PollCursor::vlan),
+                cursor("flowTag", PollCursor::flowTag),
+                cursor("tag", PollCursor::tag),
+                cursor("tagPrivateData", PollCursor::tagPrivateData),
+                cursor("describe", PollCursor::describe));
     }
 
     private static List<Use> ofDomain() {

@@ -99,7 +99,9 @@ final class World implements AutoCloseable {
     }
 
     private void addMore(Side side) {
-        add(side.context.createCompletionQueue(new CompletionQueueOptions(64)));
+        ExtendedCompletionQueue extended = side.context.createCompletionQueue(new CompletionQueueOptions(64));
+        add(extended);
+        add(extended.poll());
         ExtendedQueuePair datagrams =
                 side.domain.createExtendedQueuePair(new QueuePairOptions(QueuePairType.UD, side.queue)
                         .maxInlineData(64)
