@@ -318,7 +318,7 @@ class ExtendedQueuesLabTest {
             pair.a.awaitBatch();
             assertFalse(queue.nextPoll());
             IllegalStateException thrown = assertThrows(IllegalStateException.class, queue.cursor::id);
-            assertTrue(thrown.getMessage().contains("nextPoll"), thrown::getMessage);
+            assertTrue(thrown.getMessage().contains("PollCursor.next"), thrown::getMessage);
             queue.endPoll();
             assertThrows(IllegalStateException.class, queue::endPoll);
         }
