@@ -55,7 +55,8 @@ public final class CompletionChannel extends ContextObject {
      * virtual thread does not block its carrier.
      *
      * @param timeout the maximum time to wait; zero checks once
-     * @return the queue, which may be closed by now, or null if there was no event in time
+     * @return the queue, which may be closed by now, or null if there was no event in time: not an {@code Optional},
+     *     because programs may call this for each message
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws VerbsException when the verb fails

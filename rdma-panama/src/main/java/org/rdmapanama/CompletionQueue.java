@@ -32,7 +32,7 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * when the arena is confined to another thread. In a shared arena several threads may poll one queue, each into its own
  * {@link WorkCompletions}; each completion goes to one of them.
  */
-public sealed class CompletionQueue extends ContextObject permits ExtendedCompletionQueue {
+public sealed class CompletionQueue extends ContextObject implements EventSource permits ExtendedCompletionQueue {
     static final Ending ENDING = new Ending("ibv_destroy_cq", ProviderContext::destroyCompletionQueue);
 
     /** The maximum of both parameters of moderation. */

@@ -52,7 +52,7 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * when the arena is confined to another thread. Closing it drains the queue pairs and closes everything created on it;
  * see {@link VerbsArena#close()}.
  */
-public final class Context extends VerbsObject {
+public final class Context extends VerbsObject implements EventSource {
     /** Where to look for support of sharing objects with other processes. */
     static final String IMPORT_CAPABILITY = "a driver that imports objects, such as mlx5; no capability shows it";
 
@@ -320,8 +320,8 @@ public final class Context extends VerbsObject {
      * @throws IllegalStateException when this is closed
      * @verb ibv_query_gid_table
      */
-    public List<GidEntry> gidTable() {
-        return ports.gidTable();
+    public List<GidEntry> queryGidTable() {
+        return ports.queryGidTable();
     }
 
     /**
@@ -329,14 +329,14 @@ public final class Context extends VerbsObject {
      *
      * @param port its number, from 1
      * @param index the index in the table, from 0
-     * @return the address, or {@link Gid#ZERO} if there is none at that index
+     * @return the address, or empty if there is none at that index
      * @throws IllegalArgumentException when there is no such port
      * @throws IndexOutOfBoundsException when the table has no such index
      * @throws VerbsException when the verb fails
      * @throws IllegalStateException when this is closed
      * @verb ibv_query_gid
      */
-    public Gid queryGid(int port, int index) {
+    public Optional<Gid> queryGid(int port, int index) {
         return ports.queryGid(port, index);
     }
 
@@ -359,15 +359,10 @@ public final class Context extends VerbsObject {
     /**
      * Returns one entry of a port's GID table.
      *
-     * @param port its number, from 1
-     * @param index the index in the table, from 0
-     * @return the entry
      * @throws IllegalArgumentException when there is no such port, or no GID at that index; the message lists the
      *     indexes that have one
-     * @throws VerbsException when the verb fails
-     * @throws IllegalStateException when this is closed
      */
-    public GidEntry gid(int port, int index) {
+    GidEntry gid(int port, int index) {
         return ports.gid(port, index);
     }
 

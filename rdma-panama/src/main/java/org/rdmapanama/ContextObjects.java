@@ -105,20 +105,18 @@ final class ContextObjects {
         AsyncEventType type = AsyncEventType.of(ibv_async_event.event_type(event));
         MemorySegment element = ibv_async_event.element(event);
         int port = 0;
-        VerbsObject source = null;
+        EventSource source = context;
         switch (type) {
             case PORT_ACTIVE, PORT_ERR, LID_CHANGE, PKEY_CHANGE, SM_CHANGE, CLIENT_REREGISTER, GID_CHANGE ->
                 port = ibv_async_event.element.port_num(element);
             case DEVICE_FATAL, UNKNOWN -> {}
-            default -> source = find(ibv_async_event.element.qp(element).address());
+            default -> {
+                if (find(ibv_async_event.element.qp(element).address()) instanceof EventSource known) {
+                    source = known;
+                }
+            }
         }
-        return new AsyncEvent(
-                type,
-                port,
-                source instanceof QueuePair queuePair ? queuePair : null,
-                source instanceof CompletionQueue completionQueue ? completionQueue : null,
-                source instanceof SharedReceiveQueue sharedReceiveQueue ? sharedReceiveQueue : null,
-                source instanceof WorkQueue workQueue ? workQueue : null);
+        return new AsyncEvent(type, port, source);
     }
 
     void forget(VerbsObject object) {

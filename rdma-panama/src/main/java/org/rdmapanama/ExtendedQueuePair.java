@@ -15,7 +15,7 @@ import org.rdmapanama.queue.SendOperation;
  *         new QueuePairOptions(QueuePairType.RC, queue).sendOperations(SendOperation.RDMA_WRITE, SendOperation.SEND));
  * qp.connect(peer);
  * try (WorkRequestBuilder batch = qp.startWorkRequests()) {
- *     batch.rdmaWrite(remoteAddress, rkey).segment(region, 0, 4096);
+ *     batch.rdmaWrite(remoteAddress, rkey).add(region, 0, 4096);
  *     batch.id(7).signaled(true).send();
  *     batch.complete();
  * }

@@ -17,6 +17,7 @@ import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.memory.ReregistrationFailure;
 
 /**
@@ -266,6 +267,25 @@ public final class MemoryRegion extends ContextObject {
      */
     public boolean isUsable() {
         return usable;
+    }
+
+    /**
+     * Returns what a peer needs to access this region: address, remote key and size.
+     *
+     * @return the whole region; {@link RemoteMemory#slice} returns a part
+     * @throws IllegalStateException when the region was registered with none of REMOTE_READ, REMOTE_WRITE and
+     *     REMOTE_ATOMIC, so that peers cannot access it; or when this can no longer be used
+     */
+    public RemoteMemory remote() {
+        Registration is = now;
+        checkUsable();
+        if (!is.access.contains(AccessFlag.REMOTE_READ)
+                && !is.access.contains(AccessFlag.REMOTE_WRITE)
+                && !is.access.contains(AccessFlag.REMOTE_ATOMIC)) {
+            throw new IllegalStateException(this + " is not open to peers: it was registered for " + is.access
+                    + "; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC");
+        }
+        return new RemoteMemory(is.address, is.rkey, is.byteSize);
     }
 
     /**

@@ -12,6 +12,7 @@ import org.rdmapanama.ffm.verbs.ibv_mw_bind_info;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.pool.RegisteredBuffer;
 
 /**
@@ -100,6 +101,17 @@ public final class MemoryWindowBinding {
     /** {@return the address at which the window begins for peers, or 0 if it is {@link AccessFlag#ZERO_BASED}} */
     public long remoteAddress() {
         return access.contains(AccessFlag.ZERO_BASED) ? 0 : start;
+    }
+
+    /**
+     * Returns what a peer needs to access the part, once a window has been bound to it.
+     *
+     * @param window the window that was bound in this way
+     * @return the part, under the present {@link MemoryWindow#rkey key} of the window
+     * @throws NullPointerException when the window is null
+     */
+    public RemoteMemory remote(MemoryWindow window) {
+        return new RemoteMemory(remoteAddress(), window.rkey(), byteSize);
     }
 
     /** Checks that a work request can bind a window of type 2 in this way. */

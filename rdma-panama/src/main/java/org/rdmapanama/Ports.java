@@ -59,7 +59,7 @@ final class Ports {
         }
     }
 
-    List<GidEntry> gidTable() {
+    List<GidEntry> queryGidTable() {
         int capacity = 0;
         int ports = physicalPorts();
         for (int port = 1; port <= ports; port++) {
@@ -93,7 +93,7 @@ final class Ports {
                 ibv_gid_entry.ndev_ifindex(entry));
     }
 
-    Gid queryGid(int port, int index) {
+    Optional<Gid> queryGid(int port, int index) {
         checkGidIndex(port, index);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment gid = temporary.allocate(ibv_gid.layout());
@@ -101,7 +101,8 @@ final class Ports {
                     "ibv_query_gid",
                     context.call(() -> context.provider().queryGid(port, index, gid.address())),
                     "port " + port + ", GID index " + index);
-            return AddressStructs.readGid(gid, 0);
+            Gid read = AddressStructs.readGid(gid, 0);
+            return read.equals(Gid.ZERO) ? Optional.empty() : Optional.of(read);
         }
     }
 
@@ -128,7 +129,8 @@ final class Ports {
 
     GidEntry gid(int port, int index) {
         check(port);
-        List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
+        List<GidEntry> table =
+                queryGidTable().stream().filter(e -> e.port() == port).toList();
         return table.stream().filter(e -> e.index() == index).findFirst().orElseThrow(() -> {
             String filled = table.stream()
                     .map(e -> e.index() + " " + e.gid() + " " + e.type())
@@ -140,7 +142,8 @@ final class Ports {
 
     /** Chooses with the peer's address and endpoint, each of which may be null. */
     Optional<GidEntry> chooseGid(int port, InetAddress peer, Endpoint remote) {
-        List<GidEntry> table = gidTable().stream().filter(e -> e.port() == port).toList();
+        List<GidEntry> table =
+                queryGidTable().stream().filter(e -> e.port() == port).toList();
         return GidChoice.best(table, peer, remote, SystemNetwork.INSTANCE);
     }
 

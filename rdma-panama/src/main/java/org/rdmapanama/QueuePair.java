@@ -43,16 +43,16 @@ import org.rdmapanama.queue.WorkRequestOpcode;
  * when the arena is confined to another thread. In a shared arena several threads may post to one queue pair; the
  * device orders what they post.
  */
-public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
+public sealed class QueuePair extends ContextObject implements EventSource permits ExtendedQueuePair {
     static final Ending ENDING = new Ending("ibv_destroy_qp", ProviderContext::destroyQueuePair);
 
-    /** The return value of posting when everything was posted. */
+    /** What {@link #tryPostSend} and its kind return when everything was posted. */
     public static final int POSTED = 0;
 
     /**
-     * The return value of posting when the queue was full: poll the completion queue and post the rest again. Polling a
-     * completion frees the slot of its request, and those of earlier unsignaled sends. Do not use this for flow
-     * control; see {@link #postSend}.
+     * What {@link #tryPostSend} and its kind return when the queue was full: poll the completion queue and post the
+     * rest again. Polling a completion frees the slot of its request, and those of earlier unsignaled sends. Do not use
+     * this for flow control; see {@link #postSend}.
      */
     public static final int QUEUE_FULL = -12;
 
@@ -374,8 +374,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * program that posts until the queue is full can overrun the completion queue. Count the outstanding requests.
      *
      * @param first the work request, with all requests {@linkplain SendWorkRequest#next chained} to it
-     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit; {@link #firstNotSent}
-     *     returns the rest
+     * @throws QueueFullException when some or all of the chain did not fit; {@link #firstNotSent} returns the rest, and
+     *     {@link #tryPostSend} is this without the exception
      * @throws IllegalArgumentException when the work request belongs to another arena, has more segments, more inline
      *     data or a longer header than this queue pair takes, is a datagram without an address handle of this
      *     protection domain, or binds a memory window of another protection domain or through a queue pair that is not
@@ -388,7 +388,26 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *
      * @verb ibv_post_send
      */
-    public final int postSend(SendWorkRequest first) {
+    public final void postSend(SendWorkRequest first) {
+        if (tryPostSend(first) != POSTED) {
+            throw sendQueueFull("ibv_post_send", "QueuePair.tryPostSend");
+        }
+    }
+
+    /**
+     * Posts a send, or a chain of them, as {@link #postSend} does, and returns a constant when the queue is full. For
+     * programs that expect this. Allocates nothing.
+     *
+     * @param first the work request, with all requests {@linkplain SendWorkRequest#next chained} to it
+     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit; {@link #firstNotSent}
+     *     returns the rest
+     * @throws IllegalArgumentException as {@link #postSend}
+     * @throws VerbsException as {@link #postSend}, but not when the queue is full
+     * @throws IllegalStateException as {@link #postSend}
+     *
+     * @verb ibv_post_send
+     */
+    public final int tryPostSend(SendWorkRequest first) {
         enter();
         try {
             long chain = first.address(arena);
@@ -402,6 +421,12 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
         } finally {
             exit();
         }
+    }
+
+    /** Returns the exception for a full send queue. */
+    final QueueFullException sendQueueFull(String verb, String alternative) {
+        return QueueFullException.of(
+                verb, "send queue of " + this, capabilities.maxSendWorkRequests(), "poll for completions", alternative);
     }
 
     private int post(SendWorkRequest first, long chain) {
@@ -484,7 +509,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * @param binding the part to open; with length 0, any part of the region that it is bound to
      * @param id the identifier of the completion, any 64 bits
      * @param signaled whether it generates a completion when it succeeds
-     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when nothing was posted
+     * @throws QueueFullException when the send queue is full, and then nothing was posted; {@link #tryBind} is this
+     *     without the exception
      * @throws NullPointerException when the window or the binding is null
      * @throws IllegalArgumentException when the window is of type 2; when it, the region and this are not in the same
      *     protection domain; or when this is of another type than RC, UC and XRC_SEND
@@ -494,7 +520,29 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *     or when a {@link ExtendedQueuePair#startWorkRequests batch} is open on this
      * @verb ibv_bind_mw
      */
-    public final int bind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
+    public final void bind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
+        if (tryBind(window, binding, id, signaled) != POSTED) {
+            throw sendQueueFull("ibv_bind_mw", "QueuePair.tryBind");
+        }
+    }
+
+    /**
+     * Posts a request to bind a memory window of type 1, as {@link #bind} does, and returns a constant when the queue
+     * is full.
+     *
+     * @param window the window
+     * @param binding the part to open; with length 0, any part of the region that it is bound to
+     * @param id the identifier of the completion, any 64 bits
+     * @param signaled whether it generates a completion when it succeeds
+     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when nothing was posted
+     * @throws NullPointerException when the window or the binding is null
+     * @throws IllegalArgumentException as {@link #bind}
+     * @throws UnsupportedVerbException when the device does not support memory windows
+     * @throws VerbsException as {@link #bind}, but not when the queue is full
+     * @throws IllegalStateException as {@link #bind}
+     * @verb ibv_bind_mw
+     */
+    public final int tryBind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
         MemoryRegion region = binding.region();
         if (window.type() != MemoryWindowType.TYPE_1) {
             throw new IllegalArgumentException(
@@ -521,8 +569,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      * Posts a receive, or a chain of them; see ibv_post_recv(3). Allocates nothing.
      *
      * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
-     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit; {@link
-     *     #firstNotReceiving} returns the rest
+     * @throws QueueFullException when some or all of the chain did not fit; {@link #firstNotReceiving} returns the
+     *     rest, and {@link #tryPostReceive} is this without the exception
      * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
      *     queue pair takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
@@ -531,7 +579,31 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
      *
      * @verb ibv_post_recv
      */
-    public final int postReceive(ReceiveWorkRequest first) {
+    public final void postReceive(ReceiveWorkRequest first) {
+        if (tryPostReceive(first) != POSTED) {
+            throw QueueFullException.of(
+                    "ibv_post_recv",
+                    "receive queue of " + this,
+                    capabilities.maxReceiveWorkRequests(),
+                    "wait for messages",
+                    "QueuePair.tryPostReceive");
+        }
+    }
+
+    /**
+     * Posts a receive, or a chain of them, as {@link #postReceive} does, and returns a constant when the queue is full.
+     * For programs that expect this. Allocates nothing.
+     *
+     * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
+     * @return {@link #POSTED}, or {@link #QUEUE_FULL} when some or all of the chain did not fit; {@link
+     *     #firstNotReceiving} returns the rest
+     * @throws IllegalArgumentException as {@link #postReceive}
+     * @throws VerbsException as {@link #postReceive}, but not when the queue is full
+     * @throws IllegalStateException as {@link #postReceive}
+     *
+     * @verb ibv_post_recv
+     */
+    public final int tryPostReceive(ReceiveWorkRequest first) {
         enter();
         try {
             long chain = first.address(arena);
@@ -653,8 +725,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Returns the first request that was not posted when {@link #postSend} returned {@link #QUEUE_FULL} or threw. Valid
-     * until the first request of the chain is posted again.
+     * Returns the first request that was not posted when {@link #postSend} threw, or {@link #tryPostSend} threw or
+     * returned {@link #QUEUE_FULL}. Valid until the first request of the chain is posted again.
      *
      * @param first the chain that was posted
      * @return the first work request of it that was not posted, or null when all are posted
@@ -667,8 +739,8 @@ public sealed class QueuePair extends ContextObject permits ExtendedQueuePair {
     }
 
     /**
-     * Returns the first request that was not posted when {@link #postReceive} returned {@link #QUEUE_FULL} or threw.
-     * Valid until the first request of the chain is posted again.
+     * Returns the first request that was not posted when {@link #postReceive} threw, or {@link #tryPostReceive} threw
+     * or returned {@link #QUEUE_FULL}. Valid until the first request of the chain is posted again.
      *
      * @param first the chain that was posted
      * @return the first work request of it that was not posted, or null when all are posted, or when the driver does

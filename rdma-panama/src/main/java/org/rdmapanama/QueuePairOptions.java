@@ -380,7 +380,7 @@ public final class QueuePairOptions {
 
     /**
      * Sets the size of the headers in front of each TCP segment that a
-     * {@link WorkRequestBuilder#sendTso segmented send} makes.
+     * {@link WorkRequestBuilder#tso segmented send} makes.
      *
      * @param bytes up to 65535
      * @return this

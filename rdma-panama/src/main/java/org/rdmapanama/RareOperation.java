@@ -63,7 +63,7 @@ final class RareOperation {
         flushLevel = (byte) level;
     }
 
-    void sendTso(MemorySegment headers, int segmentSize) {
+    void tso(MemorySegment headers, int segmentSize) {
         MemorySegment.copy(headers, 0, memory, 0, headers.byteSize());
         headerLength = (short) headers.byteSize();
         maxSegmentSize = (short) segmentSize;

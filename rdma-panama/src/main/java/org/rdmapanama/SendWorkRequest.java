@@ -9,6 +9,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.WorkRequestOpcode;
@@ -20,7 +21,7 @@ import org.rdmapanama.queue.WorkRequestOpcode;
  * <p>{@snippet :
  * SendWorkRequest write = SendWorkRequest.allocate(arena, 1)
  *         .id(7)
- *         .rdmaWrite(peerAddress, peerKey)
+ *         .rdmaWrite(peerMemory)
  *         .add(region, 0, 4096)
  *         .signaled(true);
  * qp.postSend(write);
@@ -230,7 +231,18 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     }
 
     /**
-     * Makes this an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite}, and then it consumes one of the peer's receives,
+     * Makes this an RDMA_WRITE: the data goes to the start of memory of the peer, without notice to the peer's program.
+     *
+     * @param remote the destination; its length is not compared with that of the data
+     * @return this
+     * @throws NullPointerException when the memory is null
+     */
+    public SendWorkRequest rdmaWrite(RemoteMemory remote) {
+        return rdmaWrite(remote.address(), remote.rkey());
+    }
+
+    /**
+     * Makes this an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite(long, int)}, and then it consumes one of the peer's receives,
      * whose completion carries 32 bits.
      *
      * @param remoteAddress the destination in the peer's address space
@@ -245,6 +257,19 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     }
 
     /**
+     * Makes this an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite(RemoteMemory)}, and then it consumes one of the peer's
+     * receives, whose completion carries 32 bits.
+     *
+     * @param remote the destination; its length is not compared with that of the data
+     * @param immediate the value that the peer reads with {@link WorkCompletions#immediate}
+     * @return this
+     * @throws NullPointerException when the memory is null
+     */
+    public SendWorkRequest rdmaWriteWithImmediate(RemoteMemory remote, int immediate) {
+        return rdmaWriteWithImmediate(remote.address(), remote.rkey(), immediate);
+    }
+
+    /**
      * Makes this an RDMA_READ: data goes from the peer's memory into the segments of this request.
      *
      * @param remoteAddress the source in the peer's address space
@@ -254,6 +279,17 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     public SendWorkRequest rdmaRead(long remoteAddress, int rkey) {
         begin(RDMA_READ);
         return remote(remoteAddress, rkey);
+    }
+
+    /**
+     * Makes this an RDMA_READ: data goes from the start of memory of the peer into the segments of this request.
+     *
+     * @param remote the source; its length is not compared with that of the data
+     * @return this
+     * @throws NullPointerException when the memory is null
+     */
+    public SendWorkRequest rdmaRead(RemoteMemory remote) {
+        return rdmaRead(remote.address(), remote.rkey());
     }
 
     private SendWorkRequest remote(long remoteAddress, int rkey) {
@@ -296,6 +332,21 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     }
 
     /**
+     * Makes this an ATOMIC_CMP_AND_SWP of the first eight bytes of memory of the peer; see {@link #compareAndSwap(long,
+     * int, long, long)}.
+     *
+     * @param remote memory of at least eight bytes, whose address is a multiple of 8
+     * @param expected the value they must have
+     * @param desired the value they get
+     * @return this
+     * @throws IllegalArgumentException when the memory is shorter, or its address is not a multiple of 8
+     * @throws NullPointerException when the memory is null
+     */
+    public SendWorkRequest compareAndSwap(RemoteMemory remote, long expected, long desired) {
+        return compareAndSwap(atomicAddress(remote), remote.rkey(), expected, desired);
+    }
+
+    /**
      * Makes this an ATOMIC_FETCH_AND_ADD: a number is added to eight bytes of the peer's memory. Their previous value
      * goes into the segment of this request, which must have eight bytes.
      *
@@ -311,6 +362,29 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
         struct.set(JAVA_LONG, ATOMIC_COMPARE_ADD, delta);
         struct.set(JAVA_INT, ATOMIC_RKEY, rkey);
         return this;
+    }
+
+    /**
+     * Makes this an ATOMIC_FETCH_AND_ADD to the first eight bytes of memory of the peer; see {@link #fetchAndAdd(long,
+     * int, long)}.
+     *
+     * @param remote memory of at least eight bytes, whose address is a multiple of 8
+     * @param delta the number to add
+     * @return this
+     * @throws IllegalArgumentException when the memory is shorter, or its address is not a multiple of 8
+     * @throws NullPointerException when the memory is null
+     */
+    public SendWorkRequest fetchAndAdd(RemoteMemory remote, long delta) {
+        return fetchAndAdd(atomicAddress(remote), remote.rkey(), delta);
+    }
+
+    /** Returns the address of memory for an atomic operation. */
+    static long atomicAddress(RemoteMemory remote) {
+        if (remote.length() < Long.BYTES || remote.address() % Long.BYTES != 0) {
+            throw new IllegalArgumentException("an atomic operation needs eight bytes at a multiple of 8, not "
+                    + remote.length() + " bytes at 0x" + Long.toHexString(remote.address()));
+        }
+        return remote.address();
     }
 
     /**

@@ -39,7 +39,7 @@ import org.rdmapanama.queue.SharedReceiveQueueType;
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread. In a shared arena several threads may post.
  */
-public final class SharedReceiveQueue extends ContextObject {
+public final class SharedReceiveQueue extends ContextObject implements EventSource {
     static final Ending ENDING = new Ending("ibv_destroy_srq", ProviderContext::destroySharedReceiveQueue);
 
     private static final String TAG_MATCHING = "DeviceAttributes.tagMatching";
@@ -422,15 +422,38 @@ public final class SharedReceiveQueue extends ContextObject {
      * Posts a receive, or a chain of them; see ibv_post_srq_recv(3). Allocates nothing.
      *
      * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
-     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when some or all of the chain did not fit;
-     *     {@link #firstNotReceiving} returns the rest
+     * @throws QueueFullException when some or all of the chain did not fit; {@link #firstNotReceiving} returns the
+     *     rest, and {@link #tryPostReceive} is this without the exception
      * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
      *     queue takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
      * @throws IllegalStateException when this is closed
      * @verb ibv_post_srq_recv
      */
-    public int postReceive(ReceiveWorkRequest first) {
+    public void postReceive(ReceiveWorkRequest first) {
+        if (tryPostReceive(first) != QueuePair.POSTED) {
+            throw QueueFullException.of(
+                    "ibv_post_srq_recv",
+                    toString(),
+                    maxWorkRequests,
+                    "wait for messages",
+                    "SharedReceiveQueue.tryPostReceive");
+        }
+    }
+
+    /**
+     * Posts a receive, or a chain of them, as {@link #postReceive} does, and returns a constant when the queue is full.
+     * For programs that expect this. Allocates nothing.
+     *
+     * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
+     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when some or all of the chain did not fit;
+     *     {@link #firstNotReceiving} returns the rest
+     * @throws IllegalArgumentException as {@link #postReceive}
+     * @throws VerbsException as {@link #postReceive}, but not when the queue is full
+     * @throws IllegalStateException when this is closed
+     * @verb ibv_post_srq_recv
+     */
+    public int tryPostReceive(ReceiveWorkRequest first) {
         enter();
         try {
             long chain = first.address(arena);
@@ -451,8 +474,8 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Returns the first request that was not posted when {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or
-     * threw. Valid until the first request of the chain is posted again.
+     * Returns the first request that was not posted when {@link #postReceive} threw, or {@link #tryPostReceive} threw
+     * or returned {@link QueuePair#QUEUE_FULL}. Valid until the first request of the chain is posted again.
      *
      * @param first the chain that was posted
      * @return the first work request of it that was not posted, or null when all are posted, or when the driver does
@@ -471,8 +494,9 @@ public final class SharedReceiveQueue extends ContextObject {
      *
      * @param first the operation, with all operations {@linkplain TagOperation#next chained} to it; for operations that
      *     add a tag, {@link TagOperation#handle} then returns the handle
-     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when there is no room for some or all of the
-     *     chain, in the queue or in the list of tags; {@link #firstNotOperated} returns the rest
+     * @throws QueueFullException when there is no room for some or all of the chain, in the queue or in the list of
+     *     tags; {@link #firstNotOperated} returns the rest, and {@link #tryPostTagOperation} is this without the
+     *     exception
      * @throws IllegalArgumentException when the operation belongs to another arena, has more segments than the device
      *     supports for a tag, or deletes by a handle that cannot be one of this queue
      * @throws UnsupportedVerbException when the device does not support tag matching
@@ -480,7 +504,26 @@ public final class SharedReceiveQueue extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @verb ibv_post_srq_ops
      */
-    public int postTagOperation(TagOperation first) {
+    public void postTagOperation(TagOperation first) {
+        if (tryPostTagOperation(first) != QueuePair.POSTED) {
+            throw QueueFullException.ofTags(toString(), maxWorkRequests, maxTags);
+        }
+    }
+
+    /**
+     * Changes the tag list as {@link #postTagOperation} does, and returns a constant when there is no room. For programs
+     * that expect this. Allocates nothing.
+     *
+     * @param first the operation, with all operations {@linkplain TagOperation#next chained} to it
+     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when there is no room for some or all of the
+     *     chain, in the queue or in the list of tags; {@link #firstNotOperated} returns the rest
+     * @throws IllegalArgumentException as {@link #postTagOperation}
+     * @throws UnsupportedVerbException when the device does not support tag matching
+     * @throws VerbsException as {@link #postTagOperation}, but not when there is no room
+     * @throws IllegalStateException when this is closed
+     * @verb ibv_post_srq_ops
+     */
+    public int tryPostTagOperation(TagOperation first) {
         enter();
         try {
             long chain = first.address(arena);
@@ -507,8 +550,9 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
-     * Returns the first operation that was not posted when {@link #postTagOperation} returned {@link
-     * QueuePair#QUEUE_FULL} or threw. Valid until the first operation of the chain is posted again.
+     * Returns the first operation that was not posted when {@link #postTagOperation} threw, or {@link
+     * #tryPostTagOperation} threw or returned {@link QueuePair#QUEUE_FULL}. Valid until the first operation of the chain
+     * is posted again.
      *
      * @param first the chain that was posted
      * @return the first operation of it that was not posted, or null when all are posted, or when the driver does not

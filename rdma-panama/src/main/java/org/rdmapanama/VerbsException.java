@@ -32,7 +32,12 @@ public class VerbsException extends RuntimeException {
      * @param cure what to do about it, or null if that is not known
      */
     protected VerbsException(String verb, int errno, String arguments, String cure) {
-        super(message(verb, errno, arguments, cure));
+        this(message(verb, errno, arguments, cure), verb, errno, arguments, cure);
+    }
+
+    /** With a message that says more than the name of the errno. */
+    VerbsException(String message, String verb, int errno, String arguments, String cure) {
+        super(message);
         this.verb = verb;
         this.errno = errno;
         this.arguments = arguments;

@@ -21,7 +21,7 @@ import org.rdmapanama.queue.WorkQueueType;
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread. In a shared arena several threads may post.
  */
-public final class WorkQueue extends ContextObject {
+public final class WorkQueue extends ContextObject implements EventSource {
     static final Ending ENDING = new Ending("ibv_destroy_wq", ProviderContext::destroyWorkQueue);
 
     static final String CAPABILITY = "DeviceAttributes.maxWorkQueues";
@@ -180,15 +180,34 @@ public final class WorkQueue extends ContextObject {
      * Posts a receive, or a chain of them: {@code ibv_post_wq_recv}, which has no manual page. Allocates nothing.
      *
      * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
-     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when some or all of the chain did not fit;
-     *     {@link #firstNotReceiving} returns the rest
+     * @throws QueueFullException when some or all of the chain did not fit; {@link #firstNotReceiving} returns the
+     *     rest, and {@link #tryPostReceive} is this without the exception
      * @throws IllegalArgumentException when the work request belongs to another arena, or has more segments than this
      *     queue takes
      * @throws VerbsException when the driver refuses a work request; those before it in the chain are posted
      * @throws IllegalStateException when this is closed
      * @verb ibv_post_wq_recv
      */
-    public int postReceive(ReceiveWorkRequest first) {
+    public void postReceive(ReceiveWorkRequest first) {
+        if (tryPostReceive(first) != QueuePair.POSTED) {
+            throw QueueFullException.of(
+                    "ibv_post_wq_recv", toString(), maxWorkRequests, "wait for messages", "WorkQueue.tryPostReceive");
+        }
+    }
+
+    /**
+     * Posts a receive, or a chain of them, as {@link #postReceive} does, and returns a constant when the queue is full.
+     * For programs that expect this. Allocates nothing.
+     *
+     * @param first the work request, with all requests {@linkplain ReceiveWorkRequest#next chained} to it
+     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} when some or all of the chain did not fit;
+     *     {@link #firstNotReceiving} returns the rest
+     * @throws IllegalArgumentException as {@link #postReceive}
+     * @throws VerbsException as {@link #postReceive}, but not when the queue is full
+     * @throws IllegalStateException when this is closed
+     * @verb ibv_post_wq_recv
+     */
+    public int tryPostReceive(ReceiveWorkRequest first) {
         enter();
         try {
             long chain = first.address(arena);
@@ -209,8 +228,8 @@ public final class WorkQueue extends ContextObject {
     }
 
     /**
-     * Returns the first request that was not posted when {@link #postReceive} returned {@link QueuePair#QUEUE_FULL} or
-     * threw. Valid until the first request of the chain is posted again.
+     * Returns the first request that was not posted when {@link #postReceive} threw, or {@link #tryPostReceive} threw
+     * or returned {@link QueuePair#QUEUE_FULL}. Valid until the first request of the chain is posted again.
      *
      * @param first the chain that was posted
      * @return the first work request of it that was not posted, or null when all are posted, or when the driver does

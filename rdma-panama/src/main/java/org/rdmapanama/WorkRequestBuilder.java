@@ -18,6 +18,7 @@ import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.memory.FlushLevel;
 import org.rdmapanama.memory.FlushType;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.QueuePairType;
@@ -33,10 +34,10 @@ import org.rdmapanama.queue.SendOperation;
  * <p>{@snippet :
  * try (WorkRequestBuilder batch = qp.startWorkRequests()) {
  *     batch.id(1).signaled(true)
- *             .send().to(handle, peerQueuePair, peerQkey).segment(region, 0, 100).segment(region, 512, 100);
+ *             .send().to(handle, peerQueuePair, peerQkey).add(region, 0, 100).add(region, 512, 100);
  *     batch.id(2)
  *             .sendWithImmediate(42).to(handle, peerQueuePair, peerQkey).inlineData(text);
- *     if (batch.complete() == QueuePair.QUEUE_FULL) { ... }
+ *     batch.complete();
  * }
  * }
  *
@@ -334,6 +335,22 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Begins an RDMA_READ: data goes from the start of memory of the peer into the segments.
+     *
+     * @param remote the source; its length is not compared with that of the data
+     * @return this
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_READ, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_rdma_read
+     */
+    public WorkRequestBuilder rdmaRead(RemoteMemory remote) {
+        return rdmaRead(remote.address(), remote.rkey());
+    }
+
+    /**
      * Begins an RDMA_WRITE: the data goes into the peer's memory without notice to the peer's program.
      *
      * @param address the destination in the peer's address space
@@ -350,7 +367,23 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Begins an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite}, and then it consumes one of the peer's receives, whose
+     * Begins an RDMA_WRITE: the data goes to the start of memory of the peer, without notice to the peer's program.
+     *
+     * @param remote the destination; its length is not compared with that of the data
+     * @return this
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_WRITE, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_rdma_write
+     */
+    public WorkRequestBuilder rdmaWrite(RemoteMemory remote) {
+        return rdmaWrite(remote.address(), remote.rkey());
+    }
+
+    /**
+     * Begins an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite(long, int)}, and then it consumes one of the peer's receives, whose
      * completion carries 32 bits.
      *
      * @param address the destination in the peer's address space
@@ -367,6 +400,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
         remote(SendOperation.RDMA_WRITE_WITH_IMM, address, remoteKey);
         rare.withImmediate(immediate);
         return this;
+    }
+
+    /**
+     * Begins an RDMA_WRITE_WITH_IMM: like {@link #rdmaWrite(RemoteMemory)}, and then it consumes one of the peer's
+     * receives, whose completion carries 32 bits.
+     *
+     * @param remote the destination; its length is not compared with that of the data
+     * @param immediate the value that the peer reads with {@link WorkCompletions#immediate}
+     * @return this
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     RDMA_WRITE_WITH_IMM, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_rdma_write_imm
+     */
+    public WorkRequestBuilder rdmaWriteWithImmediate(RemoteMemory remote, int immediate) {
+        return rdmaWriteWithImmediate(remote.address(), remote.rkey(), immediate);
     }
 
     /**
@@ -391,6 +442,26 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Begins an ATOMIC_CMP_AND_SWP of the first eight bytes of memory of the peer; see {@link #compareAndSwap(long, int,
+     * long, long)}.
+     *
+     * @param remote memory of at least eight bytes, whose address is a multiple of 8
+     * @param expected the value they must have
+     * @param desired the value they get
+     * @return this
+     * @throws IllegalArgumentException when the memory is shorter, or its address is not a multiple of 8
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_CMP_AND_SWP, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_atomic_cmp_swp
+     */
+    public WorkRequestBuilder compareAndSwap(RemoteMemory remote, long expected, long desired) {
+        return compareAndSwap(SendWorkRequest.atomicAddress(remote), remote.rkey(), expected, desired);
+    }
+
+    /**
      * Begins an ATOMIC_FETCH_AND_ADD: a number is added to eight bytes of the peer's memory. Their previous value goes
      * into the segment, which must have eight bytes.
      *
@@ -411,6 +482,25 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Begins an ATOMIC_FETCH_AND_ADD to the first eight bytes of memory of the peer; see {@link #fetchAndAdd(long, int,
+     * long)}.
+     *
+     * @param remote memory of at least eight bytes, whose address is a multiple of 8
+     * @param delta the number to add
+     * @return this
+     * @throws IllegalArgumentException when the memory is shorter, or its address is not a multiple of 8
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_FETCH_AND_ADD, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_atomic_fetch_add
+     */
+    public WorkRequestBuilder fetchAndAdd(RemoteMemory remote, long delta) {
+        return fetchAndAdd(SendWorkRequest.atomicAddress(remote), remote.rkey(), delta);
+    }
+
+    /**
      * Begins an ATOMIC_WRITE: eight bytes of the peer's memory are written atomically, after all earlier writes. It has
      * no segments.
      *
@@ -428,6 +518,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
         remote(SendOperation.ATOMIC_WRITE, address, remoteKey);
         rare.atomicWrite(value);
         return this;
+    }
+
+    /**
+     * Begins an ATOMIC_WRITE to the first eight bytes of memory of the peer; see {@link #atomicWrite(long, int, long)}.
+     *
+     * @param remote memory of at least eight bytes, whose address is a multiple of 8
+     * @param value the value they get, in this machine's byte order
+     * @return this
+     * @throws IllegalArgumentException when the memory is shorter, or its address is not a multiple of 8
+     * @throws NullPointerException when the memory is null
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for
+     *     ATOMIC_WRITE, or the previous work request is not complete
+     * @throws UnsupportedVerbException when the previous work request is one that this driver would corrupt
+     *
+     * @verb ibv_wr_atomic_write
+     */
+    public WorkRequestBuilder atomicWrite(RemoteMemory remote, long value) {
+        return atomicWrite(SendWorkRequest.atomicAddress(remote), remote.rkey(), value);
     }
 
     /**
@@ -480,6 +588,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
+     * Begins a FLUSH of memory of the peer; see {@link #flush(long, int, long, Set, FlushLevel)}.
+     *
+     * @param remote the range
+     * @param types the guarantees for the data, at least one; the region must allow them
+     * @param level whether to flush the range or the whole region
+     * @return this
+     * @throws IllegalArgumentException when no type is given
+     * @throws IllegalStateException when no batch of this thread is open, this queue pair was not created for FLUSH, or
+     *     the previous work request is not complete
+     * @throws NullPointerException when an argument is null
+     *
+     * @verb ibv_wr_flush
+     */
+    public WorkRequestBuilder flush(RemoteMemory remote, Set<FlushType> types, FlushLevel level) {
+        return flush(remote.address(), remote.rkey(), remote.length(), types, level);
+    }
+
+    /**
      * Begins a TSO: the data is cut into TCP segments, each preceded by a copy of the headers. For raw packets and
      * datagrams, on devices that support it.
      *
@@ -494,7 +620,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      *
      * @verb ibv_wr_send_tso
      */
-    public WorkRequestBuilder sendTso(MemorySegment headers, int maxSegmentSize) {
+    public WorkRequestBuilder tso(MemorySegment headers, int maxSegmentSize) {
         if (headers.byteSize() > maxTsoHeader) {
             throw new IllegalArgumentException("headers must have at most " + maxTsoHeader + " bytes on " + queuePair
                     + ": " + headers.byteSize() + "; see QueuePairOptions.maxTsoHeader");
@@ -506,7 +632,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         begin(SendOperation.TSO);
         // The headers may be closed, so that copying them fails.
         operation = 0;
-        rare.sendTso(headers, maxSegmentSize);
+        rare.tso(headers, maxSegmentSize);
         operation = SendOperation.TSO.code();
         return this;
     }
@@ -629,7 +755,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
      */
-    public WorkRequestBuilder segment(MemoryRegion region, long offset, long length) {
+    public WorkRequestBuilder add(MemoryRegion region, long offset, long length) {
         checkSegment(region, length);
         MemoryRegion.Registration is = region.registration();
         addSegment(is.lkey(), region.addressOf(is, offset, length), length);
@@ -652,7 +778,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
      */
-    public WorkRequestBuilder segment(MemoryRegion region, MemorySegment slice) {
+    public WorkRequestBuilder add(MemoryRegion region, MemorySegment slice) {
         checkSegment(region, slice.byteSize());
         MemoryRegion.Registration is = region.registration();
         addSegment(is.lkey(), region.addressOf(is, slice), slice.byteSize());
@@ -660,7 +786,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void checkSegment(MemoryRegion region, long length) {
-        checkData("segment");
+        checkData("add");
         if (bufferCount > 0) {
             throw new IllegalStateException("the data of a work request must be either inline or in segments");
         }
@@ -710,8 +836,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
      */
-    public WorkRequestBuilder segment(RegisteredBuffer buffer) {
-        return segment(buffer, 0, buffer.byteSize());
+    public WorkRequestBuilder add(RegisteredBuffer buffer) {
+        return add(buffer, 0, buffer.byteSize());
     }
 
     /**
@@ -729,8 +855,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * @verb ibv_wr_set_sge
      * @verb ibv_wr_set_sge_list
      */
-    public WorkRequestBuilder segment(RegisteredBuffer buffer, long offset, long length) {
-        return segment(buffer.region(), Segments.offsetOf(buffer, offset, length), length);
+    public WorkRequestBuilder add(RegisteredBuffer buffer, long offset, long length) {
+        return add(buffer.region(), Segments.offsetOf(buffer, offset, length), length);
     }
 
     /**
@@ -915,7 +1041,8 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /**
      * Posts the batch, all of it or nothing, and ends it; see ibv_wr_complete(3).
      *
-     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} if it did not fit, and then nothing is posted
+     * @throws QueueFullException when the batch did not fit; nothing is posted, and the batch has ended. {@link
+     *     #tryComplete} is this without the exception
      * @throws IllegalStateException when no batch of this thread is open; when the last work request is not complete,
      *     and then the batch stays open; or when the queue pair is not yet in state RTS, and then the batch has ended
      * @throws UnsupportedVerbException when the last work request is one that this driver would corrupt; the batch
@@ -924,7 +1051,24 @@ public final class WorkRequestBuilder implements AutoCloseable {
      *
      * @verb ibv_wr_complete
      */
-    public int complete() {
+    public void complete() {
+        if (tryComplete() != QueuePair.POSTED) {
+            throw queuePair.sendQueueFull("ibv_wr_complete", "WorkRequestBuilder.tryComplete");
+        }
+    }
+
+    /**
+     * Posts the batch, all of it or nothing, and ends it, as {@link #complete} does, and returns a constant when the
+     * queue is full. For programs that expect this.
+     *
+     * @return {@link QueuePair#POSTED}, or {@link QueuePair#QUEUE_FULL} if it did not fit, and then nothing is posted
+     * @throws IllegalStateException as {@link #complete}
+     * @throws UnsupportedVerbException as {@link #complete}
+     * @throws VerbsException as {@link #complete}, but not when the queue is full
+     *
+     * @verb ibv_wr_complete
+     */
+    public int tryComplete() {
         checkMine();
         emit();
         if (torn) {

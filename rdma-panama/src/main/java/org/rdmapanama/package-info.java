@@ -20,5 +20,9 @@
  *
  * <p>A SEND goes into a receive that the peer has posted before, and waits if there is none. An RDMA WRITE, an RDMA
  * READ or an atomic needs no receive, and the peer's program does not notice it.
+ *
+ * <p>Calls that wait, or are rare, return an {@link java.util.Optional} where nothing may have come. Calls of the data
+ * path return null or a constant instead, to leave no garbage. Where a full queue or pool is a failure, the short name
+ * throws, and a method whose name begins with {@code try} returns null or a constant.
  */
 package org.rdmapanama;

@@ -113,8 +113,7 @@ class BadInputLabTest {
     }
 
     private static boolean mayBeNull(String name) {
-        // An event is about one of several objects: the others are null.
-        return MAY_BE_NULL.contains(name) || (name.startsWith("AsyncEvent.new") && !name.endsWith(" 0"));
+        return MAY_BE_NULL.contains(name);
     }
 
     private static Object receiverOf(World world, Executable call) {

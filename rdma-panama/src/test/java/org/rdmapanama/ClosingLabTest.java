@@ -255,7 +255,7 @@ class ClosingLabTest {
     void shouldDrainAFullReceiveQueue() {
         assertDrains(ConnectedPair.of(QueuePairType.RC), pair -> {
             ReceiveWorkRequest receive = pair.a.receiveRequest(1, 0, 8);
-            while (pair.a.queuePair.postReceive(receive) == QueuePair.POSTED) {}
+            while (pair.a.queuePair.tryPostReceive(receive) == QueuePair.POSTED) {}
         });
     }
 
@@ -279,7 +279,7 @@ class ClosingLabTest {
                         .connectA(LabDevices.connectOptions().rnrRetry(7)),
                 pair -> {
                     SendWorkRequest send = pair.a.request(1, 0, 8).send();
-                    while (pair.a.queuePair.postSend(send) == QueuePair.POSTED) {}
+                    while (pair.a.queuePair.tryPostSend(send) == QueuePair.POSTED) {}
                 });
     }
 
@@ -570,7 +570,7 @@ class ClosingLabTest {
             SendWorkRequest write = pair.writeToB(1, 0, 4096);
             Bound bound = Bound.ofSeconds(30);
             while (true) {
-                pair.a.queuePair.postSend(write);
+                pair.a.queuePair.tryPostSend(write);
                 for (Completion completion : pair.a.poll()) {
                     if (completion.status() != CompletionStatus.SUCCESS) {
                         return completion.status();
@@ -595,7 +595,7 @@ class ClosingLabTest {
             try {
                 Future<AsyncEvent> event = thread.submit(
                         () -> context.awaitAsyncEvent(Duration.ofSeconds(1)).orElseThrow());
-                assertEquals(queue, event.get(10, TimeUnit.SECONDS).completionQueue());
+                assertEquals(queue, event.get(10, TimeUnit.SECONDS).source());
             } finally {
                 arena.lock().unlock();
             }

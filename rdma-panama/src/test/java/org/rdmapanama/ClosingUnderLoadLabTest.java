@@ -70,23 +70,17 @@ class ClosingUnderLoadLabTest {
     private void read() {
         reader = Thread.ofPlatform().start(() -> {
             while (!ending) {
-                if (queue.startPoll()) {
-                    try {
-                        answer();
-                    } finally {
-                        queue.endPoll();
-                    }
+                try (PollCursor cursor = queue.poll()) {
+                    answer(cursor);
                 }
             }
         });
     }
 
-    private void answer() {
-        int count = 0;
-        do {
-            post((int) queue.id());
-            count++;
-        } while (count < BATCH && queue.nextPoll());
+    private void answer(PollCursor cursor) {
+        for (int count = 0; count < BATCH && cursor.next(); count++) {
+            post((int) cursor.id());
+        }
     }
 
     private void post(int index) {

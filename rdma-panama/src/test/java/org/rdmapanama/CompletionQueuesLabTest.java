@@ -95,7 +95,7 @@ class CompletionQueuesLabTest {
             Future<Void> two = threads.submit(poller);
             for (int i = 0; i < total; i++) {
                 SendWorkRequest write = pair.writeToB(i, 0, 8);
-                while (pair.a.queuePair.postSend(write) != QueuePair.POSTED) {
+                while (pair.a.queuePair.tryPostSend(write) != QueuePair.POSTED) {
                     Thread.onSpinWait();
                 }
                 if (i % 20 == 0) {

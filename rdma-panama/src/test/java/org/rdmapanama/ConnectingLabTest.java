@@ -226,7 +226,7 @@ class ConnectingLabTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             QueuePair queuePair = queuePair(arena, type);
             Endpoint told = queuePair.localEndpoint(options().maxReadAtomic(5).pathMtu(Mtu.BYTES_512));
-            GidEntry entry = queuePair.context().gidTable().stream()
+            GidEntry entry = queuePair.context().queryGidTable().stream()
                     .filter(each -> each.gid().equals(told.gid()))
                     .findFirst()
                     .orElseThrow();

@@ -242,13 +242,13 @@ class ContendedQueuesLabTest {
             // In a batch of the same thread they let go of the completion that it stands at.
             List<String> seen = new ArrayList<>();
             clearing.clears = () -> {
-                assertThrows(IllegalStateException.class, queue::id, "the driver has the queue locked");
+                assertThrows(IllegalStateException.class, queue.cursor::id, "the driver has the queue locked");
                 seen.add("cleared");
             };
             for (int i = 0; i < changes.size(); i++) {
                 pair.a.post(pair.writeToB(2 + i, 0, 8));
                 pair.a.awaitBatch();
-                assertEquals(2 + i, queue.id());
+                assertEquals(2 + i, queue.cursor.id());
                 changes.get(i).run();
                 assertEquals(i + 1, seen.size());
                 assertFalse(queue.nextPoll());

@@ -203,7 +203,7 @@ class DevicesLabTest {
 
     @Test
     void shouldReadTheGidTable() {
-        List<GidEntry> table = context.gidTable();
+        List<GidEntry> table = context.queryGidTable();
         assertFalse(table.isEmpty());
         for (GidEntry entry : table) {
             assertEquals(entry, context.gid(entry.port(), entry.index()));
@@ -214,13 +214,13 @@ class DevicesLabTest {
     void shouldFindAllPlacesOfTheGidTableThatAreFilled() {
         long filled =
                 Pattern.compile("(?m)^\\s*GID\\[").matcher(devinfo()).results().count();
-        assertEquals(filled, context.gidTable().size());
+        assertEquals(filled, context.queryGidTable().size());
     }
 
     @Test
     void shouldKnowTheAddressesOfTheLab() throws Exception {
         LabDevices.assumeSoftRoce("its addresses are not known");
-        List<GidEntry> table = context.gidTable();
+        List<GidEntry> table = context.queryGidTable();
         assertEquals(List.of(0, 1), table.stream().map(GidEntry::index).toList());
         assertTrue(table.stream().allMatch(entry -> entry.type() == GidType.ROCE_V2 && entry.port() == 1));
         assertTrue(table.get(0).gid().isLinkLocal());
@@ -289,7 +289,7 @@ class DevicesLabTest {
     }
 
     private static boolean hasGid(Context device, Gid gid) {
-        return device.gidTable().stream().anyMatch(entry -> entry.gid().equals(gid));
+        return device.queryGidTable().stream().anyMatch(entry -> entry.gid().equals(gid));
     }
 
     /** Waits for an event of a type; others may come before it. */
@@ -315,7 +315,7 @@ class DevicesLabTest {
                 pair.a.queuePair.postSend(pair.writeToB(i, 0, 8));
             }
             AsyncEvent event = awaitEvent(pair.a.context, AsyncEventType.CQ_ERR);
-            assertEquals(pair.a.queue, event.completionQueue());
+            assertEquals(pair.a.queue, event.source());
             assertEquals(0, event.port());
         }
     }

@@ -321,9 +321,7 @@ class DomainLabTest {
         MemoryRegion region = parent.register(arena.allocate(64));
         SendWorkRequest send =
                 SendWorkRequest.allocate(arena, 1).add(region, 0, 8).send();
-        assertEquals(
-                QueuePair.POSTED,
-                inParent.postSend(send.to(parent.createAddressHandle(way), inParent.number(), 0x1111_1111)));
+        inParent.postSend(send.to(parent.createAddressHandle(way), inParent.number(), 0x1111_1111));
         assertDoesNotThrow(() -> send.to(domain.createAddressHandle(way), 1, 1).hold(inParent));
         send.release(inParent);
         AddressHandle foreign = context.allocateProtectionDomain().createAddressHandle(way);

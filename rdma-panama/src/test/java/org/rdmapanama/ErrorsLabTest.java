@@ -218,26 +218,26 @@ class ErrorsLabTest {
             }
             SendWorkRequest middle = pair.writeToB(2, 0, 8).next(last);
             SendWorkRequest first = pair.writeToB(1, 0, 8).next(middle);
-            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
-            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+            queuePair.postSend(first);
+            queuePair.postSend(first);
 
             last.add(pair.a.region, 0, 1);
             assertContains(refusedAtPosting(() -> queuePair.postSend(first)), segments + 1 + " segments");
             last.clear();
-            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+            queuePair.postSend(first);
 
             middle.inline(true);
-            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+            queuePair.postSend(first);
             middle.set(0, pair.a.region, 0, inline + 1);
             assertContains(refusedAtPosting(() -> queuePair.postSend(first)), "maxInlineData");
             middle.inline(false);
-            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+            queuePair.postSend(first);
 
             SendWorkRequest large = pair.writeToB(4, 0, inline + 1).inline(true);
             last.next(large);
             assertContains(refusedAtPosting(() -> queuePair.postSend(first)), "maxInlineData");
             last.next(null);
-            assertEquals(QueuePair.POSTED, queuePair.postSend(first));
+            queuePair.postSend(first);
         }
     }
 
@@ -253,11 +253,11 @@ class ErrorsLabTest {
             ReceiveWorkRequest first = ReceiveWorkRequest.allocate(pair.a.arena, 1)
                     .add(pair.a.region, 0, 8)
                     .next(last);
-            assertEquals(QueuePair.POSTED, queuePair.postReceive(first));
+            queuePair.postReceive(first);
             last.add(pair.a.region, 0, 1);
             assertContains(refusedAtPosting(() -> queuePair.postReceive(first)), segments + 1 + " segments");
             last.clear();
-            assertEquals(QueuePair.POSTED, queuePair.postReceive(first));
+            queuePair.postReceive(first);
         }
     }
 
@@ -327,7 +327,7 @@ class ErrorsLabTest {
             IllegalArgumentException exception =
                     assertThrows(IllegalArgumentException.class, () -> context.gid(1, 200));
             assertContains(exception.getMessage(), "GID index 200 of port 1");
-            for (GidEntry entry : context.gidTable()) {
+            for (GidEntry entry : context.queryGidTable()) {
                 assertContains(exception.getMessage(), entry.index() + " " + entry.gid() + " " + entry.type());
             }
             QueuePair queuePair = context.allocateProtectionDomain()

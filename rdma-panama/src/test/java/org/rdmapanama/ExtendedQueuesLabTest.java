@@ -11,6 +11,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
@@ -24,6 +25,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
@@ -92,7 +94,7 @@ class ExtendedQueuesLabTest {
         try (ConnectedPair pair = extended(QueuePairType.RC).open()) {
             pair.b.postReceive(0x1122_3344_5566_7788L, 0, 100);
             pair.a.post(pair.a.request(7, 0, 42).sendWithImmediate(0x0102_0304));
-            ExtendedCompletionQueue received = pair.b.awaitBatch();
+            PollCursor received = pair.b.awaitBatch();
             assertEquals(0x1122_3344_5566_7788L, received.id());
             assertEquals(CompletionStatus.SUCCESS, received.status());
             assertTrue(received.succeeded());
@@ -109,13 +111,13 @@ class ExtendedQueuesLabTest {
                     "SUCCESS on queue pair 0x%06x, work request %d"
                             .formatted(pair.b.queuePair.number(), 0x1122_3344_5566_7788L),
                     received.describe());
-            received.endPoll();
-            assertFalse(received.startPoll(), "it was taken off");
+            received.close();
+            assertFalse(pair.b.extended().poll().next(), "it was taken off");
 
-            ExtendedCompletionQueue sent = pair.a.awaitBatch();
+            PollCursor sent = pair.a.awaitBatch();
             assertEquals(7, sent.id());
             assertEquals(CompletionOpcode.SEND, sent.opcode());
-            sent.endPoll();
+            sent.close();
         }
     }
 
@@ -140,14 +142,14 @@ class ExtendedQueuesLabTest {
                             way,
                             pair.b.queuePair.number(),
                             LabDevices.connectOptions().qkey()));
-            ExtendedCompletionQueue received = pair.b.awaitBatch();
+            PollCursor received = pair.b.awaitBatch();
             assertEquals(pair.a.queuePair.number(), received.sourceQueuePair());
             assertEquals(100, received.byteLength());
             assertTrue(received.hasGlobalRoutingHeader());
             assertEquals(0, received.sourceLid());
             assertEquals(0, received.serviceLevel());
             assertEquals(0, received.destinationPathBits());
-            received.endPoll();
+            received.close();
         }
     }
 
@@ -158,12 +160,12 @@ class ExtendedQueuesLabTest {
                 .access(AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND)
                 .open()) {
             int rkey = invalidateWindowOfB(pair);
-            ExtendedCompletionQueue received = pair.b.awaitBatch();
+            PollCursor received = pair.b.awaitBatch();
             assertEquals(CompletionStatus.SUCCESS, received.status());
             assertTrue(saysInvalidated(received.flags()));
             assertFalse(received.hasImmediate());
             assertEquals(rkey, received.invalidatedRkey());
-            received.endPoll();
+            received.close();
         }
     }
 
@@ -238,7 +240,7 @@ class ExtendedQueuesLabTest {
     void shouldGoThroughManyInOrder() {
         try (ConnectedPair pair = extended(QueuePairType.RC).open()) {
             flush(pair, 10);
-            ExtendedCompletionQueue queue = pair.a.awaitBatch();
+            PollCursor queue = pair.a.awaitBatch();
             for (int i = 0; i < 10; i++) {
                 assertEquals(i, queue.id());
                 assertEquals(CompletionStatus.WR_FLUSH_ERR, queue.status());
@@ -249,8 +251,8 @@ class ExtendedQueuesLabTest {
                     pair.a.awaitNext();
                 }
             }
-            assertFalse(queue.nextPoll());
-            queue.endPoll();
+            assertFalse(queue.next());
+            queue.close();
         }
     }
 
@@ -263,9 +265,9 @@ class ExtendedQueuesLabTest {
                 pair.a.post(pair.writeToB(2L * round, 0, 8));
                 pair.a.post(pair.writeToB(2L * round + 1, 0, 8));
                 pair.a.awaitBatch();
-                assertEquals(2L * round, queue.id());
+                assertEquals(2L * round, queue.cursor.id());
                 pair.a.awaitNext();
-                assertEquals(2L * round + 1, queue.id());
+                assertEquals(2L * round + 1, queue.cursor.id());
                 assertFalse(queue.nextPoll());
                 assertFalse(queue.nextPoll());
                 queue.endPoll();
@@ -279,12 +281,12 @@ class ExtendedQueuesLabTest {
     void shouldGoOnWithWhatComesAfterTheEnd() {
         try (ConnectedPair pair = extended(QueuePairType.RC).open()) {
             pair.a.post(pair.writeToB(1, 0, 8));
-            ExtendedCompletionQueue queue = pair.a.awaitBatch();
-            assertFalse(queue.nextPoll());
+            PollCursor queue = pair.a.awaitBatch();
+            assertFalse(queue.next());
             pair.a.post(pair.writeToB(2, 0, 8));
             pair.a.awaitNext();
             assertEquals(2, queue.id());
-            queue.endPoll();
+            queue.close();
         }
     }
 
@@ -306,7 +308,8 @@ class ExtendedQueuesLabTest {
         try (ConnectedPair pair = extended(QueuePairType.RC).open()) {
             ExtendedCompletionQueue queue = pair.a.extended();
             assertFalse(queue.startPoll());
-            for (Callable<?> read : List.<Callable<?>>of(queue::id, queue::status, queue::opcode, queue::byteLength)) {
+            for (Callable<?> read : List.<Callable<?>>of(
+                    queue.cursor::id, queue.cursor::status, queue.cursor::opcode, queue.cursor::byteLength)) {
                 assertThrows(IllegalStateException.class, read::call);
             }
             assertThrows(IllegalStateException.class, queue::nextPoll);
@@ -314,8 +317,8 @@ class ExtendedQueuesLabTest {
             pair.a.post(pair.writeToB(1, 0, 8));
             pair.a.awaitBatch();
             assertFalse(queue.nextPoll());
-            IllegalStateException thrown = assertThrows(IllegalStateException.class, queue::id);
-            assertTrue(thrown.getMessage().contains("nextPoll"), thrown::getMessage);
+            IllegalStateException thrown = assertThrows(IllegalStateException.class, queue.cursor::id);
+            assertTrue(thrown.getMessage().contains("PollCursor.next"), thrown::getMessage);
             queue.endPoll();
             assertThrows(IllegalStateException.class, queue::endPoll);
         }
@@ -327,8 +330,8 @@ class ExtendedQueuesLabTest {
                 .extended(CompletionField.BYTE_LEN)
                 .open()) {
             pair.a.post(pair.readFromB(1, 0, 8));
-            ExtendedCompletionQueue queue = pair.a.awaitBatch();
-            assertEquals(Set.of(CompletionField.BYTE_LEN), queue.fields());
+            PollCursor queue = pair.a.awaitBatch();
+            assertEquals(Set.of(CompletionField.BYTE_LEN), pair.a.extended().fields());
             assertEquals(8, queue.byteLength());
             assertEquals("SUCCESS, work request 1", queue.describe());
             assertRefuses(CompletionField.IMM, queue::immediate);
@@ -344,7 +347,7 @@ class ExtendedQueuesLabTest {
             assertRefuses(CompletionField.FLOW_TAG, queue::flowTag);
             assertRefuses(CompletionField.TM_INFO, queue::tag);
             assertRefuses(CompletionField.TM_INFO, queue::tagPrivateData);
-            queue.endPoll();
+            queue.close();
         }
     }
 
@@ -354,18 +357,61 @@ class ExtendedQueuesLabTest {
     }
 
     @Test
+    void shouldReadByACursor() {
+        try (ConnectedPair pair = extended(QueuePairType.RC).open()) {
+            ExtendedCompletionQueue queue = pair.a.extended();
+            try (PollCursor cursor = queue.poll()) {
+                assertFalse(cursor.next());
+                assertThrows(IllegalStateException.class, cursor::id, "there is no batch");
+                assertTrue(pair.a.poll().isEmpty(), "nothing is locked");
+                assertSame(cursor, queue.poll());
+            }
+            Bound bound = Bound.usual();
+            List<Long> read = new ArrayList<>();
+            for (int i = 1; i <= 3; i++) {
+                pair.a.post(pair.writeToB(i, 0, 8));
+            }
+            while (read.size() < 3) {
+                bound.check("completions are missing");
+                try (PollCursor cursor = queue.poll()) {
+                    while (cursor.next()) {
+                        assertTrue(cursor.succeeded(), cursor::describe);
+                        read.add(cursor.id());
+                    }
+                }
+            }
+            assertEquals(List.of(1L, 2L, 3L), read);
+            assertTrue(pair.a.poll().isEmpty(), "the batch has ended");
+
+            // An exception ends the batch too.
+            pair.a.post(pair.writeToB(4, 0, 8));
+            assertThrows(ArithmeticException.class, () -> {
+                pair.a.awaitBatch();
+                try (PollCursor cursor = queue.cursor) {
+                    assertEquals(4, cursor.id());
+                    throw new ArithmeticException();
+                }
+            });
+            assertTrue(pair.a.poll().isEmpty());
+        }
+    }
+
+    @Test
     void shouldKeepEverythingElseOutOfABatch() {
         try (ConnectedPair pair = extended(QueuePairType.RC).open()) {
             pair.a.post(pair.writeToB(1, 0, 8));
-            ExtendedCompletionQueue queue = pair.a.awaitBatch();
-            IllegalStateException open = assertThrows(IllegalStateException.class, queue::startPoll);
-            assertTrue(open.getMessage().contains("endPoll()"), open::getMessage);
+            PollCursor cursor = pair.a.awaitBatch();
+            ExtendedCompletionQueue queue = pair.a.extended();
+            for (Executable second : new Executable[] {queue::startPoll, queue::poll}) {
+                IllegalStateException open = assertThrows(IllegalStateException.class, second);
+                assertTrue(open.getMessage().contains("PollCursor"), open::getMessage);
+            }
             assertThrows(IllegalStateException.class, pair.a::poll);
             assertThrows(IllegalStateException.class, () -> queue.resize(500));
             assertThrows(IllegalStateException.class, () -> queue.requestNotification(false));
             assertThrows(IllegalStateException.class, () -> queue.moderate(1, Duration.ZERO));
-            assertEquals(1, queue.id(), "the batch goes on");
-            queue.endPoll();
+            assertEquals(1, cursor.id(), "the batch goes on");
+            cursor.close();
             assertTrue(pair.a.poll().isEmpty());
         }
     }
@@ -376,17 +422,21 @@ class ExtendedQueuesLabTest {
                         extended(QueuePairType.RC).in(VerbsArena.ofShared()).open();
                 ExecutorService other = Executors.newSingleThreadExecutor()) {
             pair.a.post(pair.writeToB(1, 0, 8));
-            ExtendedCompletionQueue queue = pair.a.awaitBatch();
+            PollCursor cursor = pair.a.awaitBatch();
+            ExtendedCompletionQueue queue = pair.a.extended();
             other.submit(() -> {
-                        assertThrows(IllegalStateException.class, queue::startPoll);
+                        assertThrows(IllegalStateException.class, cursor::next);
                         assertThrows(IllegalStateException.class, queue::nextPoll);
                         assertThrows(IllegalStateException.class, queue::endPoll);
-                        assertThrows(IllegalStateException.class, queue::id);
+                        assertThrows(IllegalStateException.class, cursor::id);
                         assertThrows(IllegalStateException.class, pair.a::poll);
+                        cursor.close();
                     })
                     .get(10, TimeUnit.SECONDS);
-            queue.endPoll();
-            other.submit(() -> assertFalse(queue.startPoll())).get(10, TimeUnit.SECONDS);
+            assertEquals(1, cursor.id(), "only its own thread ends the batch");
+            cursor.close();
+            cursor.close();
+            other.submit(() -> assertFalse(cursor.next())).get(10, TimeUnit.SECONDS);
         }
     }
 
@@ -401,7 +451,8 @@ class ExtendedQueuesLabTest {
                     }
                     pair.a.post(pair.writeToB(1, 0, 8));
                     pair.a.post(pair.writeToB(2, 0, 8));
-                    ExtendedCompletionQueue queue = pair.a.awaitBatch();
+                    PollCursor cursor = pair.a.awaitBatch();
+                    ExtendedCompletionQueue queue = pair.a.extended();
                     switch (what) {
                         case 0 -> queue.close();
                         case 1 -> pair.a.channel.close();
@@ -410,10 +461,13 @@ class ExtendedQueuesLabTest {
                     }
                     assertFalse(queue.isOpen());
                     assertFalse(pair.a.queuePair.isOpen());
-                    assertThrows(IllegalStateException.class, queue::id);
+                    assertThrows(IllegalStateException.class, cursor::id);
                     assertThrows(IllegalStateException.class, queue::nextPoll);
                     assertThrows(IllegalStateException.class, queue::endPoll);
                     assertThrows(IllegalStateException.class, queue::startPoll);
+                    assertThrows(IllegalStateException.class, queue::poll);
+                    assertThrows(IllegalStateException.class, cursor::next);
+                    cursor.close();
                 }
             }
         }
@@ -425,7 +479,7 @@ class ExtendedQueuesLabTest {
             QueuePair other = pair.a.domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, pair.a.queue));
             pair.a.post(pair.writeToB(1, 0, 8));
             pair.a.post(pair.writeToB(2, 0, 8));
-            ExtendedCompletionQueue queue = pair.a.awaitBatch();
+            PollCursor queue = pair.a.awaitBatch();
             assertEquals(1, queue.id());
             other.close();
             assertThrows(IllegalStateException.class, queue::id, "its completion is over");
@@ -433,9 +487,9 @@ class ExtendedQueuesLabTest {
             assertEquals(2, queue.id());
             pair.a.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
             assertThrows(IllegalStateException.class, queue::id, "its completion is over");
-            assertFalse(queue.nextPoll());
-            queue.endPoll();
-            assertFalse(queue.startPoll());
+            assertFalse(queue.next());
+            queue.close();
+            assertFalse(queue.next());
         }
     }
 
@@ -445,7 +499,8 @@ class ExtendedQueuesLabTest {
         try (ConnectedPair pair = extended(QueuePairType.RC).in(arena).open();
                 ExecutorService other = Executors.newSingleThreadExecutor()) {
             pair.a.post(pair.writeToB(1, 0, 8));
-            ExtendedCompletionQueue queue = other.submit(pair.a::awaitBatch).get(10, TimeUnit.SECONDS);
+            other.submit(pair.a::awaitBatch).get(10, TimeUnit.SECONDS);
+            ExtendedCompletionQueue queue = pair.a.extended();
             arena.waitLimits(WaitLimits.USUAL.withBatch(Duration.ofMillis(200)));
             for (AutoCloseable what : List.of(queue, pair.a.queuePair, pair.a.context, arena)) {
                 assertThrows(IllegalStateException.class, what::close);
@@ -456,7 +511,7 @@ class ExtendedQueuesLabTest {
             arena.waitLimits(WaitLimits.USUAL);
             assertTrue(queue.isOpen());
             assertTrue(pair.a.queuePair.isOpen());
-            assertEquals(1L, other.submit(queue::id).get(10, TimeUnit.SECONDS), "the batch goes on");
+            assertEquals(1L, other.submit(queue.cursor::id).get(10, TimeUnit.SECONDS), "the batch goes on");
             other.submit(queue::endPoll).get(10, TimeUnit.SECONDS);
             assertFalse(queue.startPoll(), "batches begin again");
             pair.a.post(pair.writeToB(2, 0, 8));
@@ -543,8 +598,8 @@ class ExtendedQueuesLabTest {
                     try {
                         if (queue.startPoll()) {
                             do {
-                                assertTrue(queue.succeeded());
-                                assertTrue(seen.add(queue.id()), "each comes once");
+                                assertTrue(queue.cursor.succeeded());
+                                assertTrue(seen.add(queue.cursor.id()), "each comes once");
                             } while (queue.nextPoll());
                             queue.endPoll();
                         }
@@ -557,7 +612,7 @@ class ExtendedQueuesLabTest {
             var readers = List.of(threads.submit(reader), threads.submit(reader), threads.submit(reader));
             for (int i = 0; i < total; i++) {
                 SendWorkRequest write = pair.writeToB(i, 0, 8);
-                while (pair.a.queuePair.postSend(write) != QueuePair.POSTED) {
+                while (pair.a.queuePair.tryPostSend(write) != QueuePair.POSTED) {
                     Thread.onSpinWait();
                 }
             }
@@ -696,8 +751,8 @@ class ExtendedQueuesLabTest {
                 assertEquals(pair.a.queue.entries(), queue.entries());
                 pair.a.post(pair.readFromB(1, 0, 8));
                 Bound.usual().spin("nothing came", queue::startPoll);
-                assertEquals(1, queue.id());
-                assertEquals(8, queue.byteLength());
+                assertEquals(1, queue.cursor.id());
+                assertEquals(8, queue.cursor.byteLength());
                 queue.endPoll();
                 assertThrows(
                         IllegalArgumentException.class,
@@ -746,12 +801,12 @@ class ExtendedQueuesLabTest {
             assertEquals(EnumSet.allOf(CompletionField.class), queue.fields());
             pair.a.post(pair.writeToB(1, 0, 8));
             Bound.usual().spin("nothing came", queue::startPoll);
-            assertEquals(0x1122_3344_5566_7788L, queue.timestamp());
-            assertEquals(-2L, queue.wallClockNanos());
-            assertEquals(0x8123, queue.vlan());
-            assertEquals(0xfedcba, queue.flowTag());
-            assertEquals(-3L, queue.tag());
-            assertEquals(0x8000_0001, queue.tagPrivateData());
+            assertEquals(0x1122_3344_5566_7788L, queue.cursor.timestamp());
+            assertEquals(-2L, queue.cursor.wallClockNanos());
+            assertEquals(0x8123, queue.cursor.vlan());
+            assertEquals(0xfedcba, queue.cursor.flowTag());
+            assertEquals(-3L, queue.cursor.tag());
+            assertEquals(0x8000_0001, queue.cursor.tagPrivateData());
             queue.endPoll();
         }
     }
@@ -769,7 +824,7 @@ class ExtendedQueuesLabTest {
                 bound.check("no event came");
                 event = pair.a.context.awaitAsyncEvent(Duration.ofSeconds(1));
             }
-            assertSame(pair.a.queue, event.orElseThrow().completionQueue());
+            assertSame(pair.a.queue, event.orElseThrow().source());
             // What did fit can be read.
             assertEquals(0, pair.a.awaitBatch().id());
             pair.a.extended().endPoll();

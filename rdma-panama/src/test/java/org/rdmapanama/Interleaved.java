@@ -288,7 +288,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         /** As {@link #post}, where nobody alive has a batch open: it must not be refused. */
         Runnable posting() {
             SendWorkRequest own = SendWorkRequest.allocate(arena, 1).send();
-            return () -> queuePair.postSend(own);
+            return () -> queuePair.tryPostSend(own);
         }
 
         void startPollAndPause() {
@@ -340,7 +340,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         }
 
         void post() {
-            perhaps(() -> queuePair.postSend(request));
+            perhaps(() -> queuePair.tryPostSend(request));
         }
 
         void fail() {

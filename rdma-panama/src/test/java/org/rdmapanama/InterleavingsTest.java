@@ -44,6 +44,7 @@ class InterleavingsTest {
             "org.rdmapanama.CompletionQueue",
             "org.rdmapanama.CompletionQueueCreation",
             "org.rdmapanama.ExtendedCompletionQueue",
+            "org.rdmapanama.PollCursor",
             "org.rdmapanama.ExtendedQueuePair",
             "org.rdmapanama.MulticastGroups",
             "org.rdmapanama.Ports",

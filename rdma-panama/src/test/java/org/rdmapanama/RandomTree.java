@@ -305,11 +305,11 @@ final class RandomTree {
         if (type == MemoryWindowType.TYPE_1) {
             add(window, domain, region);
             bindings.add(new Binding(queuePair, window, part));
-            assertEquals(QueuePair.POSTED, queuePair.bind(window, part, BIND, true));
+            queuePair.bind(window, part, BIND, true);
         } else {
             add(window, domain, region, queuePair);
             SendWorkRequest bind = SendWorkRequest.allocate(arena, 0).id(BIND).signaled(true);
-            assertEquals(QueuePair.POSTED, queuePair.postSend(bind.bindMemoryWindow(window, window.nextRkey(), part)));
+            queuePair.postSend(bind.bindMemoryWindow(window, window.nextRkey(), part));
         }
         WorkCompletions one = new WorkCompletions(arena, 1);
         Bound bound = Bound.usual();
@@ -344,7 +344,7 @@ final class RandomTree {
         }
         SendWorkRequest send = sendFrom(queuePair);
         for (int i = random.nextInt(4); i > 0 && send != null; i--) {
-            queuePair.postSend(send);
+            queuePair.tryPostSend(send);
         }
     }
 
@@ -529,8 +529,8 @@ final class RandomTree {
                     queue.requestNotification(false);
                     queue.poll(completions);
                 }
-                case SharedReceiveQueue queue -> queue.postReceive(receive);
-                case WorkQueue queue -> queue.postReceive(receive);
+                case SharedReceiveQueue queue -> queue.tryPostReceive(receive);
+                case WorkQueue queue -> queue.tryPostReceive(receive);
                 case ExtendedQueuePair queuePair
                 when choice.nextBoolean() -> {
                     try (WorkRequestBuilder batch = queuePair.startWorkRequests()) {
@@ -539,15 +539,15 @@ final class RandomTree {
                 }
                 case QueuePair queuePair
                 when sends.get(queuePair) != null -> {
-                    queuePair.postSend(sends.get(queuePair));
+                    queuePair.tryPostSend(sends.get(queuePair));
                     if (queuePair.sharedReceiveQueue() == null) {
-                        queuePair.postReceive(receive);
+                        queuePair.tryPostReceive(receive);
                     }
                 }
                 case MemoryWindow window -> {
                     for (Binding binding : bindings) {
                         if (binding.window == window) {
-                            binding.queuePair.bind(window, binding.part, BIND, true);
+                            binding.queuePair.tryBind(window, binding.part, BIND, true);
                         }
                     }
                 }
@@ -559,7 +559,7 @@ final class RandomTree {
             if (queue.startPoll()) {
                 try {
                     do {
-                        queue.id();
+                        queue.cursor.id();
                     } while (queue.nextPoll());
                 } finally {
                     queue.endPoll();

@@ -29,7 +29,10 @@ import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryAdvice;
+import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.memory.ReregistrationFailure;
+import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.ConnectedPair;
@@ -42,6 +45,60 @@ class RegionsLabTest {
     private static final AccessFlag[] WRITABLE = {
         AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ
     };
+
+    @Test
+    void shouldTellPeersWhatTheyNeed() {
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .access(AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND, AccessFlag.REMOTE_WRITE)
+                .open()) {
+            MemoryRegion region = pair.b.region;
+            RemoteMemory remote = region.remote();
+            assertEquals(new RemoteMemory(region.address(), region.rkey(), region.byteSize()), remote);
+            pair.a.memory.set(JAVA_LONG, 0, 42);
+            pair.a.post(pair.a.request(1, 0, 8).rdmaWrite(remote.slice(64, 8)));
+            pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
+            assertEquals(42, pair.b.memory.get(JAVA_LONG, 64));
+
+            MemoryRegion own = pair.b.domain.register(pair.b.memory, AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
+            String refused =
+                    assertThrows(IllegalStateException.class, own::remote).getMessage();
+            assertTrue(refused.contains("not open to peers") && refused.contains("register it with REMOTE_"), refused);
+            for (AccessFlag one : List.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)) {
+                assertEquals(
+                        pair.b.memory.byteSize(),
+                        pair.b
+                                .domain
+                                .register(pair.b.memory, AccessFlag.LOCAL_WRITE, one)
+                                .remote()
+                                .length());
+            }
+
+            MemoryWindow window = pair.b.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+            MemoryWindowBinding part = new MemoryWindowBinding(own, 1000, 200, AccessFlag.REMOTE_WRITE);
+            pair.b.queuePair.bind(window, part, 5, true);
+            pair.b.await().is(CompletionOpcode.BIND_MW, 5);
+            RemoteMemory opened = part.remote(window);
+            assertEquals(new RemoteMemory(own.address() + 1000, window.rkey(), 200), opened);
+            pair.a.post(pair.a.request(2, 0, 8).rdmaWrite(opened.slice(192)));
+            pair.a.await().is(CompletionOpcode.RDMA_WRITE, 2);
+            assertEquals(42, pair.b.memory.get(JAVA_LONG, 1192));
+        }
+    }
+
+    @Test
+    void shouldTellPeersOfABuffer() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = Context.open(arena, LabDevices.first()).allocateProtectionDomain();
+            RegisteredPool pool = RegisteredPool.create(domain, 8192, WRITABLE);
+            pool.allocate(64);
+            RegisteredBuffer buffer = pool.allocate(100);
+            assertEquals(new RemoteMemory(buffer.address(), buffer.rkey(), 100), buffer.remote());
+            buffer.close();
+            assertThrows(IllegalStateException.class, buffer::remote);
+            RegisteredBuffer local = RegisteredPool.create(domain, 8192).allocate(64);
+            assertThrows(IllegalStateException.class, local::remote);
+        }
+    }
 
     private static void write(ConnectedPair pair, MemoryRegion target, long offset) {
         pair.a.post(pair.a.request(1, 0, 8).rdmaWrite(target.address() + offset, target.rkey()));

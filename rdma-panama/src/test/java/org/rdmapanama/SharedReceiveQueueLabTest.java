@@ -83,7 +83,7 @@ class SharedReceiveQueueLabTest {
     void shouldTakeAChainOfReceives() {
         try (SharedReceivers pair = SharedReceivers.open(QueuePairType.RC)) {
             ReceiveWorkRequest first = pair.b.receive(5).next(pair.b.receive(6).next(pair.b.receive(7)));
-            assertEquals(QueuePair.POSTED, pair.b.receives.postReceive(first));
+            pair.b.receives.postReceive(first);
             for (int i = 5; i < 8; i++) {
                 pair.send(0, i, "message " + i);
                 pair.receive(0, i, "message " + i);
@@ -127,10 +127,7 @@ class SharedReceiveQueueLabTest {
     private static void assertLimitReached(SharedReceivers.Peer peer) throws InterruptedException {
         AsyncEvent event = peer.context.awaitAsyncEvent(LONG).orElseThrow();
         assertEquals(AsyncEventType.SRQ_LIMIT_REACHED, event.type());
-        assertSame(peer.receives, event.sharedReceiveQueue());
-        assertNull(event.queuePair());
-        assertNull(event.completionQueue());
-        assertNull(event.workQueue());
+        assertSame(peer.receives, event.source());
         assertEquals(0, event.port());
         assertEquals(0, peer.receives.query().limit(), "it has to be armed again");
     }
@@ -195,12 +192,12 @@ class SharedReceiveQueueLabTest {
             ReceiveWorkRequest third = pair.b.receive(size);
             ReceiveWorkRequest first =
                     pair.b.receive(size - 2).next(pair.b.receive(size - 1).next(third));
-            assertEquals(QueuePair.QUEUE_FULL, pair.b.receives.postReceive(first));
+            assertEquals(QueuePair.QUEUE_FULL, pair.b.receives.tryPostReceive(first));
             assertSame(third, pair.b.receives.firstNotReceiving(first));
             assertNull(pair.b.receives.firstNotReceiving(pair.b.receive(1)));
             pair.send(0, 0, "makes room");
             pair.receive(0, 0, "makes room");
-            assertEquals(QueuePair.POSTED, pair.b.receives.postReceive(third));
+            pair.b.receives.postReceive(third);
             for (int i = 1; i <= size; i++) {
                 pair.send(0, i, "message " + i);
                 pair.receive(0, i, "message " + i);
@@ -242,7 +239,7 @@ class SharedReceiveQueueLabTest {
             for (int i = 0; i < 4; i++) {
                 scattered.add(pair.b.region, i * 100L, 2);
             }
-            assertEquals(QueuePair.POSTED, pair.b.receives.postReceive(scattered));
+            pair.b.receives.postReceive(scattered);
             pair.send(0, 0, "scatter");
             pair.b.await().is(CompletionOpcode.RECV, 3);
             MemorySegment memory = pair.b.region.memory();
@@ -360,7 +357,7 @@ class SharedReceiveQueueLabTest {
             assertEquals(address, queue.nativeAddress());
             assertTrue(queue.maxWorkRequests() >= 40);
             assertTrue(queue.maxSegments() >= 2);
-            assertEquals(QueuePair.POSTED, queue.postReceive(pair.b.receive(1)));
+            queue.postReceive(pair.b.receive(1));
             assertThrows(
                     IllegalArgumentException.class,
                     () -> SharedReceiveQueue.ofNativeAddress(pair.b.domain, address, Ownership.OWNED));
@@ -393,7 +390,7 @@ class SharedReceiveQueueLabTest {
                 .connect(LabDevices.connectOptions().rnrRetry(7))
                 .open()) {
             QueuePair sender = pair.a.queuePairs.get(0);
-            assertEquals(QueuePair.POSTED, sender.postSend(pair.a.send(0, "patience")));
+            sender.postSend(pair.a.send(0, "patience"));
             pair.b.post(0, 1);
             pair.receive(0, 0, "patience");
             pair.a.await().is(CompletionOpcode.SEND, 0);
@@ -478,8 +475,8 @@ class SharedReceiveQueueLabTest {
                 Thread sender = new Thread(() -> {
                     try {
                         for (int i = 0; i < 50; i++) {
-                            pair.a.queuePairs.get(0).postSend(first);
-                            pair.a.queuePairs.get(1).postSend(second);
+                            pair.a.queuePairs.get(0).tryPostSend(first);
+                            pair.a.queuePairs.get(1).tryPostSend(second);
                             pair.a.poll();
                         }
                     } catch (Throwable e) {
@@ -550,15 +547,14 @@ class SharedReceiveQueueLabTest {
             events.next(AsyncEventType.SRQ_ERR, pair.b.receives.nativeAddress());
             AsyncEvent error = pair.b.context.awaitAsyncEvent(LONG).orElseThrow();
             assertEquals(AsyncEventType.SRQ_ERR, error.type());
-            assertSame(pair.b.receives, error.sharedReceiveQueue());
+            assertSame(pair.b.receives, error.source());
             assertEquals(1, events.acknowledged);
 
             events.next(
                     AsyncEventType.QP_LAST_WQE_REACHED, pair.b.queuePairs.get(0).nativeAddress());
             AsyncEvent last = pair.b.context.awaitAsyncEvent(LONG).orElseThrow();
             assertEquals(AsyncEventType.QP_LAST_WQE_REACHED, last.type());
-            assertSame(pair.b.queuePairs.get(0), last.queuePair());
-            assertNull(last.sharedReceiveQueue());
+            assertSame(pair.b.queuePairs.get(0), last.source());
 
             WorkQueue workQueue = WorkQueue.ofNativeAddress(
                     pair.b.domain,
@@ -568,9 +564,13 @@ class SharedReceiveQueueLabTest {
             events.next(AsyncEventType.WQ_FATAL, workQueue.nativeAddress());
             AsyncEvent fatal = pair.b.context.awaitAsyncEvent(LONG).orElseThrow();
             assertEquals(AsyncEventType.WQ_FATAL, fatal.type());
-            assertSame(workQueue, fatal.workQueue());
-            assertNull(fatal.queuePair());
+            assertSame(workQueue, fatal.source());
             assertEquals(3, events.acknowledged);
+
+            // An object that other code has made.
+            events.next(AsyncEventType.QP_FATAL, pair.arena.allocate(1024, 8).address());
+            AsyncEvent foreign = pair.b.context.awaitAsyncEvent(LONG).orElseThrow();
+            assertEquals(new AsyncEvent(AsyncEventType.QP_FATAL, 0, pair.b.context), foreign);
         }
     }
 

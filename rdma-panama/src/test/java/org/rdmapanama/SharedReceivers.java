@@ -57,7 +57,7 @@ public final class SharedReceivers implements AutoCloseable {
 
         public void post(int fromSlot, int toSlot) {
             for (int slot = fromSlot; slot < toSlot; slot++) {
-                assertEquals(QueuePair.POSTED, receives.postReceive(receive(slot)), "receive " + slot);
+                receives.postReceive(receive(slot));
             }
         }
 
@@ -124,7 +124,7 @@ public final class SharedReceivers implements AutoCloseable {
             Endpoint peer = b.queuePairs.get(queuePair).localEndpoint();
             send.to(a.domain.createAddressHandle(sender.pathTo(peer)), peer.queuePairNumber(), QKEY);
         }
-        assertEquals(QueuePair.POSTED, sender.postSend(send));
+        sender.postSend(send);
         a.await().is(CompletionOpcode.SEND, slot);
     }
 

@@ -356,7 +356,7 @@ final class SharedUser extends RandomUser<SharedUser> {
                 default -> send.rdmaWrite(region.address(), region.rkey());
             }
         }
-        return queuePair + ": " + queuePair.postSend(send.add(region, 0, random.nextInt(64)));
+        return queuePair + ": " + queuePair.tryPostSend(send.add(region, 0, random.nextInt(64)));
     }
 
     private int postBinding(QueuePair queuePair, MemoryRegion region) {
@@ -364,20 +364,20 @@ final class SharedUser extends RandomUser<SharedUser> {
                 MemoryWindow.class,
                 known -> known.type() == MemoryWindowType.TYPE_2 && known.context == region.context);
         MemoryWindowBinding part = new MemoryWindowBinding(region, 0, 64, AccessFlag.REMOTE_WRITE);
-        return queuePair.postSend(send.bindMemoryWindow(window, window.nextRkey(), part));
+        return queuePair.tryPostSend(send.bindMemoryWindow(window, window.nextRkey(), part));
     }
 
     private Object bind() {
         QueuePair queuePair = any(QueuePair.class);
         MemoryWindow window = any(MemoryWindow.class);
         MemoryWindowBinding part = new MemoryWindowBinding(any(MemoryRegion.class), 0, 64, AccessFlag.REMOTE_WRITE);
-        return queuePair + ": " + queuePair.bind(window, part, done(), true);
+        return queuePair + ": " + queuePair.tryBind(window, part, done(), true);
     }
 
     private Object postReceive() {
         QueuePair queuePair = any(QueuePair.class);
         receive.clear().id(done()).add(any(MemoryRegion.class, queuePair), 0, 128);
-        return queuePair + ": " + queuePair.postReceive(receive);
+        return queuePair + ": " + queuePair.tryPostReceive(receive);
     }
 
     private Object useSharedReceiveQueue() {
@@ -386,7 +386,7 @@ final class SharedUser extends RandomUser<SharedUser> {
             case 0 -> queue.query();
             case 1 -> queue.armLimit(1 + random.nextInt(4));
             case 2 -> queue.resize(16 + random.nextInt(16));
-            default -> queue.postReceive(receive.clear().add(any(MemoryRegion.class, queue), 0, 128));
+            default -> queue.tryPostReceive(receive.clear().add(any(MemoryRegion.class, queue), 0, 128));
         }
         return queue;
     }
@@ -420,11 +420,11 @@ final class SharedUser extends RandomUser<SharedUser> {
                 batch.rdmaWrite(region.address(), region.rkey());
             }
             meanwhile();
-            batch.segment(region, 0, random.nextInt(64));
+            batch.add(region, 0, random.nextInt(64));
             switch (random.nextInt(4)) {
                 case 0 -> batch.abort();
                 case 1 -> {}
-                default -> batch.complete();
+                default -> batch.tryComplete();
             }
         }
         return queuePair;
@@ -443,7 +443,7 @@ final class SharedUser extends RandomUser<SharedUser> {
         if (queue.startPoll()) {
             try {
                 do {
-                    queue.describe();
+                    queue.cursor.describe();
                     meanwhile();
                 } while (random.nextInt(4) > 0 && queue.nextPoll());
             } finally {

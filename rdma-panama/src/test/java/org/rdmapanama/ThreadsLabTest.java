@@ -154,7 +154,7 @@ class ThreadsLabTest {
         SendWorkRequest write = pair.writeToB(0, 0, 64);
         for (int i = 1; i <= WRITES_EACH; i++) {
             write.id(i);
-            while (queuePair.postSend(write) == QueuePair.QUEUE_FULL) {
+            while (queuePair.tryPostSend(write) == QueuePair.QUEUE_FULL) {
                 Thread.onSpinWait();
             }
         }
@@ -195,7 +195,7 @@ class ThreadsLabTest {
                 SendWorkRequest write = side.request(1, 0, 4096).rdmaWrite(peer.region.address(), peer.region.rkey());
                 posters.add(threads.submit(() -> {
                     while (true) {
-                        side.queuePair.postSend(write);
+                        side.queuePair.tryPostSend(write);
                         side.poll();
                     }
                 }));

@@ -73,6 +73,7 @@ final class Uses {
             "MemoryRegion.memory",
             "MemoryRegion.part",
             "MemoryRegion.protectionDomain",
+            "MemoryRegion.remote",
             "MemoryRegion.rkey",
             "MemoryWindow.nextRkey",
             "MemoryWindow.protectionDomain",
@@ -128,8 +129,7 @@ final class Uses {
         return List.of(
                 use("Context.queryDevice", side -> () -> side.context.queryDevice()),
                 use("Context.queryPort", side -> () -> side.context.queryPort(1)),
-                use("Context.gidTable", side -> () -> side.context.gidTable()),
-                use("Context.gid", side -> () -> side.context.gid(1, 0)),
+                use("Context.queryGidTable", side -> () -> side.context.queryGidTable()),
                 use("Context.preferredGid", side -> () -> side.context.preferredGid(1)),
                 use("Context.preferredGid", side -> {
                     InetAddress peer = InetAddress.getLoopbackAddress();
@@ -180,6 +180,15 @@ final class Uses {
         });
     }
 
+    private static Use cursor(String name, Consumer<PollCursor> call) {
+        return use("PollCursor." + name, side -> {
+            PollCursor cursor = side.context
+                    .createCompletionQueue(new CompletionQueueOptions(4))
+                    .poll();
+            return () -> call.accept(cursor);
+        });
+    }
+
     private static List<Use> ofExtendedQueue() {
         return List.of(
                 use("Context.createCompletionQueue(options)", side -> {
@@ -189,35 +198,37 @@ final class Uses {
                 use("ExtendedCompletionQueue.ofNativeAddress", side -> () -> {
                     ExtendedCompletionQueue.ofNativeAddress(side.context, 8, Ownership.BORROWED);
                 }),
+                extended("poll", ExtendedCompletionQueue::poll),
+                cursor("next", PollCursor::next),
                 extended("startPoll", ExtendedCompletionQueue::startPoll),
                 extended("nextPoll", ExtendedCompletionQueue::nextPoll),
                 extended("endPoll", ExtendedCompletionQueue::endPoll),
-                extended("id", ExtendedCompletionQueue::id),
-                extended("status", ExtendedCompletionQueue::status),
-                extended("succeeded", ExtendedCompletionQueue::succeeded),
-                extended("opcode", ExtendedCompletionQueue::opcode),
-                extended("vendorError", ExtendedCompletionQueue::vendorError),
-                extended("flags", ExtendedCompletionQueue::flags),
-                extended("hasImmediate", ExtendedCompletionQueue::hasImmediate),
-                extended("hasInvalidatedRkey", ExtendedCompletionQueue::hasInvalidatedRkey),
-                extended("hasGlobalRoutingHeader", ExtendedCompletionQueue::hasGlobalRoutingHeader),
-                extended("checksumOk", ExtendedCompletionQueue::checksumOk),
-                extended("has", queue -> queue.has(CompletionFlag.TM_MATCH)),
-                extended("byteLength", ExtendedCompletionQueue::byteLength),
-                extended("immediate", ExtendedCompletionQueue::immediate),
-                extended("invalidatedRkey", ExtendedCompletionQueue::invalidatedRkey),
-                extended("queuePairNumber", ExtendedCompletionQueue::queuePairNumber),
-                extended("sourceQueuePair", ExtendedCompletionQueue::sourceQueuePair),
-                extended("sourceLid", ExtendedCompletionQueue::sourceLid),
-                extended("serviceLevel", ExtendedCompletionQueue::serviceLevel),
-                extended("destinationPathBits", ExtendedCompletionQueue::destinationPathBits),
-                extended("timestamp", ExtendedCompletionQueue::timestamp),
-                extended("wallClockNanos", ExtendedCompletionQueue::wallClockNanos),
-                extended("vlan", ExtendedCompletionQueue::vlan),
-                extended("flowTag", ExtendedCompletionQueue::flowTag),
-                extended("tag", ExtendedCompletionQueue::tag),
-                extended("tagPrivateData", ExtendedCompletionQueue::tagPrivateData),
-                extended("describe", ExtendedCompletionQueue::describe));
+                cursor("id", PollCursor::id),
+                cursor("status", PollCursor::status),
+                cursor("succeeded", PollCursor::succeeded),
+                cursor("opcode", PollCursor::opcode),
+                cursor("vendorError", PollCursor::vendorError),
+                cursor("flags", PollCursor::flags),
+                cursor("hasImmediate", PollCursor::hasImmediate),
+                cursor("hasInvalidatedRkey", PollCursor::hasInvalidatedRkey),
+                cursor("hasGlobalRoutingHeader", PollCursor::hasGlobalRoutingHeader),
+                cursor("checksumOk", PollCursor::checksumOk),
+                cursor("has", cursor -> cursor.has(CompletionFlag.TM_MATCH)),
+                cursor("byteLength", PollCursor::byteLength),
+                cursor("immediate", PollCursor::immediate),
+                cursor("invalidatedRkey", PollCursor::invalidatedRkey),
+                cursor("queuePairNumber", PollCursor::queuePairNumber),
+                cursor("sourceQueuePair", PollCursor::sourceQueuePair),
+                cursor("sourceLid", PollCursor::sourceLid),
+                cursor("serviceLevel", PollCursor::serviceLevel),
+                cursor("destinationPathBits", PollCursor::destinationPathBits),
+                cursor("timestamp", PollCursor::timestamp),
+                cursor("wallClockNanos", PollCursor::wallClockNanos),
+                cursor("vlan", PollCursor::vlan),
+                cursor("flowTag", PollCursor::flowTag),
+                cursor("tag", PollCursor::tag),
+                cursor("tagPrivateData", PollCursor::tagPrivateData),
+                cursor("describe", PollCursor::describe));
     }
 
     private static List<Use> ofDomain() {
@@ -253,6 +264,11 @@ final class Uses {
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
                     return () -> queue.postReceive(request);
                 }),
+                use("SharedReceiveQueue.tryPostReceive", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> queue.tryPostReceive(request);
+                }),
                 use("SharedReceiveQueue.firstNotReceiving", side -> {
                     SharedReceiveQueue queue = receives(side);
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
@@ -262,6 +278,11 @@ final class Uses {
                     SharedReceiveQueue queue = receives(side);
                     TagOperation operation = TagOperation.allocate(side.arena, 0);
                     return () -> queue.postTagOperation(operation);
+                }),
+                use("SharedReceiveQueue.tryPostTagOperation", side -> {
+                    SharedReceiveQueue queue = receives(side);
+                    TagOperation operation = TagOperation.allocate(side.arena, 0);
+                    return () -> queue.tryPostTagOperation(operation);
                 }),
                 use("SharedReceiveQueue.firstNotOperated", side -> {
                     SharedReceiveQueue queue = receives(side);
@@ -321,6 +342,11 @@ final class Uses {
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
                     return () -> queue.postReceive(request);
                 }),
+                use("WorkQueue.tryPostReceive", side -> {
+                    WorkQueue queue = workQueue(side);
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> queue.tryPostReceive(request);
+                }),
                 use("WorkQueue.firstNotReceiving", side -> {
                     WorkQueue queue = workQueue(side);
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
@@ -334,9 +360,17 @@ final class Uses {
                     SendWorkRequest request = side.request(1, 0, 8);
                     return () -> side.queuePair.postSend(request);
                 }),
+                use("QueuePair.tryPostSend", side -> {
+                    SendWorkRequest request = side.request(1, 0, 8);
+                    return () -> side.queuePair.tryPostSend(request);
+                }),
                 use("QueuePair.postReceive", side -> {
                     ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
                     return () -> side.queuePair.postReceive(request);
+                }),
+                use("QueuePair.tryPostReceive", side -> {
+                    ReceiveWorkRequest request = side.receiveRequest(1, 0, 8);
+                    return () -> side.queuePair.tryPostReceive(request);
                 }),
                 use("QueuePair.firstNotSent", side -> {
                     SendWorkRequest request = side.request(1, 0, 8);
@@ -396,6 +430,11 @@ final class Uses {
                     MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
                     MemoryWindowBinding binding = binding(side);
                     return () -> side.queuePair.bind(window, binding, 1, true);
+                }),
+                use("QueuePair.tryBind", side -> {
+                    MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+                    MemoryWindowBinding binding = binding(side);
+                    return () -> side.queuePair.tryBind(window, binding, 1, true);
                 }),
                 use("SendWorkRequest.bindMemoryWindow", side -> {
                     MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
@@ -581,7 +620,7 @@ final class Uses {
                 use("WorkRequestBuilder.segment", side -> {
                     WorkRequestBuilder batch =
                             extended(side).startWorkRequests().send();
-                    return () -> batch.segment(side.region, 0, 8);
+                    return () -> batch.add(side.region, 0, 8);
                 }),
                 use("WorkRequestBuilder.complete", side -> extended(side).startWorkRequests()::complete),
                 use("WorkRequestBuilder.abort", side -> extended(side).startWorkRequests()::abort));

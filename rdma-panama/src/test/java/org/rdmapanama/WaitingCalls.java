@@ -104,7 +104,7 @@ final class WaitingCalls {
                     return new Scene(
                                     () -> pair.a.context.awaitAsyncEvent(LONG), () -> pair.a.queuePair.modify(draining))
                             .checking(event -> assertSame(
-                                    pair.a.queuePair, ((AsyncEvent) ((Optional<?>) event).orElseThrow()).queuePair()));
+                                    pair.a.queuePair, ((AsyncEvent) ((Optional<?>) event).orElseThrow()).source()));
                 }));
     }
 
@@ -162,7 +162,7 @@ final class WaitingCalls {
                 SendWorkRequest write = pair.writeToB(2, 0, 8);
                 stage.start("poster", () -> {
                     while (over.getCount() > 0) {
-                        pair.a.queuePair.postSend(write);
+                        pair.a.queuePair.tryPostSend(write);
                         Thread.sleep(1);
                     }
                 });
@@ -199,7 +199,7 @@ final class WaitingCalls {
         Map<String, Function<ConnectedPair, Callable<?>>> uses = new LinkedHashMap<>();
         uses.put("postSend", pair -> {
             SendWorkRequest write = pair.writeToB(2, 0, 8);
-            return () -> pair.a.queuePair.postSend(write);
+            return call(() -> pair.a.queuePair.postSend(write));
         });
         uses.put(
                 "startWorkRequests",
@@ -212,7 +212,7 @@ final class WaitingCalls {
             MemoryWindow window = pair.a.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
             MemoryRegion region = pair.a.domain.register(pair.a.memory, AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
             MemoryWindowBinding part = new MemoryWindowBinding(region, 0, 64, AccessFlag.REMOTE_WRITE);
-            return () -> pair.a.queuePair.bind(window, part, 2, true);
+            return call(() -> pair.a.queuePair.bind(window, part, 2, true));
         });
         uses.put("modify", pair -> call(() -> pair.a.queuePair.modify(to(QueuePairState.ERR))));
         List<WaitingCall> calls = new ArrayList<>();
@@ -245,7 +245,7 @@ final class WaitingCalls {
         /** Something completes on the second one. */
         void complete() {
             SendWorkRequest write = side.request(1, 0, 8).rdmaWrite(side.region.address(), side.region.rkey());
-            assertEquals(QueuePair.POSTED, both.postSend(write));
+            both.postSend(write);
         }
     }
 

@@ -25,6 +25,7 @@ import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.FlushLevel;
 import org.rdmapanama.memory.FlushType;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
@@ -100,22 +101,58 @@ class WorkRequestBuilderLabTest {
     }
 
     @Test
+    void shouldTakeRemoteMemory() {
+        with(QueuePairType.RC, (queuePair, region) -> {
+            RemoteMemory memory = new RemoteMemory(8000, 9, 8);
+            WorkRequestBuilder batch = queuePair.startWorkRequests();
+            batch.rdmaRead(memory);
+            batch.rdmaWrite(memory);
+            batch.rdmaWriteWithImmediate(memory, 1);
+            batch.compareAndSwap(memory, 2, 3).add(region, 0, 8);
+            batch.fetchAndAdd(memory, 4).add(region, 0, 8);
+            batch.atomicWrite(memory, 5);
+            batch.flush(memory, Set.of(FlushType.GLOBAL), FlushLevel.RANGE);
+            batch.complete();
+            List<String> calls = List.copyOf(recorded.calls);
+            recorded.calls.clear();
+            batch = queuePair.startWorkRequests();
+            batch.rdmaRead(8000, 9);
+            batch.rdmaWrite(8000, 9);
+            batch.rdmaWriteWithImmediate(8000, 9, 1);
+            batch.compareAndSwap(8000, 9, 2, 3).add(region, 0, 8);
+            batch.fetchAndAdd(8000, 9, 4).add(region, 0, 8);
+            batch.atomicWrite(8000, 9, 5);
+            batch.flush(8000, 9, 8, Set.of(FlushType.GLOBAL), FlushLevel.RANGE);
+            batch.complete();
+            assertCalls(calls.toArray(String[]::new));
+
+            WorkRequestBuilder open = queuePair.startWorkRequests();
+            RemoteMemory odd = new RemoteMemory(8004, 9, 8);
+            assertThrows(IllegalArgumentException.class, () -> open.fetchAndAdd(odd, 1));
+            assertThrows(IllegalArgumentException.class, () -> open.compareAndSwap(odd, 1, 2));
+            assertThrows(IllegalArgumentException.class, () -> open.atomicWrite(memory.slice(1), 1));
+            open.abort();
+            assertCalls("start", "abort");
+        });
+    }
+
+    @Test
     void shouldPassWhatEachOperationTakes() {
         with(QueuePairType.RC, (queuePair, region) -> {
             WorkRequestBuilder batch = queuePair.startWorkRequests();
             batch.send();
-            batch.sendWithImmediate(0x0102_0304).segment(region, 0, 1);
+            batch.sendWithImmediate(0x0102_0304).add(region, 0, 1);
             batch.sendWithInvalidate(7).inlineData(bytes(5));
-            batch.rdmaRead(1000, 8).segment(region, 0, 2).segment(region, 2, 3);
+            batch.rdmaRead(1000, 8).add(region, 0, 2).add(region, 2, 3);
             batch.rdmaWrite(2000, 9).inlineData(bytes(1)).inlineData(bytes(2));
             batch.rdmaWriteWithImmediate(3000, 10, 0x0506_0708);
-            batch.compareAndSwap(4000, 11, 12, 13).segment(region, 0, 8);
-            batch.fetchAndAdd(5000, 14, 15).segment(region, 0, 8);
+            batch.compareAndSwap(4000, 11, 12, 13).add(region, 0, 8);
+            batch.fetchAndAdd(5000, 14, 15).add(region, 0, 8);
             batch.atomicWrite(6000, 16, 17);
             batch.flush(7000, 18, 4096, Set.of(FlushType.PERSISTENT), FlushLevel.RANGE);
             batch.flush(8000, 19, 0, EnumSet.allOf(FlushType.class), FlushLevel.MR);
             batch.localInvalidate(20);
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.complete();
             assertCalls(
                     "start",
                     "send",
@@ -150,12 +187,12 @@ class WorkRequestBuilderLabTest {
                     queuePair.protectionDomain().createAddressHandle(AddressVector.toGid(1, own.index(), own.gid()));
             WorkRequestBuilder batch = queuePair.startWorkRequests();
             MemorySegment header = MemorySegment.ofArray("headers\0".getBytes(StandardCharsets.US_ASCII));
-            batch.sendTso(header, 40_000).to(handle, 5, 6).segment(region, 0, 4096);
+            batch.tso(header, 40_000).to(handle, 5, 6).add(region, 0, 4096);
             header.fill((byte) 'x');
-            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(bytes(41), 1));
-            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(header, 0));
-            assertThrows(IllegalArgumentException.class, () -> batch.sendTso(header, 65_536));
-            assertEquals(QueuePair.POSTED, batch.complete());
+            assertThrows(IllegalArgumentException.class, () -> batch.tso(bytes(41), 1));
+            assertThrows(IllegalArgumentException.class, () -> batch.tso(header, 0));
+            assertThrows(IllegalArgumentException.class, () -> batch.tso(header, 65_536));
+            batch.complete();
             assertCalls("start", "send_tso headers 8 40000", "set_ud_addr 5 6", "set_sge 4096", "complete");
         });
     }
@@ -164,13 +201,13 @@ class WorkRequestBuilderLabTest {
     void shouldSayWhichSharedReceiveQueueTakesAMessage() {
         with(QueuePairType.XRC_SEND, (queuePair, region) -> {
             WorkRequestBuilder batch = queuePair.startWorkRequests();
-            batch.send().segment(region, 0, 4);
+            batch.send().add(region, 0, 4);
             String message =
                     assertThrows(IllegalStateException.class, batch::complete).getMessage();
             assertTrue(message.contains("toSharedReceiveQueue"), message);
             batch.toSharedReceiveQueue(77);
             batch.localInvalidate(3);
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.complete();
             assertCalls("start", "send", "set_xrc_srqn 77", "set_sge 4", "local_inv 3", "complete");
         });
     }
@@ -194,14 +231,14 @@ class WorkRequestBuilderLabTest {
         with(QueuePairType.RC, (queuePair, region) -> {
             recorded.result = -Errno.ENOMEM.number;
             assertEquals(
-                    QueuePair.QUEUE_FULL, queuePair.startWorkRequests().send().complete());
+                    QueuePair.QUEUE_FULL, queuePair.startWorkRequests().send().tryComplete());
             recorded.result = -Errno.EIO.number;
             VerbsException failure = assertThrows(
                     VerbsException.class,
                     () -> queuePair.startWorkRequests().send().complete());
             assertEquals(Errno.EIO.number, failure.errno());
             recorded.result = 0;
-            assertEquals(QueuePair.POSTED, queuePair.startWorkRequests().send().complete());
+            queuePair.startWorkRequests().send().complete();
         });
     }
 
@@ -211,7 +248,7 @@ class WorkRequestBuilderLabTest {
         with(QueuePairType.RC, (queuePair, region) -> {
             recorded.broken = "set_sge";
             WorkRequestBuilder batch = queuePair.startWorkRequests();
-            batch.send().segment(region, 0, 4);
+            batch.send().add(region, 0, 4);
             assertThrows(UnsupportedOperationException.class, batch::complete);
             assertThrows(IllegalStateException.class, batch::complete);
             assertCalls("start", "send", "set_sge 4", "abort");
@@ -219,7 +256,7 @@ class WorkRequestBuilderLabTest {
             assertThrows(UnsupportedOperationException.class, queuePair::startWorkRequests);
             recorded.broken = null;
             recorded.calls.clear();
-            assertEquals(QueuePair.POSTED, queuePair.startWorkRequests().send().complete());
+            queuePair.startWorkRequests().send().complete();
         });
     }
 
@@ -262,7 +299,7 @@ class WorkRequestBuilderLabTest {
             WorkRequestBuilder batch = queuePair.startWorkRequests();
             batch.flush(7000, 18, 1L << 40, EnumSet.allOf(FlushType.class), FlushLevel.MR);
             batch.atomicWrite(1L << 50, 16, 0x1122_3344_5566_7788L);
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.complete();
             assertCalls(
                     "start",
                     "flush 18 7000 1099511627776 3 1",
@@ -294,8 +331,8 @@ class WorkRequestBuilderLabTest {
                     queuePair.protectionDomain().createAddressHandle(AddressVector.toGid(1, own.index(), own.gid()));
             WorkRequestBuilder batch = queuePair.startWorkRequests();
             MemorySegment header = MemorySegment.ofArray("headers\0".getBytes(StandardCharsets.US_ASCII));
-            batch.sendTso(header, 40_000).to(handle, 5, 6).segment(region, 0, 4096);
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.tso(header, 40_000).to(handle, 5, 6).add(region, 0, 4096);
+            batch.complete();
             assertCalls("start", "send_tso headers 8 40000", "set_ud_addr 5 6", "set_sge 4096", "complete");
         });
     }
@@ -311,8 +348,8 @@ class WorkRequestBuilderLabTest {
                     ibv_qp_ex.wr_set_xrc_srqn.allocate(
                             (qp, number) -> recorded.wrSetXrcSrqn(qp.address(), number), queuePair.arena));
             WorkRequestBuilder batch = queuePair.startWorkRequests();
-            batch.send().toSharedReceiveQueue(77).segment(region, 0, 4);
-            assertEquals(QueuePair.POSTED, batch.complete());
+            batch.send().toSharedReceiveQueue(77).add(region, 0, 4);
+            batch.complete();
             assertCalls("start", "send", "set_xrc_srqn 77", "set_sge 4", "complete");
         });
     }

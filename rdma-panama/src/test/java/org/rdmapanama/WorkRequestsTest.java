@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** What work requests and completions check before any device sees them. */
 class WorkRequestsTest {
@@ -76,6 +78,45 @@ class WorkRequestsTest {
                 "send work request 0 (ATOMIC_FETCH_AND_ADD, 0 of 1 segments)",
                 SendWorkRequest.allocate(arena, 1).fetchAndAdd(0, 0, 1).toString());
         assertTrue(ReceiveWorkRequest.allocate(arena, 3).id(18).toString().contains("0 of 3 segments"));
+    }
+
+    @Test
+    void shouldTakeRemoteMemory() {
+        RemoteMemory memory = new RemoteMemory(0x7f00_0000_1008L, 0xa3b4, 8);
+        long address = memory.address();
+        int rkey = memory.rkey();
+        assertSameBytes(send().rdmaWrite(address, rkey), send().rdmaWrite(memory));
+        assertSameBytes(send().rdmaRead(address, rkey), send().rdmaRead(memory));
+        assertSameBytes(send().rdmaWriteWithImmediate(address, rkey, 5), send().rdmaWriteWithImmediate(memory, 5));
+        assertSameBytes(send().fetchAndAdd(address, rkey, 6), send().fetchAndAdd(memory, 6));
+        assertSameBytes(send().compareAndSwap(address, rkey, 7, 8), send().compareAndSwap(memory, 7, 8));
+    }
+
+    private SendWorkRequest send() {
+        return SendWorkRequest.allocate(arena, 0);
+    }
+
+    /** Of the C structure up to the pointer to the segments, and behind their number. */
+    private static void assertSameBytes(SendWorkRequest expected, SendWorkRequest found) {
+        assertEquals(expected.toString(), found.toString());
+        long list = ibv_send_wr.sg_list$offset();
+        long count = ibv_send_wr.num_sge$offset();
+        assertEquals(-1, expected.struct.asSlice(0, list).mismatch(found.struct.asSlice(0, list)));
+        long rest = ibv_send_wr.sizeof() - count;
+        assertEquals(-1, expected.struct.asSlice(count, rest).mismatch(found.struct.asSlice(count, rest)));
+    }
+
+    @Test
+    void shouldRefuseAtomicsOnOtherThanEightAlignedBytes() {
+        for (RemoteMemory memory : new RemoteMemory[] {
+            new RemoteMemory(4096, 1, 7), new RemoteMemory(4100, 1, 8), new RemoteMemory(-7, 1, 7),
+        }) {
+            String message = assertThrows(IllegalArgumentException.class, () -> send().fetchAndAdd(memory, 1))
+                    .getMessage();
+            assertTrue(message.contains(memory.length() + " bytes at 0x"), message);
+            assertThrows(IllegalArgumentException.class, () -> send().compareAndSwap(memory, 1, 2));
+        }
+        send().fetchAndAdd(new RemoteMemory(-8, 1, 8), 1);
     }
 
     @Test

@@ -40,6 +40,7 @@ import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_xrcd;
+import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.pool.RegisteredPool;
@@ -77,6 +78,9 @@ final class World implements AutoCloseable {
     /** The constructors and factories of a type, which take long to find. */
     private static final Map<Class<?>, List<Executable>> MAKERS = new ConcurrentHashMap<>();
 
+    /** Of these an empty array is refused. */
+    private static final Set<Class<?>> NEVER_EMPTY = Set.of(RegionPart.class);
+
     final ConnectedPair pair;
     private final Random random;
     private final Map<Class<?>, List<Object>> pool = new LinkedHashMap<>();
@@ -101,6 +105,8 @@ final class World implements AutoCloseable {
             add(side.queue);
             add(side.queuePair);
             add(side.region);
+            add(side.region.remote());
+            add(side.region.part(0, 8));
             add(side.memory);
             add(side.memory.asSlice(64, 128));
             add(side.request(1, 0, 64).add(side.region, 64, 64));
@@ -121,10 +127,13 @@ final class World implements AutoCloseable {
         add(new QueuePairOptions(QueuePairType.RC, pair.a.queue));
         add(LabDevices.connectOptions());
         add(new QueuePairAttributes().state(QueuePairState.ERR));
+        add(new FlowRule(1));
     }
 
     private void addMore(Side side) {
-        add(side.context.createCompletionQueue(new CompletionQueueOptions(64)));
+        ExtendedCompletionQueue extended = side.context.createCompletionQueue(new CompletionQueueOptions(64));
+        add(extended);
+        add(extended.poll());
         ExtendedQueuePair datagrams =
                 side.domain.createExtendedQueuePair(new QueuePairOptions(QueuePairType.UD, side.queue)
                         .maxInlineData(64)
@@ -271,6 +280,17 @@ final class World implements AutoCloseable {
                 && generic instanceof ParameterizedType parameterized
                 && parameterized.getActualTypeArguments()[0] instanceof Class<?> element) {
             return List.of(valid(element, element));
+        }
+        if (type == Set.class
+                && generic instanceof ParameterizedType parameterized
+                && parameterized.getActualTypeArguments()[0] instanceof Class<?> element
+                && element.isEnum()) {
+            return Set.of(element.getEnumConstants());
+        }
+        if (type.isArray() && NEVER_EMPTY.contains(type.getComponentType())) {
+            Object array = Array.newInstance(type.getComponentType(), 1);
+            Array.set(array, 0, valid(type.getComponentType(), type.getComponentType()));
+            return array;
         }
         for (Map.Entry<Class<?>, List<Object>> entry : pool.entrySet()) {
             if (type.isAssignableFrom(entry.getKey()) && type != Object.class) {

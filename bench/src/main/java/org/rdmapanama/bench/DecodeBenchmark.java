@@ -57,7 +57,7 @@ public class DecodeBenchmark {
         for (int i = COUNT - 1; i >= 0; i--) {
             first = SendWorkRequest.allocate(nic.arena, 1)
                     .id(i + 1)
-                    .rdmaWrite(nic.region.address(), nic.region.rkey())
+                    .rdmaWrite(nic.region.remote())
                     .add(nic.region, 0, NullNic.BYTES)
                     .signaled(true)
                     .next(first);

@@ -106,9 +106,7 @@ public class PostReceiveBenchmark {
         WorkCompletions wc = nic.completions;
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
-            if (qp.postReceive(first) != QueuePair.POSTED) {
-                throw new IllegalStateException("posting failed");
-            }
+            qp.postReceive(first);
             sum += Completions.take(cq, wc, batch);
         }
         return NullNic.checked(sum, expected);

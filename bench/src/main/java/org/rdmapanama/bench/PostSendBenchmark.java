@@ -62,7 +62,7 @@ public class PostSendBenchmark {
         for (int i = batch - 1; i >= 0; i--) {
             SendWorkRequest request = SendWorkRequest.allocate(nic.arena, segments)
                     .id(i + 1)
-                    .rdmaWrite(nic.region.address(), nic.region.rkey())
+                    .rdmaWrite(nic.region.remote())
                     .signaled(true)
                     .inline(inline)
                     .next(first);
@@ -129,9 +129,7 @@ public class PostSendBenchmark {
         WorkCompletions wc = nic.completions;
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
-            if (qp.postSend(first) != QueuePair.POSTED) {
-                throw new IllegalStateException("posting failed");
-            }
+            qp.postSend(first);
             sum += Completions.take(cq, wc, batch);
         }
         return NullNic.checked(sum, expected);

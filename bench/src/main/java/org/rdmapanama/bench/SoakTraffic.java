@@ -16,6 +16,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.queue.QueuePairType;
 
 /**
@@ -69,11 +70,10 @@ final class SoakTraffic {
         for (int i = 0; i < OF_EACH_KIND; i++) {
             long place = i * (long) BYTES;
             receives[i] = ReceiveWorkRequest.allocate(arena, 1).add(farRegion, SENDS + place, BYTES);
-            int rkey = farRegion.rkey();
             requests[4 * i] = request(arena, SENDS + place, BYTES).send();
-            requests[4 * i + 1] = request(arena, WRITES + place, BYTES).rdmaWrite(at(WRITES + place), rkey);
-            requests[4 * i + 2] = request(arena, READS + place, BYTES).rdmaRead(at(READS + place), rkey);
-            requests[4 * i + 3] = request(arena, ATOMICS + place, Long.BYTES).fetchAndAdd(at(ATOMICS + place), rkey, 1);
+            requests[4 * i + 1] = request(arena, WRITES + place, BYTES).rdmaWrite(at(WRITES + place));
+            requests[4 * i + 2] = request(arena, READS + place, BYTES).rdmaRead(at(READS + place));
+            requests[4 * i + 3] = request(arena, ATOMICS + place, Long.BYTES).fetchAndAdd(at(ATOMICS + place), 1);
         }
     }
 
@@ -98,8 +98,8 @@ final class SoakTraffic {
                 .signaled(true);
     }
 
-    private long at(long offset) {
-        return farRegion.address() + offset;
+    private RemoteMemory at(long offset) {
+        return farRegion.remote().slice(offset);
     }
 
     /** Posts and polls a number of rounds. */
@@ -124,16 +124,10 @@ final class SoakTraffic {
 
     private void post() {
         for (ReceiveWorkRequest receive : receives) {
-            requirePosted(far.postReceive(receive));
+            far.postReceive(receive);
         }
         for (SendWorkRequest request : requests) {
-            requirePosted(near.postSend(request));
-        }
-    }
-
-    private void requirePosted(int result) {
-        if (result != QueuePair.POSTED) {
-            throw new IllegalStateException("a queue that should be empty is full in round " + rounds);
+            near.postSend(request);
         }
     }
 

@@ -13,6 +13,7 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
@@ -61,7 +62,7 @@ final class VerbsLink implements Link {
 
     @Override
     public String place() {
-        return queuePair.localEndpoint() + "/" + region.address() + "/" + region.rkey();
+        return queuePair.localEndpoint() + "/" + region.remote();
     }
 
     @Override
@@ -76,7 +77,7 @@ final class VerbsLink implements Link {
         for (int i = 0; i < RECEIVES - 1; i++) {
             post(receive);
         }
-        chunk.rdmaWrite(Long.parseLong(parts[1]) + CHUNK, Integer.parseInt(parts[2]));
+        chunk.rdmaWrite(RemoteMemory.parse(parts[1]).slice(CHUNK, CHUNK));
     }
 
     /** The library itself would use no more than the port's MTU: the way to this peer takes more. */
@@ -100,9 +101,7 @@ final class VerbsLink implements Link {
     }
 
     private void post(ReceiveWorkRequest request) {
-        if (queuePair.postReceive(request) != QueuePair.POSTED) {
-            throw new IllegalStateException("the receive queue is full");
-        }
+        queuePair.postReceive(request);
     }
 
     /** Posts a send. It waits only if the queue is full, since old requests have usually completed meanwhile. */
@@ -110,9 +109,7 @@ final class VerbsLink implements Link {
         while (outstanding == DEPTH) {
             outstanding -= await(sends);
         }
-        if (queuePair.postSend(request) != QueuePair.POSTED) {
-            throw new IllegalStateException("the send queue is full");
-        }
+        queuePair.postSend(request);
         outstanding++;
     }
 

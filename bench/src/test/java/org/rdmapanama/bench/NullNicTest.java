@@ -122,7 +122,7 @@ class NullNicTest {
     }
 
     private void assertEnds(CompletionStatus status, SendWorkRequest request) {
-        assertEquals(QueuePair.POSTED, nic.queuePair.postSend(request.id(5)));
+        nic.queuePair.postSend(request.id(5));
         assertEquals(List.of("5 " + status), completed());
     }
 
@@ -145,7 +145,7 @@ class NullNicTest {
                         .next(write(13)
                                 .set(0, nic.region, 7, 100)
                                 .next(write(14).clear())));
-        assertEquals(QueuePair.POSTED, nic.queuePair.postSend(chain));
+        nic.queuePair.postSend(chain);
         assertNull(nic.queuePair.firstNotSent(chain));
         assertEquals(List.of("11 SUCCESS", "13 SUCCESS", "14 SUCCESS"), completed());
         assertEquals(64, completions.byteLength(0));
@@ -221,9 +221,9 @@ class NullNicTest {
     @Test
     void shouldFlushInTheErrorState() {
         SendWorkRequest request = write(1).signaled(false);
-        assertEquals(QueuePair.POSTED, nic.queuePair.postSend(request));
+        nic.queuePair.postSend(request);
         nic.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
-        assertEquals(QueuePair.POSTED, nic.queuePair.postSend(request.id(2)));
+        nic.queuePair.postSend(request.id(2));
         assertEquals(List.of("1 WR_FLUSH_ERR", "2 WR_FLUSH_ERR"), completed());
     }
 
@@ -254,15 +254,15 @@ class NullNicTest {
         for (int i = depth; i > 0; i--) {
             chain = write(i).next(chain);
         }
-        assertEquals(QueuePair.QUEUE_FULL, nic.queuePair.postSend(chain));
+        assertEquals(QueuePair.QUEUE_FULL, nic.queuePair.tryPostSend(chain));
         assertSame(last, nic.queuePair.firstNotSent(chain));
-        assertEquals(QueuePair.QUEUE_FULL, nic.queuePair.postSend(last));
+        assertEquals(QueuePair.QUEUE_FULL, nic.queuePair.tryPostSend(last));
         List<String> completed = completed();
         assertEquals(depth, completed.size());
         for (int i = 0; i < depth; i++) {
             assertEquals(i + 1 + " SUCCESS", completed.get(i));
         }
-        assertEquals(QueuePair.POSTED, nic.queuePair.postSend(last));
+        nic.queuePair.postSend(last);
         assertEquals(List.of(depth + 1 + " SUCCESS"), completed());
     }
 
@@ -270,9 +270,9 @@ class NullNicTest {
     void shouldBeFullOfReceives() {
         ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(nic.arena, 1).add(nic.region, 0, NullNic.BYTES);
         for (int i = 0; i < depth; i++) {
-            assertEquals(QueuePair.POSTED, nic.queuePair.postReceive(receive.id(i)));
+            nic.queuePair.postReceive(receive.id(i));
         }
-        assertEquals(QueuePair.QUEUE_FULL, nic.queuePair.postReceive(receive));
+        assertEquals(QueuePair.QUEUE_FULL, nic.queuePair.tryPostReceive(receive));
         assertSame(receive, nic.queuePair.firstNotReceiving(receive));
         assertEquals(depth, nic.receives.poll(completions));
         for (int i = 0; i < depth; i++) {
@@ -301,7 +301,7 @@ class NullNicTest {
                 CompletionStatus.LOC_PROT_ERR,
                 write(1).set(0, readable, 0, NullNic.BYTES).rdmaRead(readable.address(), readable.rkey()));
         ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(nic.arena, 1).add(readable, 0, NullNic.BYTES);
-        assertEquals(QueuePair.POSTED, nic.queuePair.postReceive(receive));
+        nic.queuePair.postReceive(receive);
         assertEquals(1, nic.receives.poll(completions));
         assertEquals(CompletionStatus.LOC_PROT_ERR, completions.status(0));
     }
@@ -351,24 +351,24 @@ class NullNicTest {
         long start = nic.region.address();
         int rkey = nic.region.rkey();
         WorkRequestBuilder batch = queuePair.startWorkRequests().signaled(true);
-        batch.id(1).rdmaWrite(start, rkey).segment(nic.region, 0, NullNic.BYTES);
-        batch.id(2).rdmaWrite(start, rkey + 1).segment(nic.region, 0, NullNic.BYTES);
+        batch.id(1).rdmaWrite(start, rkey).add(nic.region, 0, NullNic.BYTES);
+        batch.id(2).rdmaWrite(start, rkey + 1).add(nic.region, 0, NullNic.BYTES);
         batch.id(3).rdmaWrite(start + REGION_BYTES, rkey).inlineData(nic.arena.allocate(1));
-        batch.id(4).rdmaWrite(start, rkey).segment(nic.region, 0, 1).segment(nic.region, 1, 1);
-        assertEquals(QueuePair.POSTED, batch.complete());
+        batch.id(4).rdmaWrite(start, rkey).add(nic.region, 0, 1).add(nic.region, 1, 1);
+        batch.complete();
         assertEquals(List.of("1 SUCCESS", "2 REM_ACCESS_ERR", "3 REM_ACCESS_ERR", "4 SUCCESS"), completed());
 
         batch = queuePair.startWorkRequests();
         for (int i = 0; i <= depth; i++) {
-            batch.rdmaWrite(start, rkey).segment(nic.region, 0, NullNic.BYTES);
+            batch.rdmaWrite(start, rkey).add(nic.region, 0, NullNic.BYTES);
         }
-        assertEquals(QueuePair.QUEUE_FULL, batch.complete());
+        assertEquals(QueuePair.QUEUE_FULL, batch.tryComplete());
         queuePair
                 .startWorkRequests()
                 .signaled(true)
                 .id(7)
                 .rdmaWrite(start, rkey)
-                .segment(nic.region, 0, 1)
+                .add(nic.region, 0, 1)
                 .abort();
         assertEquals(List.of(), completed());
     }

@@ -196,8 +196,8 @@ final class ConnectionsUser extends RandomUser<ConnectionsUser> {
         RdmaConnection connection = connection();
         QueuePair queuePair = connection.queuePair();
         MemoryRegion region = connection.register(BYTES, AccessFlag.LOCAL_WRITE);
-        queuePair.postReceive(receive.clear().add(region, 0, BYTES));
-        queuePair.postSend(send.clear().send().add(region, 0, BYTES).signaled(true));
+        queuePair.tryPostReceive(receive.clear().add(region, 0, BYTES));
+        queuePair.tryPostSend(send.clear().send().add(region, 0, BYTES).signaled(true));
         for (CompletionQueue queue : List.of(connection.sendQueue(), connection.receiveQueue())) {
             queue.poll(completions);
         }

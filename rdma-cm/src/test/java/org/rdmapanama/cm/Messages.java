@@ -67,7 +67,7 @@ final class Messages {
     Messages postReceives() {
         ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 1).add(region, 0, header + size);
         for (int i = 0; i < count; i++) {
-            assertEquals(QueuePair.POSTED, queuePair.postReceive(receive));
+            queuePair.postReceive(receive);
         }
         return this;
     }
@@ -87,7 +87,7 @@ final class Messages {
         region.memory().fill((byte) 'j');
         send.add(region, header, size).signaled(true);
         for (int i = 0; i < count; i++) {
-            assertEquals(QueuePair.POSTED, queuePair.postSend(send));
+            queuePair.postSend(send);
         }
         complete(sends);
     }

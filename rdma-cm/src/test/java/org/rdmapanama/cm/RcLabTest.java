@@ -315,7 +315,7 @@ class RcLabTest {
                     && pair.right
                                     .connection
                                     .queuePair()
-                                    .postReceive(pair.right.receive(posted).add(pair.right.region, 0, 64))
+                                    .tryPostReceive(pair.right.receive(posted).add(pair.right.region, 0, 64))
                             == QueuePair.POSTED) {
                 posted++;
             }
@@ -561,9 +561,7 @@ class RcLabTest {
                     options -> options.protectionDomain(domain)
                             .queuePair(change -> change.sharedReceiveQueue(receives)))) {
                 for (int i = 0; i < 40; i++) {
-                    assertEquals(
-                            QueuePair.POSTED,
-                            receives.postReceive(pair.right.receive(i).add(pair.right.region, HALF, 512)));
+                    receives.postReceive(pair.right.receive(i).add(pair.right.region, HALF, 512));
                     pair.left.fill(0, 512, i);
                     pair.left.post(pair.left.request(i).send().add(pair.left.region, 0, 512));
                     pair.left.complete(i, CompletionOpcode.SEND);

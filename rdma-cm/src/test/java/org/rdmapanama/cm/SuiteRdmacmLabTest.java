@@ -252,8 +252,7 @@ class SuiteRdmacmLabTest {
     }
 
     private static void sendDatagram(IdSide side, String text, AddressHandle handle, int queuePairNumber, int qkey) {
-        assertEquals(
-                QueuePair.POSTED, side.queuePair.postSend(side.message(text).to(handle, queuePairNumber, qkey)));
+        side.queuePair.postSend(side.message(text).to(handle, queuePairNumber, qkey));
         side.complete(1);
     }
 
@@ -368,9 +367,7 @@ class SuiteRdmacmLabTest {
                 SendWorkRequest.allocate(client.arena, 1).id(1),
                 connection.server.region.address(),
                 connection.server.region.rkey());
-        assertEquals(
-                QueuePair.POSTED,
-                client.queuePair.postSend(request.add(client.region, 0, BYTES).signaled(true)));
+        client.queuePair.postSend(request.add(client.region, 0, BYTES).signaled(true));
         client.complete(1);
     }
 

@@ -2,6 +2,8 @@ package org.rdmapanama.event;
 
 import java.util.Objects;
 import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
+import org.rdmapanama.EventSource;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.SharedReceiveQueue;
 import org.rdmapanama.WorkQueue;
@@ -11,24 +13,18 @@ import org.rdmapanama.WorkQueue;
  *
  * @param type what happened
  * @param port the port of the event, from 1, or 0 if it does not concern a port
- * @param queuePair the queue pair of the event, or null
- * @param completionQueue the completion queue of the event, or null
- * @param sharedReceiveQueue the shared receive queue of the event, or null
- * @param workQueue the work queue of the event, or null
+ * @param source the {@link QueuePair}, {@link CompletionQueue}, {@link SharedReceiveQueue} or {@link WorkQueue} of the
+ *     event, which may be closed by now; the {@link Context} for an event of the device or of a port, and where the
+ *     object of the event has no Java object
  */
-public record AsyncEvent(
-        AsyncEventType type,
-        int port,
-        QueuePair queuePair,
-        CompletionQueue completionQueue,
-        SharedReceiveQueue sharedReceiveQueue,
-        WorkQueue workQueue) {
+public record AsyncEvent(AsyncEventType type, int port, EventSource source) {
     /**
      * Creates an event.
      *
-     * @throws NullPointerException when the type is null
+     * @throws NullPointerException when type or source is null
      */
     public AsyncEvent {
         Objects.requireNonNull(type, "type");
+        Objects.requireNonNull(source, "source");
     }
 }

@@ -6,6 +6,7 @@ import org.rdmapanama.MemoryWindow;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.memory.RemoteMemory;
 
 /**
  * A part of a {@link RegisteredPool}: memory that is already registered, with its keys. Add it to work requests with
@@ -81,6 +82,18 @@ public final class RegisteredBuffer implements AutoCloseable {
     /** {@return the remote key of the pool's region, 32 bits, for work requests of peers} */
     public int rkey() {
         return region().rkey();
+    }
+
+    /**
+     * Returns what a peer needs to access this buffer: address, remote key and size. The key opens the whole pool.
+     *
+     * @return the whole buffer
+     * @throws IllegalStateException when this, or its pool, is closed; or when the pool was created with none of
+     *     REMOTE_READ, REMOTE_WRITE and REMOTE_ATOMIC
+     */
+    public RemoteMemory remote() {
+        checkOpen();
+        return region().remote().slice(offset, byteSize);
     }
 
     /** {@return whether neither this buffer nor its pool is closed} */

@@ -26,7 +26,7 @@ public enum SendOperation {
     BIND_MW(rdma_h.IBV_QP_EX_WITH_BIND_MW()),
     /** {@link WorkRequestBuilder#sendWithInvalidate}. */
     SEND_WITH_INV(rdma_h.IBV_QP_EX_WITH_SEND_WITH_INV()),
-    /** {@link WorkRequestBuilder#sendTso}. */
+    /** {@link WorkRequestBuilder#tso}. */
     TSO(rdma_h.IBV_QP_EX_WITH_TSO()),
     /** {@link WorkRequestBuilder#flush}. */
     FLUSH(rdma_h.IBV_QP_EX_WITH_FLUSH()),

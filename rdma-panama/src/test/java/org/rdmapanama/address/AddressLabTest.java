@@ -53,7 +53,7 @@ class AddressLabTest {
 
     private static int indexOf(Device device, Predicate<Gid> kind) {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            var entry = Context.open(arena, device).gidTable().stream()
+            var entry = Context.open(arena, device).queryGidTable().stream()
                     .filter(gid -> kind.test(gid.gid()))
                     .findFirst();
             LabDevices.assumeHas(entry.isPresent(), "addresses of this kind");
@@ -87,7 +87,7 @@ class AddressLabTest {
         assertEquals(1, back.port());
         assertEquals(
                 pair.b.queuePair.localEndpoint().gid(),
-                pair.b.context.gid(1, back.sourceGidIndex()).gid());
+                pair.b.context.queryGid(1, back.sourceGidIndex()).orElseThrow());
 
         AddressHandle answer = pair.b.domain.createAddressHandle(received, 0, pair.b.memory, 1);
         assertEquals(back, answer.path());

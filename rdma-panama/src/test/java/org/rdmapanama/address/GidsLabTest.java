@@ -38,7 +38,7 @@ class GidsLabTest {
 
     private static boolean has(Context context, String address) {
         Gid gid = Gid.of(InetAddress.ofLiteral(address));
-        return context.gidTable().stream().anyMatch(entry -> entry.gid().equals(gid));
+        return context.queryGidTable().stream().anyMatch(entry -> entry.gid().equals(gid));
     }
 
     private static void awaitGid(Context context, String address) throws InterruptedException {
@@ -102,7 +102,7 @@ class GidsLabTest {
                 awaitGid(context, "10.79.8.1");
                 dummy.addAddress("10.79.0.1/24");
                 awaitGid(context, "10.79.0.1");
-                GidEntry first = context.gidTable().stream()
+                GidEntry first = context.queryGidTable().stream()
                         .filter(entry -> entry.gid().isIpv4Mapped())
                         .findFirst()
                         .orElseThrow();

@@ -56,7 +56,7 @@ class SuiteAddrLabTest {
     @Test
     @Shows({"ibv_create_ah"})
     void test_create_ah() {
-        for (GidEntry own : context.gidTable()) {
+        for (GidEntry own : context.queryGidTable()) {
             AddressVector way = toItself(own);
             AddressHandle handle = domain.createAddressHandle(way);
             assertEquals(way, handle.path());

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.ExtendedCompletionQueue;
+import org.rdmapanama.PollCursor;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
@@ -53,7 +54,9 @@ class SuiteCqexLabTest {
     private static boolean makes(Context context, CompletionQueueOptions options) {
         try (ExtendedCompletionQueue queue = context.createCompletionQueue(options)) {
             assertTrue(queue.entries() >= 10);
-            assertFalse(queue.startPoll());
+            try (PollCursor cursor = queue.poll()) {
+                assertFalse(cursor.next());
+            }
             return true;
         } catch (UnsupportedVerbException e) {
             assertEquals("ibv_create_cq_ex", e.verb());
@@ -115,20 +118,20 @@ class SuiteCqexLabTest {
     }
 
     private static Completion read(Side side) {
-        ExtendedCompletionQueue queue = side.awaitBatch();
+        PollCursor cursor = side.awaitBatch();
         Completion completion = new Completion(
-                queue.id(),
-                queue.status(),
-                queue.succeeded() ? queue.opcode().code() : -1,
-                queue.byteLength(),
-                queue.hasImmediate(),
-                queue.immediate(),
-                queue.hasGlobalRoutingHeader(),
-                queue.queuePairNumber(),
-                queue.sourceQueuePair(),
-                queue.describe());
-        assertFalse(queue.nextPoll(), "one message at a time");
-        queue.endPoll();
+                cursor.id(),
+                cursor.status(),
+                cursor.succeeded() ? cursor.opcode().code() : -1,
+                cursor.byteLength(),
+                cursor.hasImmediate(),
+                cursor.immediate(),
+                cursor.hasGlobalRoutingHeader(),
+                cursor.queuePairNumber(),
+                cursor.sourceQueuePair(),
+                cursor.describe());
+        assertFalse(cursor.next(), "one message at a time");
+        cursor.close();
         return completion;
     }
 }

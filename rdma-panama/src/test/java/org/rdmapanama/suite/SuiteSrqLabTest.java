@@ -8,7 +8,6 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.SharedReceivers;
 import org.rdmapanama.completion.CompletionOpcode;
@@ -42,7 +41,7 @@ class SuiteSrqLabTest {
 
     private static void exchange(SharedReceivers.Peer from, SharedReceivers.Peer to, int queuePair, String text) {
         SendWorkRequest send = from.send(10, text);
-        assertEquals(QueuePair.POSTED, from.queuePairs.get(queuePair).postSend(send));
+        from.queuePairs.get(queuePair).postSend(send);
         from.await().is(CompletionOpcode.SEND, 10);
         Completion received = to.await();
         assertEquals(CompletionOpcode.RECV, received.opcode());
@@ -80,7 +79,7 @@ class SuiteSrqLabTest {
             AsyncEvent event =
                     pair.b.context.awaitAsyncEvent(Duration.ofSeconds(10)).orElseThrow();
             assertEquals(AsyncEventType.SRQ_LIMIT_REACHED, event.type());
-            assertSame(pair.b.receives, event.sharedReceiveQueue());
+            assertSame(pair.b.receives, event.source());
         }
     }
 }

@@ -71,7 +71,7 @@ class AddressesTest {
     @ValueSource(booleans = {true, false})
     void shouldNotMoveAConnectionAwayFromHereNorBack(boolean beginsHere) {
         try (SoftPair pair = pair()) {
-            Gid here = pair.context.gidTable().getFirst().gid();
+            Gid here = pair.context.queryGidTable().getFirst().gid();
             Gid elsewhere = Gid.of(InetAddress.ofLiteral("192.0.2.77"));
             Gid first = beginsHere ? here : elsewhere;
             Gid second = beginsHere ? elsewhere : here;

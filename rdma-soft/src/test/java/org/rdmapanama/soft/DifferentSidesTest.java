@@ -41,7 +41,7 @@ class DifferentSidesTest {
     }
 
     private static void complete(SoftPair pair, QueuePair one, SendWorkRequest request) {
-        assertEquals(QueuePair.POSTED, one.postSend(request));
+        one.postSend(request);
         WorkCompletions completions = pair.next();
         assertEquals(CompletionStatus.SUCCESS, completions.status(0), completions.describe(0));
     }
@@ -85,11 +85,9 @@ class DifferentSidesTest {
             FillPattern.fill(pair.memory.asSlice(HALF, READS * LONG), 4);
             for (int i = 0; i < READS; i++) {
                 long offset = (long) i * LONG;
-                assertEquals(
-                        QueuePair.POSTED,
-                        one.postSend(pair.request()
-                                .rdmaRead(pair.memory.address() + HALF + offset, pair.region.rkey())
-                                .add(pair.region, offset, LONG)));
+                one.postSend(pair.request()
+                        .rdmaRead(pair.memory.address() + HALF + offset, pair.region.rkey())
+                        .add(pair.region, offset, LONG));
             }
             for (int i = 0; i < READS; i++) {
                 assertEquals(CompletionStatus.SUCCESS, pair.next().status(0));

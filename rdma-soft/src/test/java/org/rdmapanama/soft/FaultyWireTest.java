@@ -26,7 +26,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ConnectOptions;
-import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
@@ -135,11 +134,11 @@ class FaultyWireTest {
             for (int i = 0; i < messages; i++) {
                 int length = random.nextInt(most);
                 send.clear().signaled(true).sendWithImmediate(i).add(pair.region, 0, length);
-                assertEquals(QueuePair.POSTED, pair.a.postSend(send.id(1)));
+                pair.a.postSend(send.id(1));
                 if (i % 16 == 0) {
                     LockSupport.parkNanos(1_000_000);
                 }
-                assertEquals(QueuePair.POSTED, pair.b.postReceive(receive.id(2)));
+                pair.b.postReceive(receive.id(2));
                 boolean received = false;
                 boolean sent = false;
                 while (!received || !sent) {
@@ -241,7 +240,7 @@ class FaultyWireTest {
             pair.complete(write);
             pair.b.close();
             long start = System.nanoTime();
-            assertEquals(QueuePair.POSTED, pair.a.postSend(write));
+            pair.a.postSend(write);
             assertEquals(CompletionStatus.RETRY_EXC_ERR, pair.next().status(0));
             long taken = System.nanoTime() - start;
             long implied = (retries + 1) * (4096L << timeout);

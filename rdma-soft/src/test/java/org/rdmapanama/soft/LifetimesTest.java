@@ -91,7 +91,7 @@ class LifetimesTest {
         member.localEndpoint();
         member.attachMulticast(GROUP, 0);
         domain.createAddressHandle(
-                AddressVector.toGid(1, 0, context.gidTable().getFirst().gid()));
+                AddressVector.toGid(1, 0, context.queryGidTable().getFirst().gid()));
         domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
         domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
     }
@@ -154,7 +154,7 @@ class LifetimesTest {
         MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
         ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 1).add(region, 0, 64);
         for (int i = 0; i < 20; i++) {
-            assertEquals(QueuePair.POSTED, pair.postReceive(receive));
+            pair.postReceive(receive);
         }
         Bound bound = Bound.of(DRAIN);
         arena.close();
@@ -170,11 +170,9 @@ class LifetimesTest {
                 pair.memory.asSlice(0, half).fill((byte) 1);
                 MemorySegment target = pair.memory.asSlice(half);
                 MemoryRegion region = pair.domain.register(target, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
-                assertEquals(
-                        QueuePair.POSTED,
-                        pair.a.postSend(pair.request()
-                                .rdmaWrite(region.address(), region.rkey())
-                                .add(pair.region, 0, half)));
+                pair.a.postSend(pair.request()
+                        .rdmaWrite(region.address(), region.rkey())
+                        .add(pair.region, 0, half));
                 if (round % 2 == 0) {
                     awaitFirstByte(target);
                 }

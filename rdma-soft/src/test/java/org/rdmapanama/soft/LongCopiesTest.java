@@ -77,7 +77,7 @@ class LongCopiesTest {
                 default -> request.sendWithImmediate(IMMEDIATE);
             }
             request.add(here, 0, 2 * PART - 1).add(here, 2 * PART - 1, LONG - 2 * PART + 1);
-            assertEquals(QueuePair.POSTED, pair.a.postSend(request));
+            pair.a.postSend(request);
             Set<Long> ids = new HashSet<>();
             for (int i = receives ? 2 : 1; i > 0; i--) {
                 WorkCompletions wc = pair.next();
@@ -115,8 +115,8 @@ class LongCopiesTest {
             boolean overtaken = false;
             // This thread may well lose its processor between the two.
             for (int i = 0; i < TRIES && !overtaken; i++) {
-                assertEquals(QueuePair.POSTED, pair.a.postSend(longOne));
-                assertEquals(QueuePair.POSTED, other.postSend(shortOne));
+                pair.a.postSend(longOne);
+                other.postSend(shortOne);
                 overtaken = pair.next().id(0) == 2;
                 assertEquals(CompletionStatus.SUCCESS, pair.next().status(0));
             }
@@ -142,7 +142,7 @@ class LongCopiesTest {
                 request.rdmaWrite(target.address(), target.rkey());
             }
             MemorySegment memory = target.memory();
-            assertEquals(QueuePair.POSTED, pair.a.postSend(request));
+            pair.a.postSend(request);
             target.close();
             memory.fill((byte) 2);
             CompletionStatus status = CompletionStatus.SUCCESS;

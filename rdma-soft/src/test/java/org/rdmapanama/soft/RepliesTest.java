@@ -58,11 +58,11 @@ class RepliesTest {
         }
 
         private void say(QueuePair from, QueuePair to) {
-            assertEquals(QueuePair.POSTED, to.postReceive(receive));
+            to.postReceive(receive);
             while (sent - acknowledged >= RECEIVES / 2) {
                 takeAcknowledgements();
             }
-            assertEquals(QueuePair.POSTED, from.postSend(message));
+            from.postSend(message);
             sent++;
             Completions.awaitAny(receives, completions, SoftPair.LIMIT);
             assertEquals(CompletionStatus.SUCCESS, completions.status(0));

@@ -65,7 +65,7 @@ final class SoftPair implements AutoCloseable {
 
     /** Posts, and waits until it has completed, well. */
     void complete(SendWorkRequest request) {
-        assertEquals(QueuePair.POSTED, a.postSend(request));
+        a.postSend(request);
         assertEquals(CompletionStatus.SUCCESS, next().status(0));
     }
 

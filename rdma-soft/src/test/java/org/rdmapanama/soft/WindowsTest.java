@@ -86,9 +86,7 @@ class WindowsTest {
                     pair.arena.allocate(BYTES, 64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.MW_BIND);
             MemoryWindow window = pair.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
             pair.a.postSend(pair.request().id(1).send().add(pair.region, HALF, 8));
-            assertEquals(
-                    QueuePair.POSTED,
-                    pair.a.bind(window, new MemoryWindowBinding(base, 0, BYTES, AccessFlag.REMOTE_WRITE), 2, true));
+            pair.a.bind(window, new MemoryWindowBinding(base, 0, BYTES, AccessFlag.REMOTE_WRITE), 2, true);
             window.close();
             MemoryRegion region = pair.domain.register(pair.arena.allocate(BYTES, 64), AccessFlag.LOCAL_WRITE);
             pair.b.postReceive(ReceiveWorkRequest.allocate(pair.arena, 1).id(3).add(pair.region, 0, 64));

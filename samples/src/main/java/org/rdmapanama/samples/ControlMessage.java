@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import org.rdmapanama.memory.RemoteMemory;
 
 /**
  * A control message between the two sides of a transfer, exchanged by SEND and RECEIVE: 128 bytes in network byte
@@ -11,34 +12,32 @@ import java.nio.charset.StandardCharsets;
  *
  * @param type the type of the message
  * @param size size of the data, in bytes
- * @param address where the data is in the sender's memory
- * @param rkey the remote key of that memory
+ * @param memory what the sender opens to the peer; empty if the message tells of none
  * @param checksum CRC32C of the data
  * @param text why the transfer was refused, for people to read; otherwise empty
  */
-record ControlMessage(Type type, long size, long address, int rkey, int checksum, String text) {
+record ControlMessage(Type type, long size, RemoteMemory memory, int checksum, String text) {
     /** Size on the wire. */
     static final int BYTES = 128;
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
-    private static final int MAGIC = 0x5244_5032;
+    private static final int MAGIC = 0x5244_5033;
     private static final long TYPE = 4;
     private static final long SIZE = 8;
-    private static final long ADDRESS = 16;
-    private static final long RKEY = 24;
-    private static final long CHECKSUM = 28;
-    private static final long TEXT_LENGTH = 32;
-    private static final long TEXT = 36;
+    private static final long MEMORY = 16;
+    private static final long CHECKSUM = MEMORY + RemoteMemory.BYTES;
+    private static final long TEXT_LENGTH = CHECKSUM + 4;
+    private static final long TEXT = TEXT_LENGTH + 4;
     private static final int MAX_TEXT = (int) (BYTES - TEXT);
 
     /** The message types, in the order in which they are sent. */
     enum Type {
-        /** Both sides announce where they keep their heartbeat counter: address and key. */
+        /** Both sides announce where they keep their heartbeat counter. */
         GREETING,
         /** The client asks for memory of a size. */
         HELLO,
-        /** The server has the memory: address and key. */
+        /** The server has the memory. */
         READY,
         /** The client has written all of it, with this checksum. */
         WRITTEN,
@@ -51,33 +50,34 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
     }
 
     private static final Type[] TYPES = Type.values();
+    private static final RemoteMemory NONE = new RemoteMemory(0, 0, 0);
 
-    static ControlMessage greeting(long address, int rkey) {
-        return new ControlMessage(Type.GREETING, 0, address, rkey, 0, "");
+    static ControlMessage greeting(RemoteMemory counter) {
+        return new ControlMessage(Type.GREETING, 0, counter, 0, "");
     }
 
     static ControlMessage hello(long size) {
-        return new ControlMessage(Type.HELLO, size, 0, 0, 0, "");
+        return new ControlMessage(Type.HELLO, size, NONE, 0, "");
     }
 
-    static ControlMessage ready(long size, long address, int rkey) {
-        return new ControlMessage(Type.READY, size, address, rkey, 0, "");
+    static ControlMessage ready(RemoteMemory memory) {
+        return new ControlMessage(Type.READY, memory.length(), memory, 0, "");
     }
 
     static ControlMessage written(long size, int checksum) {
-        return new ControlMessage(Type.WRITTEN, size, 0, 0, checksum, "");
+        return new ControlMessage(Type.WRITTEN, size, NONE, checksum, "");
     }
 
     static ControlMessage verified(long size, int checksum) {
-        return new ControlMessage(Type.VERIFIED, size, 0, 0, checksum, "");
+        return new ControlMessage(Type.VERIFIED, size, NONE, checksum, "");
     }
 
     static ControlMessage done() {
-        return new ControlMessage(Type.DONE, 0, 0, 0, 0, "");
+        return new ControlMessage(Type.DONE, 0, NONE, 0, "");
     }
 
     static ControlMessage refused(String why) {
-        return new ControlMessage(Type.REFUSED, 0, 0, 0, 0, why);
+        return new ControlMessage(Type.REFUSED, 0, NONE, 0, why);
     }
 
     void write(MemorySegment segment) {
@@ -86,8 +86,7 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
         segment.set(INT, 0, MAGIC);
         segment.set(INT, TYPE, type.ordinal());
         segment.set(LONG, SIZE, size);
-        segment.set(LONG, ADDRESS, address);
-        segment.set(INT, RKEY, rkey);
+        memory.writeTo(segment.asSlice(MEMORY));
         segment.set(INT, CHECKSUM, checksum);
         segment.set(INT, TEXT_LENGTH, length);
         MemorySegment.copy(bytes, 0, segment, ValueLayout.JAVA_BYTE, TEXT, length);
@@ -108,10 +107,17 @@ record ControlMessage(Type type, long size, long address, int rkey, int checksum
         return new ControlMessage(
                 TYPES[type],
                 segment.get(LONG, SIZE),
-                segment.get(LONG, ADDRESS),
-                segment.get(INT, RKEY),
+                memory(segment),
                 segment.get(INT, CHECKSUM),
                 new String(bytes, StandardCharsets.US_ASCII));
+    }
+
+    private static RemoteMemory memory(MemorySegment segment) {
+        try {
+            return RemoteMemory.readFrom(segment.asSlice(MEMORY));
+        } catch (IllegalArgumentException e) {
+            throw new Failure("the peer describes its memory wrongly: " + e.getMessage(), e);
+        }
     }
 
     private static Failure anotherProtocol() {

@@ -269,7 +269,7 @@ final class DeviceReport {
         if (device.transportType() == TransportType.IB) {
             port("phys_state", physicalState(p.physicalState()) + code(p.physicalState()));
         }
-        for (GidEntry entry : context.gidTable()) {
+        for (GidEntry entry : context.queryGidTable()) {
             if (entry.port() == p.port()) {
                 port("GID[%3d]".formatted(entry.index()), gid(entry));
             }

@@ -53,14 +53,10 @@ final class HelloCommand implements Callable<Integer> {
             MemoryRegion region =
                     pd.register(arena.allocate(2 * HALF), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
             region.memory().setString(0, GREETING);
-            int result = left.postSend(SendWorkRequest.allocate(arena, 1)
-                    .rdmaWrite(region.address() + HALF, region.rkey())
+            left.postSend(SendWorkRequest.allocate(arena, 1)
+                    .rdmaWrite(region.remote().slice(HALF))
                     .add(region, 0, GREETING.length() + 1)
                     .signaled(true));
-            if (result == QueuePair.QUEUE_FULL) {
-                throw new Failure("the send queue is full: poll for completions, then post again");
-            }
-
             WorkCompletions completions = new WorkCompletions(arena, 16);
             await(queue, completions);
             if (!completions.succeeded(0)) {

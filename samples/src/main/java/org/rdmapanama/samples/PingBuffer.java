@@ -3,15 +3,10 @@ package org.rdmapanama.samples;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import org.rdmapanama.memory.RemoteMemory;
 
-/**
- * A buffer of the client that the server reads or writes, as described by the client's messages.
- *
- * @param address the start address
- * @param rkey the remote key
- * @param size the size in bytes, unsigned
- */
-record PingBuffer(long address, int rkey, int size) {
+/** The messages of rping: each describes a buffer of the client that the server reads or writes. */
+final class PingBuffer {
     /** Size of a message; all messages of rping have this size. */
     static final int BYTES = 16;
 
@@ -20,13 +15,17 @@ record PingBuffer(long address, int rkey, int size) {
     private static final int RKEY = 8;
     private static final int SIZE = 12;
 
-    static PingBuffer read(MemorySegment message) {
-        return new PingBuffer(message.get(LONG, 0), message.get(INT, RKEY), message.get(INT, SIZE));
+    private PingBuffer() {}
+
+    static RemoteMemory read(MemorySegment message) {
+        return new RemoteMemory(
+                message.get(LONG, 0), message.get(INT, RKEY), Integer.toUnsignedLong(message.get(INT, SIZE)));
     }
 
-    void write(MemorySegment message) {
-        message.set(LONG, 0, address);
-        message.set(INT, RKEY, rkey);
-        message.set(INT, SIZE, size);
+    /** Writes a buffer of less than 4 GiB. */
+    static void write(RemoteMemory buffer, MemorySegment message) {
+        message.set(LONG, 0, buffer.address());
+        message.set(INT, RKEY, buffer.rkey());
+        message.set(INT, SIZE, Math.toIntExact(buffer.length()));
     }
 }

@@ -37,7 +37,7 @@ final class PingClient {
     }
 
     private void awaitServer(int ping) throws InterruptedException {
-        if (link.message() == null) {
+        if (!link.awaitGoAhead()) {
             throw new Failure("the server ended the connection in the middle of ping " + ping);
         }
     }

@@ -19,6 +19,7 @@ import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 
 /**
  * One side of a ping: a connection, two data buffers, and a message buffer for each direction. Its wire protocol is
@@ -50,7 +51,9 @@ final class PingLink implements AutoCloseable {
     private MemoryRegion sink;
     private ReceiveWorkRequest receive;
     private SendWorkRequest send;
-    private PingBuffer arrived;
+    /** The last message. Those of the server say nothing, and may contain anything. */
+    private final MemorySegment arrived = MemorySegment.ofArray(new byte[PingBuffer.BYTES]);
+
     private int completed;
     private boolean sending;
 
@@ -138,7 +141,7 @@ final class PingLink implements AutoCloseable {
 
     private void offer(MemoryRegion region) throws InterruptedException {
         finishSend();
-        new PingBuffer(region.address(), region.rkey(), size).write(sent());
+        PingBuffer.write(region.remote().slice(0, size), sent());
         post(send);
         sending = true;
     }
@@ -162,20 +165,32 @@ final class PingLink implements AutoCloseable {
         sending = false;
     }
 
-    /** Waits for a message. Returns null if the peer has ended the connection instead. */
-    PingBuffer message() throws InterruptedException {
-        return await(RECEIVE) ? arrived : null;
+    /** Waits for a message of the server. Returns false if it has ended the connection instead. */
+    boolean awaitGoAhead() throws InterruptedException {
+        return await(RECEIVE);
+    }
+
+    /** Waits for a message of the client. Returns null if it has ended the connection instead. */
+    RemoteMemory message() throws InterruptedException {
+        if (!await(RECEIVE)) {
+            return null;
+        }
+        try {
+            return PingBuffer.read(arrived);
+        } catch (IllegalArgumentException e) {
+            throw new Failure("the client " + remoteAddress() + " describes its buffer wrongly: " + e.getMessage(), e);
+        }
     }
 
     /** Reads a buffer of the client by RDMA READ. */
-    void read(PingBuffer remote, long length) throws InterruptedException {
-        post(rdma.rdmaRead(remote.address(), remote.rkey()).clear().add(source, 0, length));
+    void read(RemoteMemory remote, long length) throws InterruptedException {
+        post(rdma.rdmaRead(remote).clear().add(source, 0, length));
         finishRdma();
     }
 
     /** Writes the data that was read into a buffer of the client. */
-    void write(PingBuffer remote, long length) throws InterruptedException {
-        post(rdma.rdmaWrite(remote.address(), remote.rkey()).clear().add(source, 0, length));
+    void write(RemoteMemory remote, long length) throws InterruptedException {
+        post(rdma.rdmaWrite(remote).clear().add(source, 0, length));
         finishRdma();
     }
 
@@ -186,15 +201,11 @@ final class PingLink implements AutoCloseable {
     }
 
     private void post(SendWorkRequest request) {
-        if (connection.queuePair().postSend(request) != QueuePair.POSTED) {
-            throw new Failure("the send queue of " + connection.queuePair() + " is full");
-        }
+        connection.queuePair().postSend(request);
     }
 
     private void postReceive(QueuePair queuePair) {
-        if (queuePair.postReceive(receive) != QueuePair.POSTED) {
-            throw new Failure("the receive queue of " + queuePair + " is full");
-        }
+        queuePair.postReceive(receive);
     }
 
     /** Waits for a work request to complete. Returns false if the connection ended first. */
@@ -249,7 +260,7 @@ final class PingLink implements AutoCloseable {
                             + remoteAddress() + ", but messages of ping have " + PingBuffer.BYTES
                             + ": check which program runs there");
                 }
-                arrived = PingBuffer.read(control.memory());
+                arrived.copyFrom(control.memory().asSlice(0, PingBuffer.BYTES));
                 postReceive(connection.queuePair());
             }
         }

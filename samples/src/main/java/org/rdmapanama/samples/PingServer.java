@@ -2,6 +2,7 @@ package org.rdmapanama.samples;
 
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** The server side of ping: reads the client's data, and writes it back. */
 final class PingServer {
@@ -23,12 +24,12 @@ final class PingServer {
      * @return the number of pings
      */
     int serve() throws InterruptedException {
-        for (PingBuffer from = link.message(); from != null; from = link.message()) {
-            int size = from.size();
-            if (size < 1 || size > PingData.MAX_BYTES) {
-                throw new Failure("the client " + link.remoteAddress() + " offers " + Integer.toUnsignedString(size)
+        for (RemoteMemory from = link.message(); from != null; from = link.message()) {
+            if (from.length() < 1 || from.length() > PingData.MAX_BYTES) {
+                throw new Failure("the client " + link.remoteAddress() + " offers " + from.length()
                         + " bytes; ping takes 1 to " + PingData.MAX_BYTES);
             }
+            long size = from.length();
             link.read(from, size);
             MemorySegment data = link.source().asSlice(0, size);
             int wrong = validate ? PingData.firstWrongByte(data, pings) : -1;
@@ -41,13 +42,13 @@ final class PingServer {
             }
             link.goAhead();
 
-            PingBuffer into = link.message();
+            RemoteMemory into = link.message();
             if (into == null) {
                 throw new Failure("the client disconnected in the middle of ping " + pings);
             }
             // Up to the zero that ends the text, as rping does.
             long length = Math.min(PingData.length(data) + 1L, size);
-            if (Integer.compareUnsigned(into.size(), (int) length) < 0) {
+            if (into.length() < length) {
                 throw new Failure("the client " + link.remoteAddress() + " offers a buffer that is too small for the"
                         + " data it sent");
             }

@@ -25,7 +25,8 @@ final class PollingHint {
     /** Whether this is a software device, and the peer is another process of this machine. */
     static boolean isBetweenProcesses(Context context, Gid peer) {
         return context.driverName().equals(DRIVER)
-                && context.gidTable().stream().noneMatch(entry -> entry.gid().equals(peer))
+                && context.queryGidTable().stream()
+                        .noneMatch(entry -> entry.gid().equals(peer))
                 && isHere(GidText.version4(peer).orElseGet(peer::toInetAddress));
     }
 

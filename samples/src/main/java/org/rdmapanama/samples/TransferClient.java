@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Locale;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** The side of a transfer that moves the data to the server's memory and back. Threads: that of the link. */
 final class TransferClient {
@@ -25,23 +26,23 @@ final class TransferClient {
         link.greet();
         MemoryRegion region = link.register(size);
         link.send(ControlMessage.hello(size));
-        ControlMessage ready = link.receive(ControlMessage.Type.READY);
+        RemoteMemory peer = link.receive(ControlMessage.Type.READY).memory();
         say("peer memory:    %s at 0x%x, rkey 0x%x"
-                .formatted(ByteSize.format(ready.size()), ready.address(), ready.rkey()));
-        if (ready.size() < size) {
-            throw new Failure("the peer offers " + ready.size() + " bytes, fewer than the " + size + " asked for");
+                .formatted(ByteSize.format(peer.length()), peer.address(), peer.rkey()));
+        if (peer.length() < size) {
+            throw new Failure("the peer offers " + peer.length() + " bytes, fewer than the " + size + " asked for");
         }
 
         TestPattern.fill(region.memory(), SEED, link::pause);
         int checksum = Checksum.of(region.memory(), link::pause);
-        Measured write = move("WRITE", region, ready);
+        Measured write = move("WRITE", region, peer);
         link.send(ControlMessage.written(size, checksum));
         int theirs = link.receive(ControlMessage.Type.VERIFIED).checksum();
         compare("the peer's memory after the WRITE", checksum, theirs);
 
         // Data that is not read back then shows up as zeros.
         region.memory().fill((byte) 0);
-        Measured read = move("READ", region, ready);
+        Measured read = move("READ", region, peer);
         compare("the data read back", checksum, Checksum.of(region.memory(), link::pause));
         say("checksum:       CRC32C " + Checksum.format(checksum) + ", correct on both sides");
 
@@ -54,7 +55,7 @@ final class TransferClient {
     /** The total time, and the latencies of the chunks. */
     private record Measured(long nanos, Latencies latencies) {}
 
-    private Measured move(String title, MemoryRegion region, ControlMessage peer)
+    private Measured move(String title, MemoryRegion region, RemoteMemory peer)
             throws IOException, InterruptedException {
         Latencies latencies = new Latencies();
         long start = System.nanoTime();
@@ -62,9 +63,9 @@ final class TransferClient {
         boolean complete = false;
         try {
             if (title.equals("WRITE")) {
-                link.write(region, peer.address(), peer.rkey(), latencies, progress);
+                link.write(region, peer, latencies, progress);
             } else {
-                link.read(region, peer.address(), peer.rkey(), latencies, progress);
+                link.read(region, peer, latencies, progress);
             }
             complete = true;
         } finally {

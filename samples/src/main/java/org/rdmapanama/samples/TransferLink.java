@@ -11,6 +11,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 
 /**
  * One side of a transfer: control messages by SEND and RECEIVE, and data in chunks by RDMA WRITE and READ.
@@ -160,9 +161,7 @@ final class TransferLink {
     /** Sends a control message and waits until it completes. */
     void send(ControlMessage message) throws IOException, InterruptedException {
         message.write(slot(RECEIVES));
-        if (queuePair.postSend(controlSend) != QueuePair.POSTED) {
-            throw new Failure("the send queue of " + queuePair + " is full");
-        }
+        queuePair.postSend(controlSend);
         controlSendPending = true;
         long start = System.nanoTime();
         while (controlSendPending) {
@@ -187,22 +186,22 @@ final class TransferLink {
         return message;
     }
 
-    /** Writes a whole region into the peer's memory. */
-    void write(MemoryRegion region, long remoteAddress, int rkey, Latencies times, ProgressBar progress)
+    /** Writes a whole region into the peer's memory, which is at least as long. */
+    void write(MemoryRegion region, RemoteMemory peer, Latencies times, ProgressBar progress)
             throws IOException, InterruptedException {
         for (SendWorkRequest chunk : chunks) {
-            chunk.rdmaWrite(remoteAddress, rkey);
+            chunk.rdmaWrite(peer);
         }
-        move(region, remoteAddress, times, progress);
+        move(region, peer.address(), times, progress);
     }
 
-    /** Reads a whole region from the peer's memory. */
-    void read(MemoryRegion region, long remoteAddress, int rkey, Latencies times, ProgressBar progress)
+    /** Reads a whole region from the peer's memory, which is at least as long. */
+    void read(MemoryRegion region, RemoteMemory peer, Latencies times, ProgressBar progress)
             throws IOException, InterruptedException {
         for (SendWorkRequest chunk : chunks) {
-            chunk.rdmaRead(remoteAddress, rkey);
+            chunk.rdmaRead(peer);
         }
-        move(region, remoteAddress, times, progress);
+        move(region, peer.address(), times, progress);
     }
 
     private void move(MemoryRegion region, long remoteAddress, Latencies times, ProgressBar progress)
@@ -219,11 +218,7 @@ final class TransferLink {
                 int index = freeChunks[--free];
                 long length = Math.min(chunkBytes, size - offset);
                 postedAt[index] = System.nanoTime();
-                int result = queuePair.postSend(
-                        chunks[index].set(0, region, offset, length).remoteAddress(remoteAddress + offset));
-                if (result != QueuePair.POSTED) {
-                    throw new Failure("the send queue of " + queuePair + " is full");
-                }
+                queuePair.postSend(chunks[index].set(0, region, offset, length).remoteAddress(remoteAddress + offset));
                 offset += length;
             }
             await(System.nanoTime());
@@ -323,9 +318,7 @@ final class TransferLink {
     }
 
     private void post(ReceiveWorkRequest receive) {
-        if (queuePair.postReceive(receive) != QueuePair.POSTED) {
-            throw new Failure("the receive queue of " + queuePair + " is full");
-        }
+        queuePair.postReceive(receive);
     }
 
     /** Waits until the peer disconnects, so that its last message is acknowledged before this queue pair is closed. */

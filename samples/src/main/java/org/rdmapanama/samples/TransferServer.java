@@ -24,7 +24,7 @@ final class TransferServer {
         }
         MemoryRegion region = lend(size);
         say("own memory:     %s at 0x%x, rkey 0x%x".formatted(ByteSize.format(size), region.address(), region.rkey()));
-        link.send(ControlMessage.ready(size, region.address(), region.rkey()));
+        link.send(ControlMessage.ready(region.remote()));
 
         int announced = link.receive(ControlMessage.Type.WRITTEN).checksum();
         int found = Checksum.of(region.memory(), link::pause);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** The data of ping, which must equal that of rping byte for byte. */
 class PingDataTest {
@@ -44,9 +45,12 @@ class PingDataTest {
     @Test
     void shouldTellBuffersInNetworkOrder() {
         byte[] message = new byte[PingBuffer.BYTES];
-        PingBuffer buffer = new PingBuffer(0x0102030405060708L, 0x11121314, 0x21222324);
-        buffer.write(MemorySegment.ofArray(message));
+        RemoteMemory buffer = new RemoteMemory(0x0102030405060708L, 0x11121314, 0x21222324);
+        PingBuffer.write(buffer, MemorySegment.ofArray(message));
         assertArrayEquals(new byte[] {1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24}, message);
         assertEquals(buffer, PingBuffer.read(MemorySegment.ofArray(message)));
+        message[12] = -1;
+        assertEquals(
+                0xff22_2324L, PingBuffer.read(MemorySegment.ofArray(message)).length(), "sizes are unsigned");
     }
 }

@@ -216,7 +216,7 @@ class PingLabTest {
     private static boolean hasGid(String address) throws Exception {
         InetAddress wanted = InetAddress.getByName(address);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            return Context.open(arena, Lab.FIRST_DEVICE).gidTable().stream()
+            return Context.open(arena, Lab.FIRST_DEVICE).queryGidTable().stream()
                     .anyMatch(entry -> entry.gid().toInetAddress().equals(wanted));
         }
     }

@@ -1,10 +1,10 @@
 package org.rdmapanama.samples.learn;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** Lesson 5: A changes a number in B's memory in one step. */
 final class Atomics {
@@ -14,26 +14,25 @@ final class Atomics {
         try (TwoEnds ends = new TwoEnds(board)) {
             MemorySegment counter = ends.memoryOfB.memory();
             MemorySegment before = ends.memoryOfA.memory();
-            long address = ends.memoryOfB.address();
-            int key = ends.memoryOfB.rkey();
+            RemoteMemory number = ends.memoryOfB.remote().slice(0, 8);
             counter.set(JAVA_LONG, 0, 40);
             board.say("B's number is %d", counter.get(JAVA_LONG, 0));
 
             SendWorkRequest request = SendWorkRequest.allocate(ends.arena, 1)
                     .add(ends.memoryOfA, 0, 8)
                     .signaled(true);
-            requirePosted(ends.a.postSend(request.fetchAndAdd(address, key, 2)));
+            ends.a.postSend(request.fetchAndAdd(number, 2));
             ends.await(ends.queueOfA);
             board.say(
                     "A added 2: the number was %d and is now %d", before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
 
-            requirePosted(ends.a.postSend(request.compareAndSwap(address, key, 42, 100)));
+            ends.a.postSend(request.compareAndSwap(number, 42, 100));
             ends.await(ends.queueOfA);
             board.say(
                     "A replaced 42 by 100: it was %d and is now %d",
                     before.get(JAVA_LONG, 0), counter.get(JAVA_LONG, 0));
 
-            requirePosted(ends.a.postSend(request.compareAndSwap(address, key, 42, 7)));
+            ends.a.postSend(request.compareAndSwap(number, 42, 7));
             ends.await(ends.queueOfA);
             board.say(
                     "A tried to replace 42 by 7: it was %d and is still %d",

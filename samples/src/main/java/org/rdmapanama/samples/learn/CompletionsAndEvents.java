@@ -1,7 +1,5 @@
 package org.rdmapanama.samples.learn;
 
-import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
-
 import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -17,14 +15,14 @@ final class CompletionsAndEvents {
     static void run(Board board) throws InterruptedException {
         try (TwoEnds ends = new TwoEnds(board)) {
             for (int id = 1; id <= 3; id++) {
-                requirePosted(ends.b.postReceive(
-                        ReceiveWorkRequest.allocate(ends.arena, 1).id(id).add(ends.memoryOfB, 0, 64)));
+                ends.b.postReceive(
+                        ReceiveWorkRequest.allocate(ends.arena, 1).id(id).add(ends.memoryOfB, 0, 64));
             }
             WorkCompletions batch = new WorkCompletions(ends.arena, 16);
 
             ends.queueOfB.requestNotification(false);
-            requirePosted(ends.a.postSend(
-                    SendWorkRequest.allocate(ends.arena, 1).send().id(10).add(ends.memoryOfA, 0, 8)));
+            ends.a.postSend(
+                    SendWorkRequest.allocate(ends.arena, 1).send().id(10).add(ends.memoryOfA, 0, 8));
             CompletionQueue woken = ends.channelOfB.await(LIMIT);
             board.say("B slept until its queue reported an event: %b", woken == ends.queueOfB);
             board.say("the queue holds %d completion, that of receive %d", ends.queueOfB.poll(batch), batch.id(0));
@@ -32,23 +30,23 @@ final class CompletionsAndEvents {
             board.say("a while later A's queue holds %d: send 10 was not signaled", ends.queueOfA.poll(batch));
 
             ends.queueOfB.requestNotification(true);
-            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
                     .send()
                     .id(11)
                     .add(ends.memoryOfA, 0, 8)
-                    .signaled(true)));
+                    .signaled(true));
             WorkCompletions sent = ends.await(ends.queueOfA);
             board.say("A's queue holds the completion of send %d: all sends before it are done, too", sent.id(0));
             board.say(
                     "B waits for solicited sends only, and sleeps on: %b",
                     ends.channelOfB.await(Duration.ZERO) == null);
 
-            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
                     .send()
                     .id(12)
                     .add(ends.memoryOfA, 0, 8)
                     .solicited(true)
-                    .signaled(true)));
+                    .signaled(true));
             board.say("send 12 is solicited, and wakes B: %b", ends.channelOfB.await(LIMIT) == ends.queueOfB);
             int count = ends.queueOfB.poll(batch);
             board.say("one poll returns %d completions, of receives %d and %d", count, batch.id(0), batch.id(1));

@@ -1,7 +1,6 @@
 package org.rdmapanama.samples.learn;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -31,10 +30,10 @@ final class ConnectionByAddress {
                 ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
             RdmaConnectionOptions ofServer = new RdmaConnectionOptions()
                     .privateData("welcome".getBytes(UTF_8))
-                    .prepare(connection -> requirePosted(connection
+                    .prepare(connection -> connection
                             .queuePair()
                             .postReceive(ReceiveWorkRequest.allocate(arena, 1)
-                                    .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64))));
+                                    .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64)));
             Future<RdmaConnection> accepted =
                     executor.submit(() -> server.accept(ofServer, LIMIT).orElseThrow());
 
@@ -49,11 +48,11 @@ final class ConnectionByAddress {
                         a.queuePair().state(), b.queuePair().state());
 
                 MemoryRegion message = a.register(64, AccessFlag.LOCAL_WRITE);
-                requirePosted(a.queuePair()
+                a.queuePair()
                         .postSend(SendWorkRequest.allocate(arena, 1)
                                 .send()
                                 .add(message, 0, 64)
-                                .signaled(true)));
+                                .signaled(true));
                 WorkCompletions completions = new WorkCompletions(arena, 1);
                 while (a.sendQueue().poll(completions) == 0) {
                     Thread.onSpinWait();

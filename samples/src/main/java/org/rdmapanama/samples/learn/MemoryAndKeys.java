@@ -2,7 +2,6 @@ package org.rdmapanama.samples.learn;
 
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
-import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.MemoryRegion;
@@ -27,11 +26,11 @@ final class MemoryAndKeys {
             body.memory().setString(0, " places");
             board.say("A registered two regions of 16 bytes for %s, which is enough to send them", head.access());
 
-            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 2)
-                    .rdmaWrite(open.address(), open.rkey())
+            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 2)
+                    .rdmaWrite(open.remote())
                     .add(head, 0, 8)
                     .add(body, 0, 8)
-                    .signaled(true)));
+                    .signaled(true));
             board.say("A's write: %s", ends.await(ends.queueOfA).status(0));
             board.say("B's memory, which is a MemorySegment like any other: '%s'", memory.getString(0));
 

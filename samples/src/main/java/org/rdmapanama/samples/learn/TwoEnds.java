@@ -46,13 +46,6 @@ final class TwoEnds implements AutoCloseable {
         board.draw(nameOfA, a, nameOfB, b);
     }
 
-    /** Checks what postSend or postReceive returned: a work request that was not posted never completes. */
-    static void requirePosted(int result) {
-        if (result == QueuePair.QUEUE_FULL) {
-            throw new Failure("the queue is full: poll for completions, then post again");
-        }
-    }
-
     // end
 
     private final WorkCompletions completions = new WorkCompletions(arena, 1);

@@ -1,10 +1,9 @@
 package org.rdmapanama.samples.learn;
 
-import static org.rdmapanama.samples.learn.TwoEnds.requirePosted;
-
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** Lesson 4: A writes and reads B's memory, and B does nothing. */
 final class WriteAndRead {
@@ -12,30 +11,30 @@ final class WriteAndRead {
 
     static void run(Board board) throws InterruptedException {
         try (TwoEnds ends = new TwoEnds(board)) {
-            long address = ends.memoryOfB.address();
-            int key = ends.memoryOfB.rkey();
-            board.say("A knows the address of B's memory, 0x%016x, and its key, 0x%08x", address, key);
+            RemoteMemory memory = ends.memoryOfB.remote();
+            board.say(
+                    "A knows the address of B's memory, 0x%016x, and its key, 0x%08x", memory.address(), memory.rkey());
 
             ends.memoryOfA.memory().setString(0, "written by A");
-            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
-                    .rdmaWrite(address + 100, key)
+            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+                    .rdmaWrite(memory.slice(100))
                     .add(ends.memoryOfA, 0, 64)
-                    .signaled(true)));
+                    .signaled(true));
             board.say("A's write: %s", ends.await(ends.queueOfA).status(0));
             board.say("B's memory: '%s'", ends.memoryOfB.memory().getString(100));
 
-            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
-                    .rdmaRead(address, key)
+            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+                    .rdmaRead(memory)
                     .add(ends.memoryOfA, 1000, 2500)
-                    .signaled(true)));
+                    .signaled(true));
             board.say("A's read: %s", ends.await(ends.queueOfA).status(0));
             board.say("A's memory: '%s'", ends.memoryOfA.memory().getString(1100));
 
-            requirePosted(ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1)));
-            requirePosted(ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
-                    .rdmaWriteWithImmediate(address, key, 7)
+            ends.b.postReceive(ReceiveWorkRequest.allocate(ends.arena, 1));
+            ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+                    .rdmaWriteWithImmediate(memory, 7)
                     .add(ends.memoryOfA, 0, 64)
-                    .signaled(true)));
+                    .signaled(true));
             WorkCompletions told = ends.await(ends.queueOfB);
             board.say(
                     "B gets a completion for this one: %s, %d bytes, immediate %d",

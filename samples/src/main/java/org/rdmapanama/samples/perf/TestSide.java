@@ -26,6 +26,7 @@ import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.samples.Checksum;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.TestPattern;
@@ -60,8 +61,7 @@ final class TestSide {
     private final ReceiveWorkRequest[] receives;
     private final AddressHandle[] ways;
     private Endpoint[] peers;
-    private long remoteAddress;
-    private int remoteKey;
+    private RemoteMemory remote;
 
     /** Creates everything but the connections. */
     TestSide(VerbsArena arena, Context context, TestSettings settings, ConnectOptions how) {
@@ -123,13 +123,14 @@ final class TestSide {
     /** Encodes the address of this side for the peer; if the peer's is known, chooses endpoints that match it. */
     byte[] place() {
         byte[][] lines = new byte[queuePairs.length][];
-        int bytes = Long.BYTES + Integer.BYTES;
+        int bytes = RemoteMemory.BYTES;
         for (int i = 0; i < queuePairs.length; i++) {
             Endpoint local = queuePairs[i].localEndpoint(how.remote(peers == null ? null : peers[i]));
             lines[i] = local.toString().getBytes(StandardCharsets.US_ASCII);
             bytes += Short.BYTES + lines[i].length;
         }
-        ByteBuffer place = ByteBuffer.allocate(bytes).putLong(region.address()).putInt(region.rkey());
+        ByteBuffer place = ByteBuffer.allocate(bytes);
+        region.remote().writeTo(place);
         for (byte[] line : lines) {
             place.putShort((short) line.length).put(line);
         }
@@ -139,8 +140,7 @@ final class TestSide {
     /** Decodes the address of the peer. */
     void meet(ByteBuffer place) {
         try {
-            remoteAddress = place.getLong();
-            remoteKey = place.getInt();
+            remote = RemoteMemory.readFrom(place);
             peers = new Endpoint[queuePairs.length];
             for (int i = 0; i < queuePairs.length; i++) {
                 int length = Short.toUnsignedInt(place.getShort());
@@ -148,13 +148,17 @@ final class TestSide {
                 place.get(line);
                 peers[i] = Endpoint.parse(new String(line, StandardCharsets.US_ASCII));
             }
-        } catch (BufferUnderflowException e) {
+        } catch (BufferUnderflowException | IndexOutOfBoundsException e) {
             throw new Failure(
                     "the peer has a different number of queue pairs: both sides must run the same version of 'rdma"
                             + " perf'",
                     e);
         } catch (IllegalArgumentException e) {
             throw new Failure("the peer's addresses are malformed: " + e.getMessage(), e);
+        }
+        if (remote.length() < settings.memory()) {
+            throw new Failure("the peer offers " + remote.length() + " bytes, fewer than the " + settings.memory()
+                    + " that this test needs: both sides must run the same version of 'rdma perf'");
         }
         if (place.hasRemaining()) {
             throw new Failure("the peer has a different number of queue pairs: both sides must run the same version of"
@@ -234,17 +238,17 @@ final class TestSide {
     /** Creates a work request of this test for one queue pair, not signaled. */
     SendWorkRequest request(int queuePair, long size) {
         SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
-        long address = remoteAddress + offset(queuePair);
-        long second = address + settings.stride();
+        RemoteMemory outgoing = remote.slice(offset(queuePair), size);
+        RemoteMemory incoming = remote.slice(incomingOffset(queuePair), size);
         boolean inline = false;
         switch (settings.kind().operation) {
             case SEND -> inline = inline(request.send(), queuePair, size);
-            case WRITE -> inline = inline(request.rdmaWrite(second, remoteKey), queuePair, size);
-            case READ -> request.rdmaRead(address, remoteKey).add(region, incomingOffset(queuePair), size);
+            case WRITE -> inline = inline(request.rdmaWrite(incoming), queuePair, size);
+            case READ -> request.rdmaRead(outgoing).add(region, incomingOffset(queuePair), size);
             case ATOMIC ->
                 (settings.atomic() == AtomicKind.FETCH_AND_ADD
-                                ? request.fetchAndAdd(second, remoteKey, 1)
-                                : request.compareAndSwap(second, remoteKey, 0, 0))
+                                ? request.fetchAndAdd(incoming, 1)
+                                : request.compareAndSwap(incoming, 0, 0))
                         .add(region, offset(queuePair), size);
         }
         if (settings.connection() == Connection.UD) {
@@ -274,9 +278,7 @@ final class TestSide {
 
     /** Posts a receive to replace one that completed. */
     void postReceive(int queuePair) {
-        if (queuePairs[queuePair].postReceive(receives[queuePair]) != QueuePair.POSTED) {
-            throw new Failure("the receive queue of " + queuePairs[queuePair] + " is full");
-        }
+        queuePairs[queuePair].postReceive(receives[queuePair]);
     }
 
     /** Waits for completions. Returns 0 if the peer has finished, if that should end the wait. */
@@ -307,9 +309,7 @@ final class TestSide {
 
     /** Posts a work request, or a list of them. */
     void post(int queuePair, SendWorkRequest request) {
-        if (queuePairs[queuePair].postSend(request) != QueuePair.POSTED) {
-            throw new Failure("the send queue of " + queuePairs[queuePair] + " is full");
-        }
+        queuePairs[queuePair].postSend(request);
     }
 
     /** Throws an exception if one of the completions failed. */

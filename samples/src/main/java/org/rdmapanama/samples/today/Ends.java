@@ -44,7 +44,7 @@ record Ends(InetAddress sender, InetAddress receiver) {
         List<InetAddress> found = new ArrayList<>();
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             for (Device device : DeviceList.query()) {
-                Context.open(arena, device).gidTable().stream()
+                Context.open(arena, device).queryGidTable().stream()
                         .map(GidEntry::gid)
                         .map(GidText::version4)
                         .flatMap(Optional::stream)

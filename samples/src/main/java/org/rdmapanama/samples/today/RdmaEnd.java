@@ -3,7 +3,6 @@ package org.rdmapanama.samples.today;
 import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
-import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
@@ -43,9 +42,7 @@ final class RdmaEnd {
     static void expectSign(VerbsArena arena, RdmaConnection connection) {
         ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(arena, 1)
                 .add(connection.register(SIGN_BYTES, AccessFlag.LOCAL_WRITE), 0, SIGN_BYTES);
-        if (connection.queuePair().postReceive(receive) != QueuePair.POSTED) {
-            throw new Failure("the receive queue of " + connection.queuePair() + " is full");
-        }
+        connection.queuePair().postReceive(receive);
     }
 
     /** Sends the message that tells the other end that this one is done. */
@@ -54,9 +51,7 @@ final class RdmaEnd {
     }
 
     void post(SendWorkRequest request) {
-        if (connection.queuePair().postSend(request) != QueuePair.POSTED) {
-            throw new Failure("the send queue of " + connection.queuePair() + " is full");
-        }
+        connection.queuePair().postSend(request);
     }
 
     /** Returns the names of the device and its driver. */

@@ -38,7 +38,7 @@ final class RdmaReceiving implements Job {
 
     @Override
     public String words() {
-        return region.address() + " " + region.rkey() + " " + end.words();
+        return region.remote() + " " + end.words();
     }
 
     @Override

@@ -13,6 +13,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.memory.RemoteMemory;
 
 /** Writes a mapped file to the receiver's memory: the device reads the pages of the file in place. */
 final class RdmaSending implements Job {
@@ -63,13 +64,12 @@ final class RdmaSending implements Job {
 
     @Override
     public void run(String... peer) throws IOException, InterruptedException {
-        long address = Long.parseLong(peer[0]);
-        int rkey = Integer.parseInt(peer[1]);
+        RemoteMemory target = RemoteMemory.parse(peer[0]);
         if (region == null) {
             register();
         }
         for (SendWorkRequest request : requests) {
-            request.clear().add(region, 0, Math.min(CHUNK, region.byteSize())).rdmaWrite(address, rkey);
+            request.clear().add(region, 0, Math.min(CHUNK, region.byteSize())).rdmaWrite(target);
         }
         long size = region.byteSize();
         long chunks = Math.ceilDiv(size, CHUNK);
@@ -81,7 +81,7 @@ final class RdmaSending implements Job {
                 long offset = posted * CHUNK;
                 end.post(requests[(int) (posted % DEPTH)]
                         .set(0, region, offset, Math.min(CHUNK, size - offset))
-                        .remoteAddress(address + offset));
+                        .remoteAddress(target.address() + offset));
                 posted++;
             }
             if (posted == chunks && !told) {

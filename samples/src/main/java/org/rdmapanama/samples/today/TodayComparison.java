@@ -180,8 +180,8 @@ public final class TodayComparison implements Callable<Integer> {
         String receiving = receiver.await("ready", sender);
         if (way.isRdma()) {
             sendingDevice = sending;
-            // After address and key.
-            receivingDevice = receiving.split(" ", 3)[2];
+            // After the memory.
+            receivingDevice = receiving.split(" ", 2)[1];
         }
 
         long crossed = ends.sent();

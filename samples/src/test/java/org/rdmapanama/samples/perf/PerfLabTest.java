@@ -31,6 +31,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.Run;
@@ -159,13 +160,19 @@ class PerfLabTest {
             byte[] place = side.place();
             side.meet(ByteBuffer.wrap(place));
             makesNoSense(side, "different number of queue pairs", Arrays.copyOf(place, 5));
-            makesNoSense(side, "different number of queue pairs", Arrays.copyOf(place, 13));
+            makesNoSense(side, "different number of queue pairs", Arrays.copyOf(place, RemoteMemory.BYTES + 1));
             makesNoSense(side, "different number of queue pairs", Arrays.copyOf(place, place.length + 1));
-            makesNoSense(side, "addresses are malformed", Arrays.copyOf(place, 20));
+            makesNoSense(side, "addresses are malformed", Arrays.copyOf(place, RemoteMemory.BYTES + 8));
             byte[] longer = Arrays.copyOf(place, 10_000);
-            longer[12] = -1;
-            longer[13] = -1;
+            longer[RemoteMemory.BYTES] = -1;
+            longer[RemoteMemory.BYTES + 1] = -1;
             makesNoSense(side, "addresses are malformed", longer);
+            RemoteMemory memory = RemoteMemory.readFrom(ByteBuffer.wrap(place));
+            memory.slice(1).writeTo(ByteBuffer.wrap(place));
+            makesNoSense(side, "offers " + (memory.length() - 1) + " bytes, fewer than", place);
+            // The length begins at 8.
+            place[8] = -1;
+            makesNoSense(side, "must not be negative", place);
         }
     }
 
