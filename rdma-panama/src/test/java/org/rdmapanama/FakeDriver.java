@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_qp;
@@ -79,8 +80,10 @@ abstract class FakeDriver extends ProviderContext {
     /** What acknowledging an event does. */
     Runnable acknowledging = () -> {};
 
-    /** What waiting for an event takes before anything else. */
-    volatile Runnable waiting = () -> {};
+    /** What looking for an event takes before anything else. */
+    volatile Runnable looking = () -> {};
+
+    private final EventSource completionEvents = EventSource.of(() -> events > 0);
 
     private final CompletionVerbs completionVerbs = WrittenMethods.throwing(MethodHandles.lookup(), Completions.class);
     private final SendVerbs sendVerbs = WrittenMethods.throwing(MethodHandles.lookup(), Sends.class);
@@ -239,12 +242,19 @@ abstract class FakeDriver extends ProviderContext {
     }
 
     @Override
-    public long getCompletionEvent(long channel, int timeoutMillis) {
+    public EventSource asyncEvents() {
+        return EventSource.of(() -> false);
+    }
+
+    @Override
+    public EventSource completionEvents(long channel) {
+        return completionEvents;
+    }
+
+    @Override
+    public long getCompletionEvent(long channel) {
         begin(channel);
-        waiting.run();
-        if (events == 0 && timeoutMillis > 0) {
-            Steps.sleep(timeoutMillis);
-        }
+        looking.run();
         end(channel);
         if (events == 0) {
             return 0;
