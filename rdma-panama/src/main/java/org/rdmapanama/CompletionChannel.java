@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.rdmapanama.event.EventLoop;
@@ -35,11 +36,16 @@ public final class CompletionChannel extends ContextObject implements Waitable {
         });
     }
 
+    private static final int MOST_RECENT = 16;
+
     private final int fileDescriptor;
     private final EventSource source;
 
     /** Made once, so that waiting allocates nothing. */
     private final Supplier<CompletionQueue> take = this::take;
+
+    /** Some queues that have had an event and are not destroyed. Changed with the lock held. */
+    private volatile CompletionQueue[] recent = {};
 
     private final ReentrantLock keeping = new ReentrantLock();
 
@@ -145,7 +151,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
             try {
                 // Find the queue before acknowledging: afterwards it may be destroyed and another one created at its
                 // address.
-                known = context.find(queue) instanceof CompletionQueue found ? found : null;
+                known = find(queue);
             } finally {
                 provider.ackCompletionEvent(address, queue);
             }
@@ -155,6 +161,41 @@ public final class CompletionChannel extends ContextObject implements Waitable {
                 source.signalOthers();
                 return known;
             }
+        }
+    }
+
+    /** Finding it in the context would allocate. */
+    private CompletionQueue find(long queue) {
+        for (CompletionQueue each : recent) {
+            if (each.address == queue) {
+                return each;
+            }
+        }
+        if (!(context.find(queue) instanceof CompletionQueue found)) {
+            return null;
+        }
+        keeping.lock();
+        try {
+            // Unless it has just been closed.
+            if (recent.length < MOST_RECENT && context.find(queue) == found) {
+                CompletionQueue[] more = Arrays.copyOf(recent, recent.length + 1);
+                more[recent.length] = found;
+                recent = more;
+            }
+        } finally {
+            keeping.unlock();
+        }
+        return found;
+    }
+
+    /** Forgets a queue that is destroyed, before another one gets its address. */
+    void forget(CompletionQueue queue) {
+        forgetKept(queue);
+        keeping.lock();
+        try {
+            recent = Arrays.stream(recent).filter(each -> !each.equals(queue)).toArray(CompletionQueue[]::new);
+        } finally {
+            keeping.unlock();
         }
     }
 
@@ -190,7 +231,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
     }
 
     /** Forgets the event of a queue, because nobody needs it any more. */
-    void forgetKept(CompletionQueue queue) {
+    private void forgetKept(CompletionQueue queue) {
         if (!source.keeps()) {
             return;
         }

@@ -438,7 +438,7 @@ public sealed class CompletionQueue extends ContextObject permits ExtendedComple
     void ended() {
         super.ended();
         if (channel != null) {
-            channel.forgetKept(this);
+            channel.forget(this);
         }
     }
 

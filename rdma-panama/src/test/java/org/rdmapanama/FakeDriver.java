@@ -50,6 +50,9 @@ abstract class FakeDriver extends ProviderContext {
     /** By the address of the queue. */
     private final Map<Long, Thread> locks = new HashMap<>();
 
+    /** The completion queues that tell of their next completion. */
+    private final Set<Long> armed = new HashSet<>();
+
     /** How many clear a completion queue. */
     private final Map<Long, Integer> clearing = new HashMap<>();
 
@@ -276,7 +279,32 @@ abstract class FakeDriver extends ProviderContext {
 
     @Override
     public long createCompletionQueue(int entries, long context, long channel, int completionVector) {
-        return made();
+        long made = made();
+        Native.MEMORY.set(JAVA_LONG, made + ibv_cq.channel$offset(), channel);
+        return made;
+    }
+
+    @Override
+    public int requestNotification(long completionQueue, boolean solicitedOnly) {
+        begin(completionQueue);
+        lock(completionQueue);
+        armed.add(completionQueue);
+        unlock(completionQueue);
+        end(completionQueue);
+        return 0;
+    }
+
+    /** Something completes, of which the channel tells if it is asked to. */
+    void complete(CompletionQueue queue, long id) {
+        Steps.step();
+        completed.add(id);
+        Steps.step();
+        if (armed.remove(queue.address)) {
+            telling = queue.address;
+            events++;
+            Steps.step();
+            completionEvents.signal();
+        }
     }
 
     @Override

@@ -130,7 +130,7 @@ public final class Sleeper implements EventSource.Listener, AutoCloseable {
 
     private void park(long nanos) {
         if (state != SIGNALLED) {
-            LockSupport.parkNanos(this, nanos);
+            LockSupport.parkNanos(nanos);
         }
     }
 

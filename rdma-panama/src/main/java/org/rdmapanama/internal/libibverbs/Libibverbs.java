@@ -8,8 +8,8 @@ import static org.rdmapanama.ffm.internal.Errno.pointer;
 import static org.rdmapanama.ffm.internal.Errno.status;
 
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.ValueLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
