@@ -16,6 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -255,6 +256,7 @@ class AwaitLabTest {
         int rounds = LabDevices.areNative() ? 100 : 2_000;
         try (ConnectedPair pair = shared()) {
             AtomicInteger left = new AtomicInteger(rounds);
+            Semaphore room = new Semaphore(8);
             AtomicInteger missing = new AtomicInteger();
             CountDownLatch got = new CountDownLatch(rounds);
             List<FutureTask<Void>> all = new ArrayList<>();
@@ -265,6 +267,7 @@ class AwaitLabTest {
                         int count = pair.a.queue.await(completions, LONG, Duration.ZERO);
                         for (int k = 0; k < count; k++) {
                             got.countDown();
+                            room.release();
                         }
                         if (count == 0 && got.getCount() > 0) {
                             missing.incrementAndGet();
@@ -279,9 +282,7 @@ class AwaitLabTest {
             }
             SendWorkRequest write = pair.writeToB(1, 0, 8);
             while (left.getAndDecrement() > 0) {
-                while (pair.a.queuePair.postSend(write) != QueuePair.POSTED) {
-                    Thread.sleep(1);
-                }
+                post(pair.a.queuePair, write, room);
                 LockSupport.parkNanos(1_000L * (left.get() % 32));
             }
             assertTrue(got.await(60, TimeUnit.SECONDS), () -> got.getCount() + " are missing");
@@ -305,14 +306,16 @@ class AwaitLabTest {
             third.requestNotification(false);
             WorkCompletions completions = new WorkCompletions(one.a.arena, 4);
             WorkCompletions ofOther = new WorkCompletions(one.a.arena, 4);
-            FutureTask<Integer> ofSecond = start(virtual, () -> take(second, ofOther, rounds));
+            Semaphore roomOfFirst = new Semaphore(8);
+            Semaphore roomOfSecond = new Semaphore(8);
+            FutureTask<Integer> ofSecond = start(virtual, () -> take(second, ofOther, rounds, roomOfSecond));
             SendWorkRequest write = one.a.request(1, 0, 8).rdmaWrite(one.a.region.address() + 64, one.a.region.rkey());
             assertEquals(QueuePair.POSTED, quiet.postSend(write));
-            FutureTask<Integer> ofFirst = start(virtual, () -> take(one.a.queue, completions, rounds));
+            FutureTask<Integer> ofFirst = start(virtual, () -> take(one.a.queue, completions, rounds, roomOfFirst));
             SendWorkRequest toB = one.writeToB(1, 0, 8);
             for (int i = 0; i < rounds; i++) {
-                postSoon(loop, write);
-                postSoon(one.a.queuePair, toB);
+                post(loop, write, roomOfSecond);
+                post(one.a.queuePair, toB, roomOfFirst);
             }
             assertEquals(rounds, result(ofFirst));
             assertEquals(rounds, result(ofSecond));
@@ -334,13 +337,13 @@ class AwaitLabTest {
         return made;
     }
 
-    private static void postSoon(QueuePair queuePair, SendWorkRequest request) throws InterruptedException {
-        while (queuePair.postSend(request) != QueuePair.POSTED) {
-            Thread.sleep(1);
-        }
+    /** Posts when there is room in the completion queue, too, of which the other side gives permits. */
+    private static void post(QueuePair queuePair, SendWorkRequest request, Semaphore room) throws InterruptedException {
+        assertTrue(room.tryAcquire(20, TimeUnit.SECONDS), "nobody takes completions");
+        assertEquals(QueuePair.POSTED, queuePair.postSend(request));
     }
 
-    private static int take(CompletionQueue queue, WorkCompletions completions, int rounds)
+    private static int take(CompletionQueue queue, WorkCompletions completions, int rounds, Semaphore room)
             throws InterruptedException {
         int taken = 0;
         while (taken < rounds) {
@@ -349,6 +352,7 @@ class AwaitLabTest {
                 return taken;
             }
             taken += count;
+            room.release(count);
         }
         return taken;
     }
@@ -494,6 +498,7 @@ class AwaitLabTest {
             int rounds = LabDevices.areNative() ? 20 : 300;
             WorkCompletions completions = new WorkCompletions(pair.a.arena, 4);
             CountDownLatch begun = new CountDownLatch(1);
+            Semaphore room = new Semaphore(8);
             Thread[] thread = new Thread[1];
             FutureTask<Integer> waiting = new FutureTask<>(() -> {
                 thread[0] = Thread.currentThread();
@@ -501,7 +506,9 @@ class AwaitLabTest {
                 int got = 0;
                 while (got < rounds) {
                     try {
-                        got += pair.a.queue.await(completions, LONG, Duration.ZERO);
+                        int count = pair.a.queue.await(completions, LONG, Duration.ZERO);
+                        got += count;
+                        room.release(count);
                     } catch (InterruptedException e) {
                         // Goes on.
                     }
@@ -513,7 +520,7 @@ class AwaitLabTest {
             SendWorkRequest write = pair.writeToB(1, 0, 8);
             for (int i = 0; i < rounds; i++) {
                 pair.a.channel.wakeup();
-                postSoon(pair.a.queuePair, write);
+                post(pair.a.queuePair, write, room);
                 thread[0].interrupt();
             }
             assertEquals(rounds, result(waiting));
