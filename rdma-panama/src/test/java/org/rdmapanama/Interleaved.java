@@ -53,8 +53,6 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
     CLOSING_A_CHANNEL_THAT_IS_AWAITED(world -> List.of(world::await, world.channel::close), 1),
     AWAITING_A_COMPLETION_WHILE_IT_COMES(world -> List.of(world.awaiting(1), world.completing(1))),
     AWAITING_TWO_COMPLETIONS_WHILE_THEY_COME(world -> List.of(world.awaiting(2), world.completing(2)), 1),
-    AWAITING_A_COMPLETION_IN_EACH_OF_TWO_THREADS(
-            world -> List.of(world.awaiting(1), world.awaiting(1), world.completing(2)), 1),
     AWAITING_WHILE_ANOTHER_THREAD_TAKES_THE_EVENT(
             world -> List.of(world.awaiting(1), world::takeEvents, world.completing(1)), 1),
     WAKING_UP_AN_AWAIT(world -> List.of(world::awaitInVain, world.channel::wakeup)),

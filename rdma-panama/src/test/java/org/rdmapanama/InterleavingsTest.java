@@ -26,7 +26,9 @@ class InterleavingsTest {
             "org.rdmapanama.ffm.internal",
             "org.rdmapanama.flow",
             "org.rdmapanama.internal",
+            "org.rdmapanama.internal.libibverbs",
             "org.rdmapanama.internal.network",
+            "org.rdmapanama.internal.provider",
             "org.rdmapanama.memory",
             "org.rdmapanama.pool",
             "org.rdmapanama.queue");

@@ -160,7 +160,9 @@ final class Schedule {
         }
         if (step > lastDeviation) {
             for (int i = 0; i < states.length; i++) {
-                if (i != usual && (states[i] == State.READY || states[i] == State.ASLEEP)) {
+                // A long sleep ends when another thread ends it.
+                boolean awakes = states[i] == State.ASLEEP && wakeUps[i] <= STUCK_NANOS;
+                if (i != usual && (states[i] == State.READY || awakes)) {
                     alternatives.add(new Deviation(step, i));
                 }
             }
