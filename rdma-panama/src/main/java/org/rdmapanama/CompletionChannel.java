@@ -1,6 +1,14 @@
 package org.rdmapanama;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.rdmapanama.event.EventLoop;
+import org.rdmapanama.event.Waitable;
+import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.EventSources;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
@@ -12,19 +20,42 @@ import org.rdmapanama.internal.provider.ProviderContext;
  *
  * <p>The usual loop is to {@link CompletionQueue#requestNotification request} a notification, to {@link
  * CompletionQueue#poll poll} until the queue is empty, because completions that came before the request cause no event,
- * and then to {@link #await wait}.
+ * and then to {@link #await wait}. {@link CompletionQueue#await} does all this for one queue, and an {@link EventLoop} waits
+ * for several channels and other objects.
  *
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread.
  */
-public final class CompletionChannel extends ContextObject {
+public final class CompletionChannel extends ContextObject implements Waitable {
     static final Ending ENDING = new Ending("ibv_destroy_comp_channel", ProviderContext::destroyCompletionChannel);
 
+    static {
+        EventSources.register(CompletionChannel.class, channel -> {
+            channel.checkOpen();
+            return channel.source;
+        });
+    }
+
+    private static final int MOST_RECENT = 16;
+
     private final int fileDescriptor;
+    private final EventSource source;
+
+    /** Made once, so that waiting allocates nothing. */
+    private final Supplier<CompletionQueue> take = this::take;
+
+    /** Some queues that have had an event and are not destroyed. Changed with the lock held. */
+    private volatile CompletionQueue[] recent = {};
+
+    private final ReentrantLock keeping = new ReentrantLock();
+
+    /** The queues whose events were taken by a wait for another queue, each once. Guarded by the lock. */
+    private final ArrayDeque<CompletionQueue> kept = new ArrayDeque<>();
 
     CompletionChannel(Context context, long address) {
         super(context, address, context);
         fileDescriptor = ibv_comp_channel.fd(Native.struct(address, ibv_comp_channel.layout()));
+        source = provider.completionEvents(address);
     }
 
     /**
@@ -52,11 +83,13 @@ public final class CompletionChannel extends ContextObject {
 
     /**
      * Waits for the event of a completion queue and acknowledges it with ibv_ack_cq_events; see ibv_get_cq_event(3). A
-     * virtual thread does not block its carrier.
+     * virtual thread does not block its carrier. Allocates nothing.
+     *
+     * <p>An event that {@link CompletionQueue#await} requested may be returned, too.
      *
      * @param timeout the maximum time to wait; zero checks once
-     * @return the queue, which may be closed by now, or null if there was no event in time: not an {@code Optional},
-     *     because programs may call this for each message
+     * @return the queue, which may be closed by now, or null if there was no event in time or before a {@link #wakeup}: not
+     *     an {@code Optional}, because programs may call this for each message
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws VerbsException when the verb fails
@@ -65,29 +98,159 @@ public final class CompletionChannel extends ContextObject {
      * @verb ibv_ack_cq_events
      */
     public CompletionQueue await(Duration timeout) throws InterruptedException {
-        return Waiting.await(timeout, this::awaitSlice);
+        return Waiting.await(source, timeout, take);
     }
 
-    private CompletionQueue awaitSlice(int millis) {
+    /**
+     * Ends {@link #await} early: the one that finds no event now, or the next one, returns null at once. The same applies
+     * to {@link CompletionQueue#await} of the queues of this channel: one of all these waits ends. Calling this several
+     * times before has the effect of one call. Any thread may call it, except in a confined arena.
+     *
+     * @throws IllegalStateException when this is closed
+     */
+    public void wakeup() {
+        checkOpen();
+        source.wakeup();
+    }
+
+    /** Takes the next event and returns its queue, or null if there is none. */
+    private CompletionQueue take() {
         enter();
         try {
-            long queue = provider.getCompletionEvent(address, millis);
+            CompletionQueue queue = takeKept();
+            return queue == null ? takeFromDevice() : queue;
+        } finally {
+            exit();
+        }
+    }
+
+    /** Takes all events on behalf of a wait for one queue, and keeps those of other queues for {@link #await}. */
+    void takeAllFor(CompletionQueue queue) {
+        enter();
+        try {
+            forgetKept(queue);
+            for (CompletionQueue each = takeFromDevice(); each != null; each = takeFromDevice()) {
+                if (!each.equals(queue)) {
+                    keep(each);
+                }
+            }
+        } finally {
+            exit();
+        }
+    }
+
+    private CompletionQueue takeFromDevice() {
+        while (true) {
+            long queue = provider.getCompletionEvent(address);
             if (queue == 0) {
                 return null;
             }
             if (queue < 0) {
                 throw new VerbsException("ibv_get_cq_event", (int) -queue, toString(), null);
             }
+            CompletionQueue known;
             try {
                 // Find the queue before acknowledging: afterwards it may be destroyed and another one created at its
                 // address.
-                return context.find(queue) instanceof CompletionQueue known ? known : null;
+                known = find(queue);
             } finally {
                 provider.ackCompletionEvent(address, queue);
             }
-        } finally {
-            exit();
+            if (known != null) {
+                known.told();
+                // Those that wait for this queue have to request the next notification.
+                source.signalOthers();
+                return known;
+            }
         }
+    }
+
+    /** Finding it in the context would allocate. */
+    private CompletionQueue find(long queue) {
+        for (CompletionQueue each : recent) {
+            if (each.address == queue) {
+                return each;
+            }
+        }
+        if (!(context.find(queue) instanceof CompletionQueue found)) {
+            return null;
+        }
+        keeping.lock();
+        try {
+            // Unless it has just been closed.
+            if (recent.length < MOST_RECENT && context.find(queue) == found) {
+                CompletionQueue[] more = Arrays.copyOf(recent, recent.length + 1);
+                more[recent.length] = found;
+                recent = more;
+            }
+        } finally {
+            keeping.unlock();
+        }
+        return found;
+    }
+
+    /** Forgets a queue that is destroyed, before another one gets its address. */
+    void forget(CompletionQueue queue) {
+        forgetKept(queue);
+        keeping.lock();
+        try {
+            recent = Arrays.stream(recent).filter(each -> !each.equals(queue)).toArray(CompletionQueue[]::new);
+        } finally {
+            keeping.unlock();
+        }
+    }
+
+    private void keep(CompletionQueue queue) {
+        keeping.lock();
+        try {
+            if (!queue.kept) {
+                kept.add(queue);
+                queue.kept = true;
+                source.keep(true);
+            }
+        } finally {
+            keeping.unlock();
+        }
+        source.signal();
+    }
+
+    private CompletionQueue takeKept() {
+        if (!source.keeps()) {
+            return null;
+        }
+        keeping.lock();
+        try {
+            CompletionQueue queue = kept.poll();
+            if (queue != null) {
+                queue.kept = false;
+            }
+            source.keep(!kept.isEmpty());
+            return queue;
+        } finally {
+            keeping.unlock();
+        }
+    }
+
+    /** Forgets the event of a queue, because nobody needs it any more. */
+    private void forgetKept(CompletionQueue queue) {
+        if (!source.keeps()) {
+            return;
+        }
+        keeping.lock();
+        try {
+            if (queue.kept) {
+                kept.remove(queue);
+                queue.kept = false;
+                source.keep(!kept.isEmpty());
+            }
+        } finally {
+            keeping.unlock();
+        }
+    }
+
+    /** What tells of events. */
+    EventSource source() {
+        return source;
     }
 
     /**
@@ -101,6 +264,26 @@ public final class CompletionChannel extends ContextObject {
     public int fileDescriptor() {
         checkOpen();
         return context.requireDescriptor(fileDescriptor, "of a completion channel", "wait with await");
+    }
+
+    @Override
+    boolean shut() {
+        boolean shut = super.shut();
+        // Those that wait find it closed.
+        source.signal();
+        return shut;
+    }
+
+    @Override
+    int destroy() {
+        source.close();
+        return super.destroy();
+    }
+
+    @Override
+    void ended() {
+        source.close();
+        super.ended();
     }
 
     @Override

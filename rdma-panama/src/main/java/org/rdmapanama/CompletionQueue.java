@@ -4,9 +4,13 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntSupplier;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.Sleeper;
+import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_moderate_cq;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
@@ -38,14 +42,30 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
     /** The maximum of both parameters of moderation. */
     private static final int MAX_16_BITS = 0xffff;
 
+    /** How long {@link #await} polls before it sleeps: about as long as it takes to wake up a thread. */
+    private static final Duration SPIN = Duration.ofNanos(20_000);
+
     private volatile int entries;
 
     /** Ensures that the recorded size is the one that the driver set last. */
     private final ReentrantLock resizing = new ReentrantLock();
 
+    /** Null if there is none, or if it has no Java object. */
+    private final CompletionChannel channel;
+
+    /**
+     * Whether a notification was requested by {@link #await} and its event has not been taken yet: then the next event
+     * is certain, and no other is requested. So there is never more than one in the channel.
+     */
+    private volatile boolean armed;
+
+    /** Whether the channel keeps an event of this. Guarded by a lock of the channel. */
+    boolean kept;
+
     /** The caller must hold the arena's lock. */
     CompletionQueue(Context context, long address, VerbsObject... parents) {
         super(context, address, parents);
+        channel = parents[0] instanceof CompletionChannel found ? found : null;
         entries = entriesInDevice();
     }
 
@@ -122,6 +142,140 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
         }
     }
 
+    /**
+     * Waits for completions and removes them from the queue: polls for 20 microseconds, and then sleeps. The same as
+     * {@link #await(WorkCompletions, Duration, Duration)} with that time.
+     *
+     * @param completions receives the completions and is overwritten
+     * @param timeout the maximum time to wait; zero polls once
+     * @return the number of completions; 0 if there was none in time, or before a {@link CompletionChannel#wakeup}
+     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
+     * @throws IllegalArgumentException when the timeout is negative, or {@code completions} belongs to another arena
+     * @throws IllegalStateException when this queue has no channel; when this or the channel is closed or about to
+     *     close, also during the wait; or when a batch is open on it
+     * @throws VerbsException when the queue has failed, or a verb fails
+     */
+    public final int await(WorkCompletions completions, Duration timeout) throws InterruptedException {
+        return await(completions, timeout, SPIN);
+    }
+
+    /**
+     * Waits for completions and removes them from the queue. Polls for a while and then sleeps until the channel tells
+     * of a completion. No completion is missed in between. A virtual thread does not block its carrier while it sleeps.
+     * Allocates nothing.
+     *
+     * <p>The queue must have been created with a channel. Several queues may share one: a wait takes the events of all
+     * of them, and leaves those of other queues to {@link CompletionChannel#await} and to the waits for these queues.
+     * Several threads may wait for one queue; each completion goes to one of them. An event of this queue that the
+     * program has {@linkplain #requestNotification requested} itself may be consumed.
+     *
+     * @param completions receives the completions and is overwritten
+     * @param timeout the maximum time to wait; zero polls once
+     * @param spin for how long to poll before sleeping; part of the timeout. Longer times respond faster and take more
+     *     processor time; zero for none
+     * @return the number of completions; 0 if there was none in time, or before a {@link CompletionChannel#wakeup}
+     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
+     * @throws IllegalArgumentException when a duration is negative, or {@code completions} belongs to another arena
+     * @throws IllegalStateException when this queue has no channel; when this or the channel is closed or about to
+     *     close, also during the wait; or when a batch is open on it
+     * @throws VerbsException when the queue has failed, or a verb fails
+     */
+    public final int await(WorkCompletions completions, Duration timeout, Duration spin) throws InterruptedException {
+        Objects.requireNonNull(completions, "completions");
+        return awaitAttempt(completions, timeout, spin);
+    }
+
+    /** Waits until {@link #attempt} returns a positive number. */
+    final int awaitAttempt(WorkCompletions completions, Duration timeout, Duration spin) throws InterruptedException {
+        long limit = Waiting.nanos("timeout", timeout);
+        long spinLimit = Math.min(limit, Waiting.nanos("spin", spin));
+        if (channel == null) {
+            throw new IllegalStateException(this + " has no completion channel, which await needs: create the channel"
+                    + " with Context.createCompletionChannel, and then the queue with that channel");
+        }
+        Waiting.checkNotInterrupted();
+        int count = attempt(completions);
+        if (count == 0 && spinLimit > 0) {
+            count = spin(completions, spinLimit);
+        }
+        if (count > 0 || channel.source().takeWakeup() || limit <= spinLimit) {
+            return count;
+        }
+        return sleep(completions, limit - spinLimit);
+    }
+
+    // A hint to the scheduler; correctness does not depend on it.
+    @SuppressWarnings("ThreadPriorityCheck")
+    private int spin(WorkCompletions completions, long nanos) {
+        long start = System.nanoTime();
+        boolean virtual = Thread.currentThread().isVirtual();
+        int count = 0;
+        while (count == 0 && System.nanoTime() - start < nanos) {
+            if (virtual) {
+                // The thread that causes the completion may need this carrier.
+                Thread.yield();
+            } else {
+                Thread.onSpinWait();
+            }
+            count = attempt(completions);
+        }
+        return count;
+    }
+
+    private int sleep(WorkCompletions completions, long nanos) throws InterruptedException {
+        long start = System.nanoTime();
+        EventSource source = channel.source();
+        try (Sleeper sleeper = Sleeper.on(source)) {
+            while (true) {
+                sleeper.prepare();
+                if (armed) {
+                    channel.takeAllFor(this);
+                }
+                arm();
+                // Completions from before the request cause no event.
+                int count = attempt(completions);
+                if (count > 0 || source.takeWakeup()) {
+                    return count;
+                }
+                Waiting.checkNotInterrupted();
+                long left = nanos - (System.nanoTime() - start);
+                if (left <= 0) {
+                    return 0;
+                }
+                sleeper.sleep(left);
+            }
+        }
+    }
+
+    /** Requests a notification, unless one is on its way. */
+    private void arm() {
+        if (armed) {
+            return;
+        }
+        // Before the request: an event that is taken after it must undo this.
+        armed = true;
+        boolean requested = false;
+        try {
+            request(false);
+            requested = true;
+        } finally {
+            if (!requested) {
+                told();
+                channel.source().signalOthers();
+            }
+        }
+    }
+
+    /** Called when an event of this was taken from the channel. */
+    final void told() {
+        armed = false;
+    }
+
+    /** Polls. Returns a positive number if there is a completion. */
+    int attempt(WorkCompletions completions) {
+        return poll(completions);
+    }
+
     final VerbsException broken(String verb, int errno) {
         return new VerbsException(verb, errno, toString(), "the queue may have overrun; create it with more entries");
     }
@@ -136,6 +290,15 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
      * @verb ibv_req_notify_cq
      */
     public final void requestNotification(boolean solicitedOnly) {
+        request(solicitedOnly);
+        if (solicitedOnly && armed) {
+            // This may have replaced the request of a thread that waits.
+            told();
+            channel.source().signal();
+        }
+    }
+
+    private void request(boolean solicitedOnly) {
         enter();
         try {
             beginCall();
@@ -260,6 +423,24 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
      * closing. The caller must hold the arena's lock.
      */
     void holdForClearing(@SuppressWarnings("unused") Closing closing) {}
+
+    @Override
+    boolean shut() {
+        boolean shut = super.shut();
+        if (channel != null) {
+            // Those that wait find it closed.
+            channel.source().signal();
+        }
+        return shut;
+    }
+
+    @Override
+    void ended() {
+        super.ended();
+        if (channel != null) {
+            channel.forget(this);
+        }
+    }
 
     @Override
     Ending ending() {

@@ -30,6 +30,9 @@ import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.RawClock;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.Waitable;
+import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.EventSources;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.Waiting;
@@ -52,7 +55,14 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * when the arena is confined to another thread. Closing it drains the queue pairs and closes everything created on it;
  * see {@link VerbsArena#close()}.
  */
-public final class Context extends VerbsObject implements EventSource {
+public final class Context extends VerbsObject implements EventSource, Waitable {
+    static {
+        EventSources.register(Context.class, context -> {
+            context.checkOpen();
+            return context.asyncEvents;
+        });
+    }
+
     /** Where to look for support of sharing objects with other processes. */
     static final String IMPORT_CAPABILITY = "a driver that imports objects, such as mlx5; no capability shows it";
 
@@ -73,6 +83,7 @@ public final class Context extends VerbsObject implements EventSource {
     private final TransportType transportType;
     private final int completionVectors;
     private final int asyncFileDescriptor;
+    private final EventSource asyncEvents;
 
     /** Whether the queue pairs have been drained. Guarded by the arena's lock. */
     private boolean drained;
@@ -87,6 +98,7 @@ public final class Context extends VerbsObject implements EventSource {
         MemorySegment struct = Native.struct(provider.address(), ibv_context.layout());
         completionVectors = ibv_context.num_comp_vectors(struct);
         asyncFileDescriptor = ibv_context.async_fd(struct);
+        asyncEvents = provider.asyncEvents();
     }
 
     /**
@@ -581,9 +593,8 @@ public final class Context extends VerbsObject implements EventSource {
     public Optional<AsyncEvent> awaitAsyncEvent(Duration timeout) throws InterruptedException {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment event = temporary.allocate(ibv_async_event.layout());
-            return Optional.ofNullable(Waiting.await(timeout, millis -> {
-                long count =
-                        check("ibv_get_async_event", call(() -> provider.getAsyncEvent(event.address(), millis)), "");
+            return Optional.ofNullable(Waiting.await(asyncEvents, timeout, () -> {
+                long count = check("ibv_get_async_event", call(() -> provider.getAsyncEvent(event.address())), "");
                 return count == 0 ? null : received(event);
             }));
         }
@@ -889,7 +900,16 @@ public final class Context extends VerbsObject implements EventSource {
     }
 
     @Override
+    boolean shut() {
+        boolean shut = super.shut();
+        // Those that wait find it closed.
+        asyncEvents.signal();
+        return shut;
+    }
+
+    @Override
     int destroy() {
+        asyncEvents.close();
         return provider.close();
     }
 
@@ -900,6 +920,7 @@ public final class Context extends VerbsObject implements EventSource {
 
     @Override
     void ended() {
+        asyncEvents.close();
         objects.loseAll();
         arena.remove(this);
     }

@@ -205,7 +205,7 @@ class AsyncEventsLabTest {
         RecordingProvider forger = new RecordingProvider(RecordingProvider.of(LabDevices.first())) {
             @Override
             @SuppressWarnings("restricted")
-            public int getAsyncEvent(long event, int timeoutMillis) {
+            public int getAsyncEvent(long event) {
                 MemorySegment struct = MemorySegment.ofAddress(event).reinterpret(ibv_async_event.sizeof());
                 ibv_async_event.event_type(struct, 20);
                 ibv_async_event.element.port_num(ibv_async_event.element(struct), 1);

@@ -617,7 +617,7 @@ class ClosingLabTest {
 
         @Override
         @SuppressWarnings("restricted")
-        public int getAsyncEvent(long event, int timeoutMillis) {
+        public int getAsyncEvent(long event) {
             MemorySegment struct = MemorySegment.ofAddress(event).reinterpret(ibv_async_event.sizeof());
             ibv_async_event.event_type(struct, AsyncEventType.CQ_ERR.code());
             ibv_async_event.element.cq(ibv_async_event.element(struct), MemorySegment.ofAddress(queue));

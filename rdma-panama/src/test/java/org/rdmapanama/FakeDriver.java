@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_qp;
@@ -49,6 +50,9 @@ abstract class FakeDriver extends ProviderContext {
     /** By the address of the queue. */
     private final Map<Long, Thread> locks = new HashMap<>();
 
+    /** The completion queues that tell of their next completion. */
+    private final Set<Long> armed = new HashSet<>();
+
     /** How many clear a completion queue. */
     private final Map<Long, Integer> clearing = new HashMap<>();
 
@@ -79,8 +83,10 @@ abstract class FakeDriver extends ProviderContext {
     /** What acknowledging an event does. */
     Runnable acknowledging = () -> {};
 
-    /** What waiting for an event takes before anything else. */
-    volatile Runnable waiting = () -> {};
+    /** What looking for an event takes before anything else. */
+    volatile Runnable looking = () -> {};
+
+    private final EventSource completionEvents = EventSource.of(() -> events > 0);
 
     private final CompletionVerbs completionVerbs = WrittenMethods.throwing(MethodHandles.lookup(), Completions.class);
     private final SendVerbs sendVerbs = WrittenMethods.throwing(MethodHandles.lookup(), Sends.class);
@@ -239,12 +245,19 @@ abstract class FakeDriver extends ProviderContext {
     }
 
     @Override
-    public long getCompletionEvent(long channel, int timeoutMillis) {
+    public EventSource asyncEvents() {
+        return EventSource.of(() -> false);
+    }
+
+    @Override
+    public EventSource completionEvents(long channel) {
+        return completionEvents;
+    }
+
+    @Override
+    public long getCompletionEvent(long channel) {
         begin(channel);
-        waiting.run();
-        if (events == 0 && timeoutMillis > 0) {
-            Steps.sleep(timeoutMillis);
-        }
+        looking.run();
         end(channel);
         if (events == 0) {
             return 0;
@@ -266,7 +279,32 @@ abstract class FakeDriver extends ProviderContext {
 
     @Override
     public long createCompletionQueue(int entries, long context, long channel, int completionVector) {
-        return made();
+        long made = made();
+        Native.MEMORY.set(JAVA_LONG, made + ibv_cq.channel$offset(), channel);
+        return made;
+    }
+
+    @Override
+    public int requestNotification(long completionQueue, boolean solicitedOnly) {
+        begin(completionQueue);
+        lock(completionQueue);
+        armed.add(completionQueue);
+        unlock(completionQueue);
+        end(completionQueue);
+        return 0;
+    }
+
+    /** Something completes, of which the channel tells if it is asked to. */
+    void complete(CompletionQueue queue, long id) {
+        Steps.step();
+        completed.add(id);
+        Steps.step();
+        if (armed.remove(queue.address)) {
+            telling = queue.address;
+            events++;
+            Steps.step();
+            completionEvents.signal();
+        }
     }
 
     @Override

@@ -51,6 +51,12 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
     CLOSING_IN_A_BATCH_OF_WORK_REQUESTS(
             world -> world.connected(world::closeInABatchOfWorkRequests, world::post, world::fail)),
     CLOSING_A_CHANNEL_THAT_IS_AWAITED(world -> List.of(world::await, world.channel::close), 1),
+    AWAITING_A_COMPLETION_WHILE_IT_COMES(world -> List.of(world.awaiting(1), world.completing(1))),
+    AWAITING_TWO_COMPLETIONS_WHILE_THEY_COME(world -> List.of(world.awaiting(2), world.completing(2)), 1),
+    AWAITING_WHILE_ANOTHER_THREAD_TAKES_THE_EVENT(
+            world -> List.of(world.awaiting(1), world::takeEvents, world.completing(1)), 1),
+    WAKING_UP_AN_AWAIT(world -> List.of(world::awaitInVain, world.channel::wakeup)),
+    CLOSING_A_QUEUE_THAT_IS_AWAITED(world -> List.of(world::awaitClosed, world.told::close), 1),
     POSTING_IN_A_BATCH_WHILE_THE_QUEUE_PAIR_CLOSES(
             world -> world.connected(() -> world.inABatch(world.queue, world::post), world::closeQueuePair)),
     POLLING_ANOTHER_QUEUE_IN_A_BATCH_WHILE_A_QUEUE_PAIR_OF_BOTH_CLOSES(world ->
@@ -160,6 +166,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         final ExtendedQueuePair queuePair = queuePair(queue, queue);
         final ExtendedQueuePair other = queuePair(otherQueue, otherQueue);
         final CompletionQueue plain = context.createCompletionQueue(4);
+        final CompletionQueue told = context.createCompletionQueue(4, channel, 0);
         final ExtendedQueuePair crossed = queuePair(queue, otherQueue);
         final ExtendedQueuePair crossedBack = queuePair(otherQueue, queue);
         final WorkCompletions completions = new WorkCompletions(arena, 4);
@@ -398,6 +405,58 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
 
         void closeQueuePair() {
             queuePair.close();
+        }
+
+        /** Waits so long that only a completion can end it. */
+        private int awaitTold(WorkCompletions own) {
+            try {
+                return told.await(own, Duration.ofSeconds(1), Duration.ZERO);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+
+        /** Waits for so many completions, of which none may be missed. */
+        Runnable awaiting(int count) {
+            WorkCompletions own = new WorkCompletions(arena, 1);
+            return () -> {
+                for (int i = 0; i < count; i++) {
+                    if (awaitTold(own) != 1) {
+                        throw new AssertionError("missed a completion");
+                    }
+                }
+            };
+        }
+
+        Runnable completing(int count) {
+            return () -> {
+                for (int i = 0; i < count; i++) {
+                    driver.complete(told, i);
+                }
+            };
+        }
+
+        void awaitInVain() {
+            if (awaitTold(completions) != 0) {
+                throw new AssertionError("there was none");
+            }
+        }
+
+        void awaitClosed() {
+            perhaps(() -> {
+                awaitTold(completions);
+                throw new AssertionError("there was none");
+            });
+        }
+
+        void takeEvents() {
+            try {
+                for (int i = 0; i < 3; i++) {
+                    channel.await(Duration.ZERO);
+                }
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
         }
 
         void await() {

@@ -26,7 +26,9 @@ class InterleavingsTest {
             "org.rdmapanama.ffm.internal",
             "org.rdmapanama.flow",
             "org.rdmapanama.internal",
+            "org.rdmapanama.internal.libibverbs",
             "org.rdmapanama.internal.network",
+            "org.rdmapanama.internal.provider",
             "org.rdmapanama.memory",
             "org.rdmapanama.pool",
             "org.rdmapanama.queue");
@@ -58,6 +60,9 @@ class InterleavingsTest {
             "org.rdmapanama.VerbsArena",
             "org.rdmapanama.VerbsObject",
             "org.rdmapanama.WorkRequestBuilder",
+            "org.rdmapanama.ffm.internal.EventSource",
+            "org.rdmapanama.ffm.internal.ShortLock",
+            "org.rdmapanama.ffm.internal.Sleeper",
             "org.rdmapanama.ffm.internal.Waiting");
 
     @ParameterizedTest

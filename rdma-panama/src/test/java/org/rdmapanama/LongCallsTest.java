@@ -225,7 +225,7 @@ class LongCallsTest {
     void shouldCloseAgainWhatWasInUse() throws Exception {
         CompletionChannel channel = context.createCompletionChannel();
         CountDownLatch goOn = new CountDownLatch(1);
-        driver.waiting = () -> {
+        driver.looking = () -> {
             begun.countDown();
             try {
                 goOn.await();

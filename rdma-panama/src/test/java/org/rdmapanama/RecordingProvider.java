@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
@@ -191,8 +192,13 @@ public class RecordingProvider extends ProviderContext {
     }
 
     @Override
-    public int getAsyncEvent(long event, int timeoutMillis) {
-        return real.getAsyncEvent(event, timeoutMillis);
+    public EventSource asyncEvents() {
+        return real.asyncEvents();
+    }
+
+    @Override
+    public int getAsyncEvent(long event) {
+        return real.getAsyncEvent(event);
     }
 
     @Override
@@ -236,8 +242,13 @@ public class RecordingProvider extends ProviderContext {
     }
 
     @Override
-    public long getCompletionEvent(long channel, int timeoutMillis) {
-        return lives.using(channel, () -> real.getCompletionEvent(channel, timeoutMillis));
+    public EventSource completionEvents(long channel) {
+        return real.completionEvents(channel);
+    }
+
+    @Override
+    public long getCompletionEvent(long channel) {
+        return lives.using(channel, () -> real.getCompletionEvent(channel));
     }
 
     @Override

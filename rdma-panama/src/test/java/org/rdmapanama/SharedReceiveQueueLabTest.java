@@ -590,7 +590,7 @@ class SharedReceiveQueueLabTest {
         }
 
         @Override
-        public int getAsyncEvent(long event, int timeoutMillis) {
+        public int getAsyncEvent(long event) {
             MemorySegment struct = Native.struct(event, ibv_async_event.layout());
             ibv_async_event.event_type(struct, type.code());
             ibv_async_event.element.srq(ibv_async_event.element(struct), MemorySegment.ofAddress(source));

@@ -19,6 +19,7 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Interrupts;
@@ -96,6 +97,34 @@ final class WaitingCalls {
                     pair.a.queue.requestNotification(false);
                     return new Scene(() -> pair.a.channel.await(LONG), () -> pair.a.post(pair.writeToB(1, 0, 8)))
                             .checking(queue -> assertSame(pair.a.queue, queue));
+                }),
+                WaitingCall.interruptible("CompletionQueue.await", stage -> {
+                    ConnectedPair pair = pair(stage);
+                    WorkCompletions completions = new WorkCompletions(pair.a.arena, 4);
+                    return new Scene(
+                                    () -> pair.a.queue.await(completions, LONG),
+                                    () -> pair.a.post(pair.writeToB(1, 0, 8)))
+                            .checking(count -> assertEquals(1, count));
+                }),
+                WaitingCall.interruptible("ExtendedCompletionQueue.startPoll", stage -> {
+                    ConnectedPair pair = extendedPair(stage);
+                    SendWorkRequest write = pair.writeToB(1, 0, 8);
+                    return new Scene(
+                                    () -> {
+                                        boolean begun = pair.a.extended().startPoll(LONG, Duration.ZERO);
+                                        pair.a.extended().endPoll();
+                                        return begun;
+                                    },
+                                    () -> pair.a.post(write))
+                            .checking(begun -> assertEquals(true, begun));
+                }),
+                WaitingCall.interruptible("EventLoop.await", stage -> {
+                    ConnectedPair pair = pair(stage);
+                    EventLoop loop = stage.keep(new EventLoop());
+                    loop.add(pair.a.channel, null);
+                    pair.a.queue.requestNotification(false);
+                    return new Scene(() -> loop.await(LONG), () -> pair.a.post(pair.writeToB(1, 0, 8)))
+                            .checking(ready -> assertEquals(1, ready));
                 }),
                 WaitingCall.interruptible("Context.awaitAsyncEvent", stage -> {
                     ConnectedPair pair = pair(stage);

@@ -11,9 +11,14 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.rdmapanama.event.EventLoop;
+import org.rdmapanama.event.Waitable;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.EventSources;
 import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.Sleeper;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
@@ -34,10 +39,17 @@ import org.rdmapanama.internal.provider.ConnectionManager;
  * the channel closes its ids, including those of connection requests that the program has not taken.
  *
  * <p>Threads: any. Each event goes to one of the waiting threads. The closing thread waits for calls that are in
- * progress, at most 50 milliseconds.
+ * progress, at most 50 milliseconds, and ends those that wait for events.
+ *
+ * <p>An {@link EventLoop} waits for events of this and of other objects.
  */
-public final class EventChannel implements AutoCloseable {
-    private static final int SLICE_MILLIS = 50;
+public final class EventChannel implements Waitable, AutoCloseable {
+    static {
+        EventSources.register(EventChannel.class, channel -> {
+            channel.checkOpen();
+            return channel.source;
+        });
+    }
 
     private final ConnectionManager manager;
     private final long address;
@@ -62,6 +74,8 @@ public final class EventChannel implements AutoCloseable {
     /** The object that messages name when this is closed: the channel itself, or the object that it belongs to. */
     private volatile Object owner = this;
 
+    private final EventSource source;
+
     /** Null until {@link #selectableChannel} is first called. */
     private volatile Readiness readiness;
 
@@ -69,6 +83,7 @@ public final class EventChannel implements AutoCloseable {
         this.manager = manager;
         this.address = address;
         this.fileDescriptor = fileDescriptor;
+        source = manager.events(address);
     }
 
     /**
@@ -182,14 +197,14 @@ public final class EventChannel implements AutoCloseable {
      * @verb rdma_ack_cm_event
      */
     public Optional<CmEvent> poll() {
-        return returned(awaitSlice(0));
+        return returned(take());
     }
 
     /**
      * Waits for the next event; see rdma_get_cm_event(3). A waiting virtual thread sleeps.
      *
      * @param timeout how long to wait at most; zero looks once
-     * @return the event, already acknowledged, or empty if none came in time
+     * @return the event, already acknowledged, or empty if none came in time or before a {@link #wakeup}
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws IllegalStateException when this channel is closed, also while waiting
@@ -198,7 +213,7 @@ public final class EventChannel implements AutoCloseable {
      * @verb rdma_ack_cm_event
      */
     public Optional<CmEvent> await(Duration timeout) throws InterruptedException {
-        return returned(Waiting.await(timeout, this::awaitSlice));
+        return returned(Waiting.await(source, timeout, RdmaDevices::untilOwed, this::take));
     }
 
     /** A request that cannot be returned because there is no memory left would never be answered. */
@@ -213,16 +228,12 @@ public final class EventChannel implements AutoCloseable {
         }
     }
 
-    private CmEvent awaitSlice(int millis) {
+    private CmEvent take() {
         CmEvent event;
         enter();
         try {
             RdmaDevices.letGoOfOwed(manager);
-            event = take();
-            if (event == null && millis > 0) {
-                CmFailures.check("poll", manager.awaitEvent(address, millis), this);
-                event = take();
-            }
+            event = takeOpen();
         } finally {
             exit();
         }
@@ -233,7 +244,7 @@ public final class EventChannel implements AutoCloseable {
     }
 
     /** Takes the next event of an open id, or null if there is none. */
-    private CmEvent take() {
+    private CmEvent takeOpen() {
         taking.lock();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pointer = arena.allocate(JAVA_LONG);
@@ -325,15 +336,28 @@ public final class EventChannel implements AutoCloseable {
         }
     }
 
+    /** Sleeps until there may be an event. Unlike {@link #await} this leaves a {@link #wakeup} to other threads. */
     private boolean awaitReadable() {
-        enter();
-        try {
-            int readable = manager.awaitEvent(address, SLICE_MILLIS);
-            CmFailures.check("poll", readable, toString());
-            return readable > 0;
-        } finally {
-            exit();
+        try (Sleeper sleeper = Sleeper.on(source)) {
+            sleeper.prepare();
+            checkOpen();
+            if (!source.isReady()) {
+                sleeper.sleep(Long.MAX_VALUE);
+                checkOpen();
+            }
+            return source.isReady();
         }
+    }
+
+    /**
+     * Ends {@link #await} early: the one that finds no event now, or the next one, returns empty at once. Calling this
+     * several times before has the effect of one call. Any thread may call it.
+     *
+     * @throws IllegalStateException when this is closed
+     */
+    public void wakeup() {
+        checkOpen();
+        source.wakeup();
     }
 
     /**
@@ -374,6 +398,7 @@ public final class EventChannel implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        source.signal();
         lock.writeLock().lock();
         try {
             if (!destroyed) {
@@ -393,6 +418,7 @@ public final class EventChannel implements AutoCloseable {
     private void destroy() {
         if (ids.isEmpty()) {
             destroyed = true;
+            source.close();
             manager.destroyEventChannel(address);
         }
     }

@@ -100,6 +100,11 @@ public final class RdmaDevices {
         owed = list < 0 && list != -Errno.ENODEV;
     }
 
+    /** Returns for how many nanoseconds at most a thread may sleep that calls {@link #letGoOfOwed} when it wakes up. */
+    static long untilOwed() {
+        return owed ? PAUSE_NANOS : Long.MAX_VALUE;
+    }
+
     /** Repeats {@link #letGoOfRemoved} if it failed before, for example because too many files were open. */
     static void letGoOfOwed(ConnectionManager manager) {
         if (!owed) {

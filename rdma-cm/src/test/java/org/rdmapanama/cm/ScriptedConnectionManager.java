@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
@@ -84,8 +85,8 @@ abstract class ScriptedConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public int awaitEvent(long channel, int timeoutMillis) {
-        return events.isEmpty() ? 0 : 1;
+    public EventSource events(long channel) {
+        return EventSource.of(() -> !events.isEmpty());
     }
 
     @Override

@@ -46,6 +46,7 @@ final class Schedule {
     private final int lastDeviation;
     private final State[] states;
     private final long[] wakeUps;
+    private final boolean[] permits;
     private final Lock[] wanted;
     private final int[] held;
     private final Semaphore[] turns;
@@ -64,6 +65,7 @@ final class Schedule {
         states = new State[count];
         Arrays.fill(states, State.READY);
         wakeUps = new long[count];
+        permits = new boolean[count];
         wanted = new Lock[count];
         held = new int[count];
         turns = new Semaphore[count];
@@ -158,7 +160,9 @@ final class Schedule {
         }
         if (step > lastDeviation) {
             for (int i = 0; i < states.length; i++) {
-                if (i != usual && (states[i] == State.READY || states[i] == State.ASLEEP)) {
+                // A long sleep ends when another thread ends it.
+                boolean awakes = states[i] == State.ASLEEP && wakeUps[i] <= STUCK_NANOS;
+                if (i != usual && (states[i] == State.READY || awakes)) {
                     alternatives.add(new Deviation(step, i));
                 }
             }
@@ -210,9 +214,27 @@ final class Schedule {
     void sleep(long nanos) {
         checkGoesOn();
         int me = current;
+        if (permits[me]) {
+            permits[me] = false;
+            return;
+        }
         states[me] = State.ASLEEP;
         wakeUps[me] = now + Math.max(1, nanos);
         giveTurn(me);
+    }
+
+    /** Lets a sleeping thread go on; one that is awake does not sleep the next time. */
+    void unpark(Thread thread) {
+        int index = Arrays.asList(threads).indexOf(thread);
+        if (index < 0) {
+            return;
+        }
+        if (states[index] == State.ASLEEP) {
+            states[index] = State.READY;
+        } else {
+            permits[index] = true;
+        }
+        step();
     }
 
     long nanoTime() {

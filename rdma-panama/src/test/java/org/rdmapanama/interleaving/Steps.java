@@ -54,6 +54,16 @@ public final class Steps {
         }
     }
 
+    /** Instead of {@link LockSupport#unpark}. */
+    public static void unpark(Thread thread) {
+        Schedule schedule = Schedule.current();
+        if (schedule == null) {
+            LockSupport.unpark(thread);
+        } else {
+            schedule.unpark(thread);
+        }
+    }
+
     /** Instead of {@link Thread#sleep(long)}. */
     public static void sleep(long millis) {
         park(millis * 1_000_000);

@@ -1,7 +1,7 @@
 package org.rdmapanama.soft;
 
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.soft.memory.LongRing;
 import org.rdmapanama.soft.memory.Memory;
@@ -15,8 +15,8 @@ import org.rdmapanama.soft.memory.Memory;
  */
 final class AsyncEvents {
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition came = lock.newCondition();
     private final LongRing events = new LongRing();
+    private final EventSource source = EventSource.of(this::hasEvent);
     private final TakenEvents taken = new TakenEvents(lock);
 
     /**
@@ -30,25 +30,35 @@ final class AsyncEvents {
         try {
             events.add(type);
             events.add(object);
-            came.signal();
+        } finally {
+            lock.unlock();
+        }
+        source.signal();
+    }
+
+    /** What tells of the events. */
+    EventSource source() {
+        return source;
+    }
+
+    private boolean hasEvent() {
+        lock.lock();
+        try {
+            return !events.isEmpty();
         } finally {
             lock.unlock();
         }
     }
 
     /**
-     * Waits for an event and writes it to a struct ibv_async_event. An interrupt ends the wait early and stays pending.
-     * The object of the event is not freed until the event is {@linkplain #acknowledge acknowledged}.
+     * Takes the next event and writes it to a struct ibv_async_event. The object of the event is not freed until the
+     * event is {@linkplain #acknowledge acknowledged}.
      *
-     * @return 1, or 0 if no event came in time
+     * @return 1, or 0 if there is no event
      */
-    int await(long event, int timeoutMillis) {
+    int take(long event) {
         lock.lock();
         try {
-            long left = timeoutMillis * 1_000_000L;
-            while (events.isEmpty() && left > 0) {
-                left = came.awaitNanos(left);
-            }
             if (events.isEmpty()) {
                 return 0;
             }
@@ -57,9 +67,6 @@ final class AsyncEvents {
             Memory.putLong(event + ibv_async_event.element$offset(), object);
             taken.add(object);
             return 1;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return 0;
         } finally {
             lock.unlock();
         }

@@ -3,6 +3,7 @@ package org.rdmapanama.soft;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_cq;
@@ -13,8 +14,7 @@ import org.rdmapanama.soft.memory.NativeBlock;
 
 /**
  * The verbs of completion channels and completion queues, except polling. {@link SoftContext} forwards the calls of the
- * program, on any thread; each method takes the lock of the device itself where it needs it, and waiting for a
- * completion event holds no lock of the device.
+ * program, on any thread; each method takes the lock of the device itself where it needs it.
  */
 final class CompletionQueueVerbs {
     private static final long CHANNEL_HANDLE = ibv_comp_channel.refcnt$offset();
@@ -62,8 +62,12 @@ final class CompletionQueueVerbs {
         }
     }
 
-    long getCompletionEvent(long address, int timeoutMillis) {
-        return channel(address).await(timeoutMillis);
+    EventSource completionEvents(long address) {
+        return channel(address).source();
+    }
+
+    long getCompletionEvent(long address) {
+        return channel(address).take();
     }
 
     void ackCompletionEvent(long address, long completionQueue) {

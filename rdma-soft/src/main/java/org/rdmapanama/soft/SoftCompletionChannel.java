@@ -1,7 +1,7 @@
 package org.rdmapanama.soft;
 
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.soft.memory.LongRing;
 import org.rdmapanama.soft.memory.NativeBlock;
 
@@ -19,8 +19,8 @@ final class SoftCompletionChannel {
     int users;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition told = lock.newCondition();
     private final LongRing events = new LongRing();
+    private final EventSource source = EventSource.of(this::hasEvent);
     private final TakenEvents taken = new TakenEvents(lock);
 
     SoftCompletionChannel(NativeBlock struct, int number) {
@@ -32,32 +32,39 @@ final class SoftCompletionChannel {
         lock.lock();
         try {
             events.add(queue);
-            told.signal();
+        } finally {
+            lock.unlock();
+        }
+        source.signal();
+    }
+
+    /** What tells of the events. */
+    EventSource source() {
+        return source;
+    }
+
+    private boolean hasEvent() {
+        lock.lock();
+        try {
+            return !events.isEmpty();
         } finally {
             lock.unlock();
         }
     }
 
     /**
-     * Waits for the next event, and returns 0 if none comes in time. An interrupt ends the wait early and stays
-     * pending. The queue of the event is not freed until the event is {@linkplain #taken acknowledged}.
+     * Takes the next event, or returns 0. The queue of the event is not freed until the event is {@linkplain #taken
+     * acknowledged}.
      */
-    long await(int millis) {
+    long take() {
         lock.lock();
         try {
-            long left = millis * 1_000_000L;
-            while (events.isEmpty() && left > 0) {
-                left = told.awaitNanos(left);
-            }
             if (events.isEmpty()) {
                 return 0;
             }
             long queue = events.remove();
             taken.add(queue);
             return queue;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return 0;
         } finally {
             lock.unlock();
         }

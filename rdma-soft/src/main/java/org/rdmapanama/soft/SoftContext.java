@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_cq;
@@ -131,8 +132,13 @@ public final class SoftContext extends ProviderContext {
     }
 
     @Override
-    public int getAsyncEvent(long event, int timeoutMillis) {
-        return events.await(event, timeoutMillis);
+    public EventSource asyncEvents() {
+        return events.source();
+    }
+
+    @Override
+    public int getAsyncEvent(long event) {
+        return events.take(event);
     }
 
     @Override
@@ -194,8 +200,13 @@ public final class SoftContext extends ProviderContext {
     }
 
     @Override
-    public long getCompletionEvent(long address, int timeoutMillis) {
-        return queues.getCompletionEvent(address, timeoutMillis);
+    public EventSource completionEvents(long address) {
+        return queues.completionEvents(address);
+    }
+
+    @Override
+    public long getCompletionEvent(long address) {
+        return queues.getCompletionEvent(address);
     }
 
     @Override

@@ -9,10 +9,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -89,11 +92,19 @@ final class Meeting implements AutoCloseable {
         return parameters.address();
     }
 
+    /** Waits for so many milliseconds at most; returns whether there is an event. */
+    boolean awaitEvent(int millis) {
+        EventSource events = manager.events(channel);
+        try {
+            return Waiting.await(events, Duration.ofMillis(millis), () -> events.isReady() ? events : null) != null;
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     /** The next event, or null when none comes in so many tenths of a second. */
     Event next(int slices) {
-        for (int i = 0; i < slices && manager.awaitEvent(channel, SLICE_MILLIS) == 0; i++) {
-            // Goes on.
-        }
+        awaitEvent(slices * SLICE_MILLIS);
         MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
         int result = manager.getEvent(channel, pointer.address());
         if (result == -Errno.EAGAIN) {

@@ -1,6 +1,7 @@
 package org.rdmapanama.soft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -66,7 +67,7 @@ class TakenEventsTest {
     }
 
     private static long taken(Meeting meeting) {
-        assertEquals(1, meeting.manager.awaitEvent(meeting.channel, FOR_A_WHILE_MILLIS));
+        assertTrue(meeting.awaitEvent(FOR_A_WHILE_MILLIS));
         long pointer = meeting.arena.allocate(ValueLayout.JAVA_LONG).address();
         Meeting.succeed(meeting.manager.getEvent(meeting.channel, pointer));
         return Memory.getLong(pointer);
@@ -78,7 +79,7 @@ class TakenEventsTest {
         long channel = context.createCompletionChannel();
         long queue = context.createCompletionQueue(4, 0, channel, 0);
         context.queue(queue).channel.tell(queue);
-        assertEquals(queue, context.getCompletionEvent(channel, 0));
+        assertEquals(queue, context.getCompletionEvent(channel));
 
         shouldWait(() -> context.destroyCompletionQueue(queue), () -> context.ackCompletionEvent(channel, queue));
 
@@ -139,7 +140,7 @@ class TakenEventsTest {
             long object = making.make(context, arena, domain, queue);
             context.asyncEvent(type, object);
             long event = arena.allocate(ibv_async_event.layout()).address();
-            assertEquals(1, context.getAsyncEvent(event, 0));
+            assertEquals(1, context.getAsyncEvent(event));
 
             AtomicInteger result = new AtomicInteger(-1);
             shouldWait(() -> result.set(destroying.applyAsInt(context, object)), () -> context.ackAsyncEvent(event));

@@ -2,6 +2,7 @@ package org.rdmapanama.ffm.internal;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
@@ -10,12 +11,36 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** poll(2) and fcntl(2), for waits with a timeout, and the functions that inline functions of verbs.h call. */
+/**
+ * What waits for descriptors are made of, poll(2), epoll(7), eventfd(2) and fcntl(2), and the functions that inline
+ * functions of verbs.h call. Stateless; any thread may call it.
+ */
 public final class Libc {
     private static final int F_GETFL = 3;
     private static final int F_SETFL = 4;
     private static final int O_NONBLOCK = 0x800;
     private static final short POLLIN = 1;
+    private static final int POLLFD_BYTES = 8;
+
+    /** O_NONBLOCK and O_CLOEXEC, for eventfd. */
+    private static final int EVENTFD_FLAGS = O_NONBLOCK | 0x80000;
+
+    private static final int EPOLL_CLOEXEC = 0x80000;
+    private static final int EPOLL_CTL_ADD = 1;
+    private static final int EPOLL_CTL_DEL = 2;
+    private static final int EPOLL_CTL_MOD = 3;
+    private static final int EPOLLIN_ONESHOT = 1 | 1 << 30;
+
+    /** On x86-64 struct epoll_event is packed. */
+    private static final boolean PACKED = System.getProperty("os.arch").equals("amd64");
+
+    /** The size of a struct epoll_event. */
+    static final int EPOLL_EVENT_BYTES = PACKED ? 12 : 16;
+
+    private static final int EPOLL_DATA = PACKED ? 4 : 8;
+
+    /** The descriptors that {@link #awaitEither} needs memory for. */
+    static final int EITHER_BYTES = 2 * POLLFD_BYTES;
 
     private static final MethodHandle POLL = SystemFunctions.downcall(
             "poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
@@ -24,6 +49,24 @@ public final class Libc {
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
             Errno.CAPTURE,
             Linker.Option.firstVariadicArg(2));
+
+    /** Functions that only Linux has. In a class of their own, so that other systems can use the rest. */
+    private static final class Linux {
+        private static final MethodHandle READ = SystemFunctions.downcall(
+                "read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
+        private static final MethodHandle WRITE = SystemFunctions.downcall(
+                "write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
+        private static final MethodHandle CLOSE =
+                SystemFunctions.downcall("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT), Errno.CAPTURE);
+        private static final MethodHandle EVENTFD =
+                SystemFunctions.downcall("eventfd", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT), Errno.CAPTURE);
+        private static final MethodHandle EPOLL_CREATE =
+                SystemFunctions.downcall("epoll_create1", FunctionDescriptor.of(JAVA_INT, JAVA_INT), Errno.CAPTURE);
+        private static final MethodHandle EPOLL_CTL = SystemFunctions.downcall(
+                "epoll_ctl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG), Errno.CAPTURE);
+        private static final MethodHandle EPOLL_WAIT = SystemFunctions.downcall(
+                "epoll_wait", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT), Errno.CAPTURE);
+    }
 
     private static final MethodHandle PTHREAD_MUTEX_INIT =
             SystemFunctions.downcall("pthread_mutex_init", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
@@ -48,6 +91,124 @@ public final class Libc {
             int ready = Errno.result(errno -> (int) POLL.invokeExact(errno, address, 1L, timeoutMillis));
             return ready == -Errno.EINTR ? 0 : ready;
         }
+    }
+
+    /**
+     * Waits until one of two file descriptors is readable. Allocates nothing.
+     *
+     * @param memory {@link #EITHER_BYTES} of memory
+     * @param errno memory for errno
+     * @return greater than 0 if one is, 0 after the timeout or a signal, or a negated errno
+     */
+    static int awaitEither(MemorySegment memory, MemorySegment errno, int fd, int other, int timeoutMillis) {
+        memory.set(JAVA_INT, 0, fd);
+        memory.set(JAVA_SHORT, 4, POLLIN);
+        memory.set(JAVA_INT, POLLFD_BYTES, other);
+        memory.set(JAVA_SHORT, POLLFD_BYTES + 4, POLLIN);
+        int ready;
+        try {
+            ready = (int) POLL.invokeExact(errno, memory.address(), 2L, timeoutMillis);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+        if (ready >= 0) {
+            return ready;
+        }
+        int reason = Errno.captured(errno);
+        return reason == Errno.EINTR ? 0 : -reason;
+    }
+
+    /** Returns whether the last {@link #awaitEither} with this memory found the other descriptor readable. */
+    static boolean isOtherReadable(MemorySegment memory) {
+        return memory.get(JAVA_SHORT, POLLFD_BYTES + 6) != 0;
+    }
+
+    /** close(2). */
+    static void close(int fd) {
+        Errno.result(errno -> (int) Linux.CLOSE.invokeExact(errno, fd));
+    }
+
+    /** eventfd(2), non-blocking: a descriptor or a negated errno. */
+    static int eventDescriptor() {
+        return Errno.result(errno -> (int) Linux.EVENTFD.invokeExact(errno, 0, EVENTFD_FLAGS));
+    }
+
+    /** Reads the 8 bytes of an eventfd, after which it is not readable. Does nothing if it was not. */
+    static void clear(int eventDescriptor, MemorySegment eightBytes, MemorySegment errno) {
+        try {
+            long ignored = (long) Linux.READ.invokeExact(errno, eventDescriptor, eightBytes.address(), 8L);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** Makes an eventfd readable. */
+    static void set(int eventDescriptor, MemorySegment one, MemorySegment errno) {
+        try {
+            long ignored = (long) Linux.WRITE.invokeExact(errno, eventDescriptor, one.address(), 8L);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /** epoll_create1(2): a descriptor or a negated errno. */
+    static int epoll() {
+        return Errno.result(errno -> (int) Linux.EPOLL_CREATE.invokeExact(errno, EPOLL_CLOEXEC));
+    }
+
+    /**
+     * Makes epoll tell once that a descriptor is readable, at once if it is. Allocates nothing.
+     *
+     * @param event {@link #EPOLL_EVENT_BYTES} of memory
+     * @param errno memory for errno
+     * @param known whether epoll knows the descriptor already
+     * @param cookie what epoll returns for it
+     * @return 0 or a negated errno
+     */
+    static int arm(int epoll, MemorySegment event, MemorySegment errno, int fd, boolean known, long cookie) {
+        event.set(JAVA_INT, 0, EPOLLIN_ONESHOT);
+        event.set(JAVA_LONG_UNALIGNED, EPOLL_DATA, cookie);
+        return control(epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, event, errno);
+    }
+
+    /** Makes epoll forget a descriptor. Returns 0 or a negated errno. */
+    static int forget(int epoll, MemorySegment event, MemorySegment errno, int fd) {
+        return control(epoll, EPOLL_CTL_DEL, fd, event, errno);
+    }
+
+    private static int control(int epoll, int operation, int fd, MemorySegment event, MemorySegment errno) {
+        try {
+            int result = (int) Linux.EPOLL_CTL.invokeExact(errno, epoll, operation, fd, event.address());
+            return result == 0 ? 0 : -Errno.captured(errno);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /**
+     * Waits without a timeout until epoll has something to tell.
+     *
+     * @param events memory for so many times {@link #EPOLL_EVENT_BYTES}
+     * @param errno memory for errno
+     * @return how many, 0 after a signal, or a negated errno
+     */
+    static int awaitEpoll(int epoll, MemorySegment events, MemorySegment errno) {
+        int most = (int) (events.byteSize() / EPOLL_EVENT_BYTES);
+        try {
+            int count = (int) Linux.EPOLL_WAIT.invokeExact(errno, epoll, events.address(), most, -1);
+            if (count >= 0) {
+                return count;
+            }
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+        int reason = Errno.captured(errno);
+        return reason == Errno.EINTR ? 0 : -reason;
+    }
+
+    /** Returns the cookie of one of the events that {@link #awaitEpoll} stored. */
+    static long cookie(MemorySegment events, int index) {
+        return events.get(JAVA_LONG_UNALIGNED, (long) index * EPOLL_EVENT_BYTES + EPOLL_DATA);
     }
 
     /**

@@ -1,70 +1,92 @@
 package org.rdmapanama.ffm.internal;
 
 import java.time.Duration;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
-/** Waits in slices, so that every wait ends at its timeout, or soon after its thread is interrupted. Stateless. */
+/** Waits for events, so that every wait ends at its timeout, or soon after its thread is interrupted. Stateless. */
 public final class Waiting {
-    /** The longest time until an interrupt or a close is noticed, because a native wait cannot be interrupted. */
-    private static final int SLICE_MILLIS = 50;
-
-    /** How long a virtual thread sleeps between two polls: a native wait would pin its carrier. */
-    private static final int VIRTUAL_SLICE_MILLIS = 2;
-
     private Waiting() {}
 
     /**
-     * One native wait.
+     * Waits until an event is found, the source is {@linkplain EventSource#wakeup woken up}, or the time is over. A
+     * virtual thread parks.
      *
      * @param <T> the type of the result
-     */
-    @FunctionalInterface
-    public interface Slice<T> {
-        /**
-         * Waits.
-         *
-         * @param millis how long to wait at most, in milliseconds; 0 checks without waiting
-         * @return the result, or null if there is none
-         */
-        T await(int millis);
-    }
-
-    /**
-     * Waits until there is a result. A virtual thread polls and sleeps in between.
-     *
-     * @param <T> the type of the result
-     * @param timeout how long to wait at most; zero checks once
-     * @param slice one native wait
-     * @return the result, or null if there was none in time
+     * @param source tells when to look
+     * @param timeout how long to wait at most; zero looks once
+     * @param look looks for an event without waiting and returns it, or null if there is none
+     * @return the result, or null if there was none
      * @throws IllegalArgumentException when the timeout is negative
      * @throws InterruptedException when the thread is interrupted
      */
-    public static <T> T await(Duration timeout, Slice<T> slice) throws InterruptedException {
+    public static <T> T await(EventSource source, Duration timeout, Supplier<T> look) throws InterruptedException {
+        return await(source, timeout, () -> Long.MAX_VALUE, look);
+    }
+
+    /**
+     * Like {@link #await(EventSource, Duration, Supplier)}, but looks again at times when there is no event.
+     *
+     * @param <T> the type of the result
+     * @param source tells when to look
+     * @param timeout how long to wait at most; zero looks once
+     * @param longestSleep returns how many nanoseconds to sleep at most until the next look, positive
+     * @param look looks for an event without waiting and returns it, or null if there is none
+     * @return the result, or null if there was none
+     * @throws IllegalArgumentException when the timeout is negative
+     * @throws InterruptedException when the thread is interrupted
+     */
+    public static <T> T await(EventSource source, Duration timeout, LongSupplier longestSleep, Supplier<T> look)
+            throws InterruptedException {
+        long limit = nanos("timeout", timeout);
+        checkNotInterrupted();
+        T result = look.get();
+        if (result != null || source.takeWakeup() || limit == 0) {
+            return result;
+        }
         long start = System.nanoTime();
-        long limit = nanos(timeout);
-        boolean virtual = Thread.currentThread().isVirtual();
-        while (true) {
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
-            long left = limit - (System.nanoTime() - start);
-            int most = virtual ? VIRTUAL_SLICE_MILLIS : SLICE_MILLIS;
-            int millis = (int) Math.min(most, Math.max(0, Math.ceilDiv(left, 1_000_000)));
-            T result = slice.await(virtual ? 0 : millis);
-            if (result != null || left <= 0) {
-                return result;
-            }
-            if (virtual) {
-                Thread.sleep(millis);
+        try (Sleeper sleeper = Sleeper.on(source)) {
+            while (true) {
+                sleeper.prepare();
+                result = look.get();
+                if (result != null || source.takeWakeup()) {
+                    return result;
+                }
+                checkNotInterrupted();
+                long left = limit - (System.nanoTime() - start);
+                if (left <= 0) {
+                    return null;
+                }
+                sleeper.sleep(Math.min(left, longestSleep.getAsLong()));
             }
         }
     }
 
-    private static long nanos(Duration timeout) {
-        if (timeout.isNegative()) {
-            throw new IllegalArgumentException("timeout must not be negative: " + timeout);
+    /**
+     * Checks whether the calling thread is interrupted, as every call that waits does first.
+     *
+     * @throws InterruptedException if so; the thread is not interrupted any more then
+     */
+    public static void checkNotInterrupted() throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+    }
+
+    /**
+     * Returns a time limit in nanoseconds.
+     *
+     * @param name the name of the parameter
+     * @param duration the limit
+     * @return the nanoseconds, or {@link Long#MAX_VALUE} if there are more
+     * @throws IllegalArgumentException when it is negative
+     */
+    public static long nanos(String name, Duration duration) {
+        if (duration.isNegative()) {
+            throw new IllegalArgumentException(name + " must not be negative: " + duration);
         }
         try {
-            return timeout.toNanos();
+            return duration.toNanos();
         } catch (ArithmeticException tooLong) {
             return Long.MAX_VALUE;
         }

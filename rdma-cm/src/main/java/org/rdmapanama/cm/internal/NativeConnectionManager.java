@@ -6,8 +6,8 @@ import java.lang.foreign.MemorySegment;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
-import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
@@ -47,9 +47,8 @@ public final class NativeConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public int awaitEvent(long channel, int timeoutMillis) {
-        int fd = rdma_event_channel.fd(Native.struct(channel, rdma_event_channel.sizeof()));
-        return Libc.awaitReadable(fd, timeoutMillis);
+    public EventSource events(long channel) {
+        return EventSource.ofDescriptor(rdma_event_channel.fd(Native.struct(channel, rdma_event_channel.sizeof())));
     }
 
     @Override

@@ -8,10 +8,12 @@ import static org.rdmapanama.ffm.internal.Errno.pointer;
 import static org.rdmapanama.ffm.internal.Errno.status;
 
 import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Scratch;
 
 /**
  * The exported functions of libibverbs that the object model needs, one method each, under their C names.
@@ -318,9 +320,21 @@ final class Libibverbs {
         return status(errno -> (int) DESTROY_CQ.invokeExact(errno, cq));
     }
 
-    /** ibv_get_cq_event. -1 and errno. */
-    static int getCqEvent(long channel, long cq, long cqContext) {
-        return status(errno -> (int) GET_CQ_EVENT.invokeExact(errno, channel, cq, cqContext));
+    /** ibv_get_cq_event. -1 and errno. Returns the completion queue, 0 for EAGAIN, or a negated errno. */
+    static long getCqEvent(long channel, Scratch scratch) {
+        MemorySegment errno = scratch.errno();
+        long queue = scratch.memory().address();
+        int result;
+        try {
+            result = (int) GET_CQ_EVENT.invokeExact(errno, channel, queue, queue + JAVA_LONG.byteSize());
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+        if (result == 0) {
+            return scratch.memory().get(JAVA_LONG, 0);
+        }
+        int reason = Errno.captured(errno);
+        return reason == Errno.EAGAIN ? 0 : -reason;
     }
 
     /** ibv_ack_cq_events. */

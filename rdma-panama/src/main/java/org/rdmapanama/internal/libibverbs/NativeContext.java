@@ -1,6 +1,5 @@
 package org.rdmapanama.internal.libibverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
@@ -15,7 +14,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Libc;
+import org.rdmapanama.ffm.internal.Scratch;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
@@ -105,7 +106,7 @@ final class NativeContext extends ProviderContext {
             sendVerbs = criticalPost ? new CriticalSendVerbs(this) : SEND_VERBS;
         }
         asyncFd = ibv_context.async_fd(Structs.at(context, ibv_context.layout()));
-        // Reading an event after poll(2) must never block, because another reader may have been faster.
+        // Looking for an event must never block.
         Libc.setNonBlocking(asyncFd);
     }
 
@@ -214,11 +215,12 @@ final class NativeContext extends ProviderContext {
     }
 
     @Override
-    public int getAsyncEvent(long event, int timeoutMillis) {
-        int ready = Libc.awaitReadable(asyncFd, timeoutMillis);
-        if (ready <= 0) {
-            return ready;
-        }
+    public EventSource asyncEvents() {
+        return EventSource.ofDescriptor(asyncFd);
+    }
+
+    @Override
+    public int getAsyncEvent(long event) {
         int result = Libibverbs.getAsyncEvent(context, event);
         if (result == -Errno.EAGAIN) {
             return 0;
@@ -262,7 +264,7 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public int adoptCompletionChannel(long channel) {
-        // Reading an event after poll(2) must never block, because another reader may have been faster.
+        // Looking for an event must never block.
         return Libc.setNonBlocking(fdOf(channel));
     }
 
@@ -272,22 +274,14 @@ final class NativeContext extends ProviderContext {
     }
 
     @Override
-    public long getCompletionEvent(long channel, int timeoutMillis) {
-        int ready = Libc.awaitReadable(fdOf(channel), timeoutMillis);
-        if (ready <= 0) {
-            return ready;
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment queueAndContext = arena.allocate(JAVA_LONG, 2);
-            int result = Libibverbs.getCqEvent(
-                    channel, queueAndContext.address(), queueAndContext.address() + JAVA_LONG.byteSize());
-            if (result == -Errno.EAGAIN) {
-                return 0;
-            }
-            if (result < 0) {
-                return result;
-            }
-            return queueAndContext.getAtIndex(JAVA_LONG, 0);
+    public EventSource completionEvents(long channel) {
+        return EventSource.ofDescriptor(fdOf(channel));
+    }
+
+    @Override
+    public long getCompletionEvent(long channel) {
+        try (Scratch scratch = Scratch.take()) {
+            return Libibverbs.getCqEvent(channel, scratch);
         }
     }
 

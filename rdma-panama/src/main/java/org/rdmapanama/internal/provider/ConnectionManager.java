@@ -2,6 +2,8 @@ package org.rdmapanama.internal.provider;
 
 import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
 
+import org.rdmapanama.ffm.internal.EventSource;
+
 /**
  * The functions of {@code rdma_cma.h} for the devices of one provider, over its C structures: librdmacm, or the
  * implementation of a software device.
@@ -30,13 +32,13 @@ public abstract class ConnectionManager {
     }
 
     /**
-     * Waits until {@link #getEvent} finds something.
+     * Returns what tells of the events that {@link #getEvent} finds. Called once, by the object that closes it before it
+     * destroys the channel.
      *
      * @param channel a struct rdma_event_channel
-     * @param timeoutMillis the maximum time in milliseconds
-     * @return 1 if there is an event, 0 after a timeout or if the wait ended early, or a negated errno
+     * @return the source
      */
-    public abstract int awaitEvent(long channel, int timeoutMillis);
+    public abstract EventSource events(long channel);
 
     /**
      * rdma_create_event_channel.

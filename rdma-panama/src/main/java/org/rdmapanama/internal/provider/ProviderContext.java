@@ -2,6 +2,8 @@ package org.rdmapanama.internal.provider;
 
 import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
 
+import org.rdmapanama.ffm.internal.EventSource;
+
 /**
  * The verbs of one open device, over the C structures of {@code verbs.h}.
  *
@@ -57,10 +59,11 @@ public abstract class ProviderContext {
     /** ibv_query_pkey: the P_Key in host byte order. */
     public abstract int queryPkey(int port, int index);
 
-    /**
-     * ibv_get_async_event into a struct ibv_async_event after waiting for at most the timeout: 1, or 0 if nothing came.
-     */
-    public abstract int getAsyncEvent(long event, int timeoutMillis);
+    /** Returns what tells of asynchronous events. Called once, by the object that closes it before this is closed. */
+    public abstract EventSource asyncEvents();
+
+    /** ibv_get_async_event into a struct ibv_async_event, without waiting: 1, or 0 if there is none. */
+    public abstract int getAsyncEvent(long event);
 
     /** ibv_ack_async_event: until then, destroying the object of the event waits. */
     public abstract void ackAsyncEvent(long event);
@@ -89,10 +92,16 @@ public abstract class ProviderContext {
     public abstract int destroyCompletionChannel(long channel);
 
     /**
-     * ibv_get_cq_event after waiting for at most the timeout: the address of the completion queue that has an event, or
-     * 0 if nothing came. {@link #ackCompletionEvent} must follow.
+     * Returns what tells of the events of a channel. Called once, by the object that closes it before it destroys the
+     * channel.
      */
-    public abstract long getCompletionEvent(long channel, int timeoutMillis);
+    public abstract EventSource completionEvents(long channel);
+
+    /**
+     * ibv_get_cq_event, without waiting: the address of the completion queue that has an event, or 0 if there is none.
+     * {@link #ackCompletionEvent} must follow. Allocates nothing.
+     */
+    public abstract long getCompletionEvent(long channel);
 
     /** ibv_ack_cq_events of one event: until then, destroying the queue waits. */
     public abstract void ackCompletionEvent(long channel, long completionQueue);

@@ -18,6 +18,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
@@ -177,12 +178,8 @@ public final class SoftConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public int awaitEvent(long channel, int timeoutMillis) {
-        SoftEventChannel known = channels.get(channel);
-        if (known == null) {
-            return -Errno.EINVAL;
-        }
-        return known.await(timeoutMillis) ? 1 : 0;
+    public EventSource events(long channel) {
+        return channels.get(channel).source();
     }
 
     @Override

@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
 import org.rdmapanama.soft.memory.NativeBlock;
@@ -17,12 +17,10 @@ import org.rdmapanama.soft.memory.NativeBlock;
  * of this object guards the queue.
  */
 final class SoftEventChannel {
-    private static final long NANOS_PER_MILLI = 1_000_000L;
-
     private final NativeBlock struct = new NativeBlock(rdma_event_channel.sizeof());
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition told = lock.newCondition();
     private final ArrayDeque<SoftCmEvent> events = new ArrayDeque<>();
+    private final EventSource source = EventSource.of(this::hasEvent);
 
     SoftEventChannel() {
         MemorySegment channel = Native.struct(struct.address(), rdma_event_channel.layout());
@@ -37,10 +35,10 @@ final class SoftEventChannel {
         lock.lock();
         try {
             events.add(event);
-            told.signal();
         } finally {
             lock.unlock();
         }
+        source.signal();
     }
 
     /** Takes the next event, or returns null. */
@@ -53,18 +51,15 @@ final class SoftEventChannel {
         }
     }
 
-    /** Waits for an event and returns whether there is one. An interrupt ends the wait early and stays pending. */
-    boolean await(int millis) {
+    /** What tells of the events. */
+    EventSource source() {
+        return source;
+    }
+
+    private boolean hasEvent() {
         lock.lock();
         try {
-            long left = millis * NANOS_PER_MILLI;
-            while (events.isEmpty() && left > 0) {
-                left = told.awaitNanos(left);
-            }
             return !events.isEmpty();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
         } finally {
             lock.unlock();
         }

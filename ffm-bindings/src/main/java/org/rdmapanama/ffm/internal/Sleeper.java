@@ -1,0 +1,190 @@
+package org.rdmapanama.ffm.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The sleep of a thread that waits for an {@link EventSource}, until there may be an event:
+ *
+ * <p>{@snippet :
+ * try (Sleeper sleeper = Sleeper.on(source)) {
+ *     while (true) {
+ *         sleeper.prepare();
+ *         if (found()) {
+ *             return;
+ *         }
+ *         sleeper.sleep(nanos);
+ *     }
+ * }
+ * }
+ *
+ * <p>A thread parks until it is told. A platform thread, whose event has a descriptor, first waits for that itself for a
+ * while: this is faster than to be woken up by the {@link DescriptorPoller}. An interrupt does not end that part, so it is
+ * short.
+ *
+ * <p>Sleepers are reused, so that sleeping allocates nothing in the long run. Threads: one for each.
+ */
+public final class Sleeper implements EventSource.Listener, AutoCloseable {
+    /** The longest native wait, which neither an interrupt ends nor, without an own descriptor, a signal. */
+    private static final int SLICE_MILLIS = 50;
+
+    /** How long a thread sleeps that nobody can tell of events, between two looks. */
+    private static final long LOOK_NANOS = 2_000_000;
+
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
+    private static final int AWAKE = 0;
+    private static final int POLLING = 1;
+    private static final int SIGNALLED = 2;
+
+    private static final VarHandle STATE;
+
+    static {
+        try {
+            STATE = MethodHandles.lookup().findVarHandle(Sleeper.class, "state", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** Those not in use. Their descriptors are never closed: there are as many as threads have waited at a time. */
+    private static Sleeper free;
+
+    private static final ShortLock FREE_LOCK = new ShortLock();
+
+    private volatile int state;
+    private volatile Thread thread;
+    private EventSource source;
+    private Sleeper next;
+
+    /** Whether the first, native part of the wait is still to come. */
+    private boolean toPoll;
+
+    /** An eventfd that ends a native wait, or -1 if there is none. */
+    private int ownFd = -1;
+
+    /** Memory for native calls; null until the first one. Those of signalling threads have their own. */
+    private MemorySegment memory;
+
+    private MemorySegment errno;
+    private MemorySegment one;
+    private MemorySegment errnoOfSignals;
+
+    private Sleeper() {}
+
+    /**
+     * Begins a wait of the calling thread, of which the source tells from now on.
+     *
+     * @param source the source
+     * @return a sleeper, which {@link #close} gives back
+     */
+    public static Sleeper on(EventSource source) {
+        Sleeper sleeper;
+        FREE_LOCK.lock();
+        sleeper = free;
+        if (sleeper != null) {
+            free = sleeper.next;
+        }
+        FREE_LOCK.unlock();
+        if (sleeper == null) {
+            sleeper = new Sleeper();
+        }
+        sleeper.begin(source);
+        return sleeper;
+    }
+
+    private void begin(EventSource of) {
+        source = of;
+        thread = Thread.currentThread();
+        toPoll = of.hasDescriptor() && !thread.isVirtual();
+        next = null;
+        of.add(this);
+    }
+
+    /** Must be called before each look for events: what comes after it ends the next sleep. */
+    public void prepare() {
+        state = AWAKE;
+    }
+
+    /**
+     * Sleeps until there may be an event since {@link #prepare}, or the time is over, or the thread is interrupted. May
+     * return without any reason.
+     *
+     * @param nanos how long to sleep at most, positive
+     */
+    public void sleep(long nanos) {
+        if (toPoll) {
+            int millis = (int) Math.min(SLICE_MILLIS, Math.ceilDiv(nanos, NANOS_PER_MILLI));
+            toPoll = poll(millis);
+        } else if (source.arm()) {
+            park(nanos);
+        } else {
+            park(Math.min(nanos, LOOK_NANOS));
+        }
+    }
+
+    private void park(long nanos) {
+        if (state != SIGNALLED) {
+            LockSupport.parkNanos(nanos);
+        }
+    }
+
+    /** Waits for the descriptor. Returns whether the next sleep shall do so, too: because this one was short. */
+    private boolean poll(int millis) {
+        if (memory == null) {
+            allocate();
+        }
+        if (!source.beginUse()) {
+            return false;
+        }
+        try {
+            if (!STATE.compareAndSet(this, AWAKE, POLLING)) {
+                return true;
+            }
+            int ready = Libc.awaitEither(memory, errno, source.descriptor(), ownFd, millis);
+            boolean told = !STATE.compareAndSet(this, POLLING, AWAKE);
+            if (ready > 0 && Libc.isOtherReadable(memory)) {
+                // Whoever told it may write as late as now: that ends the next native wait, which is then repeated.
+                Libc.clear(ownFd, memory, errno);
+            }
+            return ready > 0 || told;
+        } finally {
+            source.endUse();
+        }
+    }
+
+    private void allocate() {
+        ownFd = Math.max(-1, Libc.eventDescriptor());
+        errno = Errno.allocate(Arena.global());
+        errnoOfSignals = Errno.allocate(Arena.global());
+        one = Arena.global().allocate(8, 8);
+        one.set(JAVA_LONG, 0, 1);
+        memory = Arena.global().allocate(Libc.EITHER_BYTES, 8);
+    }
+
+    @Override
+    public void signalled() {
+        int before = (int) STATE.getAndSet(this, SIGNALLED);
+        if (before == AWAKE) {
+            LockSupport.unpark(thread);
+        } else if (before == POLLING && ownFd >= 0) {
+            Libc.set(ownFd, one, errnoOfSignals);
+        }
+    }
+
+    @Override
+    public void close() {
+        source.remove(this);
+        source = null;
+        thread = null;
+        FREE_LOCK.lock();
+        next = free;
+        free = this;
+        FREE_LOCK.unlock();
+    }
+}
