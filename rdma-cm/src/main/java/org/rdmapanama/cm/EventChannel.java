@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.internal.Native;
@@ -61,6 +62,9 @@ public final class EventChannel implements AutoCloseable {
 
     /** The object that messages name when this is closed: the channel itself, or the object that it belongs to. */
     private volatile Object owner = this;
+
+    /** Gets each event before the caller that takes it, in their order; null if there is nobody. */
+    private volatile Consumer<CmEvent> sink;
 
     /** Null until {@link #selectableChannel} is first called. */
     private volatile Readiness readiness;
@@ -248,6 +252,9 @@ public final class EventChannel implements AutoCloseable {
                 CmFailures.check("rdma_get_cm_event", result, this);
                 CmEvent event = copy(pointer.get(JAVA_LONG, 0));
                 if (event != null) {
+                    if (sink != null) {
+                        sink.accept(event);
+                    }
                     return event;
                 }
             }
@@ -405,6 +412,14 @@ public final class EventChannel implements AutoCloseable {
 
     ConnectionManager manager() {
         return manager;
+    }
+
+    /**
+     * Gives all events to somebody else as well, who gets them one at a time and in order, even if several threads take
+     * them. It is called with a lock held, and must not throw.
+     */
+    void deliverTo(Consumer<CmEvent> other) {
+        sink = other;
     }
 
     long address() {

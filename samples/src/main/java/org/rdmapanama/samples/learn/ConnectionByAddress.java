@@ -17,6 +17,7 @@ import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
+import org.rdmapanama.cm.RdmaServerOptions;
 import org.rdmapanama.memory.AccessFlag;
 
 /** Lesson 8: the connection manager, which needs only an address to do everything that lesson 1 does. */
@@ -25,18 +26,23 @@ final class ConnectionByAddress {
 
     private ConnectionByAddress() {}
 
+    /** Each client is welcomed, and may send one message at once. */
+    private static RdmaServerOptions serving(VerbsArena arena) {
+        return new RdmaServerOptions()
+                .connections(new RdmaConnectionOptions()
+                        .privateData("welcome".getBytes(UTF_8))
+                        .prepare(connection -> requirePosted(connection
+                                .queuePair()
+                                .postReceive(ReceiveWorkRequest.allocate(arena, 1)
+                                        .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64)))));
+    }
+
     static void run(Board board) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
-                RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress("127.0.0.1", 0));
-                ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
-            RdmaConnectionOptions ofServer = new RdmaConnectionOptions()
-                    .privateData("welcome".getBytes(UTF_8))
-                    .prepare(connection -> requirePosted(connection
-                            .queuePair()
-                            .postReceive(ReceiveWorkRequest.allocate(arena, 1)
-                                    .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64))));
+                ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
+                RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress("127.0.0.1", 0), serving(arena))) {
             Future<RdmaConnection> accepted =
-                    executor.submit(() -> server.accept(ofServer, LIMIT).orElseThrow());
+                    executor.submit(() -> server.accept(LIMIT).orElseThrow());
 
             RdmaConnectionOptions ofClient = new RdmaConnectionOptions().privateData("it is me".getBytes(UTF_8));
             try (RdmaConnection a = new RdmaClient(arena).connect(server.localAddress(), ofClient, LIMIT);
