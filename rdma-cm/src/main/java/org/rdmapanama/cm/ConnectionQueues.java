@@ -9,6 +9,7 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * The queue pair of a connection, and its completion queues: those that the options name, which outlive the connection, or
@@ -54,8 +55,12 @@ final class ConnectionQueues {
         } else {
             wanted.sharedReceiveQueue(options.sharedReceiveQueue());
         }
-        wanted = options.queuePair().apply(wanted);
-        queuePair = options.extended() ? domain.createExtendedQueuePair(wanted) : domain.createQueuePair(wanted);
+        SendOperation[] operations = options.sendOperations().toArray(SendOperation[]::new);
+        if (operations.length == 0) {
+            queuePair = domain.createQueuePair(options.queuePair().apply(wanted));
+        } else {
+            queuePair = domain.createExtendedQueuePair(options.queuePair().apply(wanted.sendOperations(operations)));
+        }
     }
 
     private CompletionQueue givenOrOwn(CompletionQueue given, int entries) {

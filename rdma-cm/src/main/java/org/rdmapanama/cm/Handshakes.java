@@ -15,11 +15,12 @@ import org.rdmapanama.ffm.internal.Errno;
  * connection. It keeps account of them and decides which must go; {@link RdmaServer} does what takes time. Threads: any.
  */
 final class Handshakes {
-    /** A handshake that takes longer may be given up for the sake of another client. */
-    private static final long PATIENCE_NANOS = 1_000_000_000L;
-
     private final int max;
     private final Duration timeout;
+
+    /** A handshake that takes longer may be given up for the sake of another client. */
+    private final Duration patience;
+
     private final ReentrantLock lock = new ReentrantLock();
 
     /** Requests that nobody has looked at. Guarded by the lock, as all that follows. */
@@ -35,9 +36,10 @@ final class Handshakes {
     /** A connection that will never be established, and why. */
     record Failed(RdmaConnection connection, ConnectionException reason) {}
 
-    Handshakes(int max, Duration timeout) {
-        this.max = max;
-        this.timeout = timeout;
+    Handshakes(RdmaServerOptions options) {
+        max = options.maxPending();
+        timeout = options.handshakeTimeout();
+        patience = options.patience();
     }
 
     /** Adds a request, and returns false if there is no room for it. */
@@ -61,7 +63,7 @@ final class Handshakes {
             return false;
         }
         Map.Entry<RdmaConnection, Long> oldest = all.next();
-        if (System.nanoTime() - oldest.getValue() < PATIENCE_NANOS) {
+        if (System.nanoTime() - oldest.getValue() < patience.toNanos()) {
             return false;
         }
         all.remove();

@@ -12,6 +12,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -224,6 +225,20 @@ public final class RdmaConnection implements AutoCloseable {
      */
     public QueuePair queuePair() {
         return queuePair;
+    }
+
+    /**
+     * Returns the queue pair as an extended one.
+     *
+     * @return the queue pair
+     * @throws IllegalStateException when it is a plain one
+     */
+    public ExtendedQueuePair extendedQueuePair() {
+        if (queuePair instanceof ExtendedQueuePair extended) {
+            return extended;
+        }
+        throw new IllegalStateException(
+                queuePair + " is not extended: name its operations with RdmaConnectionOptions.sendOperations");
     }
 
     /**

@@ -1,6 +1,7 @@
 package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -9,6 +10,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.SharedReceiveQueue;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * Options for the connections that {@link RdmaClient} and {@link RdmaServer} create.
@@ -33,7 +35,7 @@ public final class RdmaConnectionOptions {
     private CompletionQueue receiveQueue;
     private SharedReceiveQueue sharedReceiveQueue;
     private int completionVector;
-    private boolean extended;
+    private List<SendOperation> sendOperations = List.of();
     private InetSocketAddress localAddress;
     private UnaryOperator<QueuePairOptions> queuePair = UnaryOperator.identity();
     private Consumer<RdmaConnection> preparation = connection -> {};
@@ -183,14 +185,15 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Sets whether the queue pair is an {@link org.rdmapanama.ExtendedQueuePair}, whose send queue takes work requests by
-     * ibv_wr_*(3). Choose its operations by {@link #queuePair}.
+     * Makes the queue pair an {@link org.rdmapanama.ExtendedQueuePair}, whose send queue takes work requests as ibv_wr_*(3)
+     * do; see {@link RdmaConnection#extendedQueuePair}.
      *
-     * @param on true for an extended queue pair
+     * @param operations what it will be used for; none for a plain queue pair
      * @return this
+     * @throws NullPointerException when the operations, or one of them, are null
      */
-    public RdmaConnectionOptions extended(boolean on) {
-        extended = on;
+    public RdmaConnectionOptions sendOperations(SendOperation... operations) {
+        sendOperations = List.of(operations);
         return this;
     }
 
@@ -206,8 +209,7 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Sets a function that changes the options of the queue pair, such as segments, inline data or, of an extended one,
-     * send operations.
+     * Sets a function that changes the options of the queue pair, such as segments or inline data.
      *
      * @param change receives the options, with completion queues and sizes set, and returns them
      * @return this
@@ -242,7 +244,7 @@ public final class RdmaConnectionOptions {
         copy.receiveQueue = receiveQueue;
         copy.sharedReceiveQueue = sharedReceiveQueue;
         copy.completionVector = completionVector;
-        copy.extended = extended;
+        copy.sendOperations = sendOperations;
         copy.localAddress = localAddress;
         copy.queuePair = queuePair;
         copy.preparation = preparation;
@@ -301,8 +303,8 @@ public final class RdmaConnectionOptions {
         return completionVector;
     }
 
-    boolean extended() {
-        return extended;
+    List<SendOperation> sendOperations() {
+        return sendOperations;
     }
 
     InetSocketAddress localAddress() {

@@ -66,7 +66,7 @@ public final class RdmaServer implements AutoCloseable {
         this.listener = listener;
         inbox = events.inbox();
         localAddress = listener.localAddress();
-        handshakes = new Handshakes(options.maxPending(), options.handshakeTimeout());
+        handshakes = new Handshakes(options);
     }
 
     /**

@@ -22,11 +22,13 @@ import org.rdmapanama.internal.provider.Logging;
 public final class RdmaServerOptions {
     private static final int DEFAULT_BACKLOG = 1024;
     private static final int DEFAULT_PENDING = 1024;
+    private static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(1);
     private static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(10);
 
     private int backlog = DEFAULT_BACKLOG;
     private int maxPending = DEFAULT_PENDING;
     private Duration handshakeTimeout = DEFAULT_TIMEOUT;
+    private Duration patience = DEFAULT_PATIENCE;
     private Function<ConnectionRequest, Optional<RdmaConnectionOptions>> choice;
     private Consumer<ConnectionException> failureHandler = RdmaServerOptions::log;
 
@@ -132,11 +134,18 @@ public final class RdmaServerOptions {
         return this;
     }
 
+    /** Sets how long a handshake may take before it may be given up for the sake of another client. */
+    RdmaServerOptions patience(Duration other) {
+        patience = other;
+        return this;
+    }
+
     RdmaServerOptions copy() {
         RdmaServerOptions copy = new RdmaServerOptions();
         copy.backlog = backlog;
         copy.maxPending = maxPending;
         copy.handshakeTimeout = handshakeTimeout;
+        copy.patience = patience;
         copy.choice = choice;
         copy.failureHandler = failureHandler;
         return copy;
@@ -152,6 +161,10 @@ public final class RdmaServerOptions {
 
     Duration handshakeTimeout() {
         return handshakeTimeout;
+    }
+
+    Duration patience() {
+        return patience;
     }
 
     Function<ConnectionRequest, Optional<RdmaConnectionOptions>> choice() {

@@ -36,6 +36,7 @@ import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.Ece;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.testing.Lab;
 
 /**
@@ -138,6 +139,7 @@ class BadInputLabTest {
                     SharedReceiveQueue.class,
                     connection.protectionDomain().createSharedReceiveQueue(new SharedReceiveQueueOptions()));
             values.put(Object.class, "anything");
+            values.put(SendOperation[].class, new SendOperation[] {SendOperation.SEND});
             values.put(RdmaServerOptions.class, new RdmaServerOptions());
             values.put(ConnectionParameters.class, new ConnectionParameters());
             values.put(RdmaConnectionOptions.class, new RdmaConnectionOptions());
