@@ -19,6 +19,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.provider.ArenaDependents;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -33,7 +34,7 @@ import org.rdmapanama.queue.QueuePairState;
  *
  * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; with a shared arena, any number of
  * threads may wait for the end. Other objects created on it, such as regions, are closed by the arena or by the
- * program.
+ * program. Closing the arena ends its connections first, as {@link #close} does, so their peers learn of it.
  *
  * <p>An arena frees its memory only when it closes. A program whose connections come and go should {@link #register}
  * memory with each connection instead of allocating it from the arena.
@@ -46,6 +47,11 @@ public final class RdmaConnection implements AutoCloseable {
     private final SharedEvents events;
     private final SharedEvents.Inbox inbox;
     private final ConnectionTable table;
+    private final VerbsArena arena;
+
+    /** What the arena closes before everything else. */
+    private final AutoCloseable ending = this::endWithArena;
+
     private final Devices devices;
     private final ProtectionDomain protectionDomain;
     private final ConnectionQueues queues;
@@ -89,12 +95,14 @@ public final class RdmaConnection implements AutoCloseable {
             CmId id,
             SharedEvents events,
             ConnectionTable table,
+            VerbsArena arena,
             Devices devices,
             ProtectionDomain protectionDomain,
             ConnectionQueues queues) {
         this.id = id;
         this.events = events;
         this.table = table;
+        this.arena = arena;
         this.devices = devices;
         this.protectionDomain = protectionDomain;
         this.queues = queues;
@@ -117,10 +125,11 @@ public final class RdmaConnection implements AutoCloseable {
         RdmaConnection connection = null;
         try {
             queues = ConnectionQueues.create(domain, id.queuePairType(), options);
-            connection = new RdmaConnection(id, events, table, devices, domain, queues);
+            connection = new RdmaConnection(id, events, table, arena, devices, domain, queues);
             events.acquire();
             id.initialize(connection.queuePair);
             table.add(connection);
+            ArenaDependents.add(arena, connection.ending);
             options.preparation().accept(connection);
             return connection;
         } catch (RuntimeException | Error e) {
@@ -592,6 +601,11 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
+    /** The arena closes: tells the peer, before the arena closes the queue pair. */
+    private void endWithArena() {
+        closeEach(this::takeEvents, this::closeId, this::releaseEvents);
+    }
+
     private void closeId() {
         connected = false;
         id.close();
@@ -601,6 +615,7 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** Leaves the events and the table, unless the id could not be closed: then another attempt needs the channel. */
     private void releaseEvents() {
+        ArenaDependents.remove(arena, ending);
         table.remove(this);
         events.forget(id);
         if (eventsReleased.compareAndSet(false, true)) {

@@ -13,6 +13,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.provider.ArenaDependents;
 
 /**
  * Listens at an address and connects the clients that come.
@@ -105,6 +106,7 @@ public final class RdmaServer implements AutoCloseable {
             channel.owner("server at " + server.localAddress);
             server.events.receive(listener, server::take);
             listener.listen(given.backlog());
+            ArenaDependents.add(arena, server);
             return server;
         } catch (RuntimeException | Error e) {
             RdmaConnection.closeAll(e, channel);
@@ -430,6 +432,7 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     private void release() {
+        ArenaDependents.remove(arena, this);
         events.forget(listener);
         if (released.compareAndSet(false, true)) {
             events.release();

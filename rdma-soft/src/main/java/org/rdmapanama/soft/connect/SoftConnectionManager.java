@@ -54,6 +54,9 @@ public final class SoftConnectionManager extends ConnectionManager {
     private final Map<Long, NativeBlock> deviceLists = new ConcurrentHashMap<>();
     private final SoftAddressInfo addressInfo = new SoftAddressInfo();
 
+    /** Ends the connections when the JVM exits, as the kernel does for its devices; null before there is one. */
+    private Thread atExit;
+
     private final ReentrantLock taking = new ReentrantLock();
     private final Condition acknowledged = taking.newCondition();
 
@@ -81,9 +84,34 @@ public final class SoftConnectionManager extends ConnectionManager {
                 context.device().unlock();
             }
             management = made;
+            endConnectionsAtExit();
         }
         users++;
         return management;
+    }
+
+    /** Needs this monitor. */
+    private void endConnectionsAtExit() {
+        if (atExit == null) {
+            Thread made = new Thread(this::endConnections, "soft0-exit");
+            try {
+                Runtime.getRuntime().addShutdownHook(made);
+                atExit = made;
+            } catch (IllegalStateException exiting) {
+                // Nothing that begins now lasts.
+            }
+        }
+    }
+
+    /** Tells the peers of all connections. Ids that are not connected do not mind. */
+    private void endConnections() {
+        for (long each : List.copyOf(ids.keySet())) {
+            try {
+                disconnect(each);
+            } catch (RuntimeException e) {
+                // Closed meanwhile.
+            }
+        }
     }
 
     private void release() {
