@@ -89,6 +89,11 @@ public final class RdmaConnection implements AutoCloseable {
     /** Why the peer, which ended the connection, could not be answered; null if it could, or once a caller knows. */
     private final AtomicReference<ConnectionException> unanswered = new AtomicReference<>();
 
+    /** What a server does when this has ended, and when this closes; null with a client. */
+    private volatile Consumer<RdmaConnection> endNoted;
+
+    private volatile Consumer<RdmaConnection> endForgotten;
+
     private volatile Object attachment;
 
     private RdmaConnection(
@@ -216,6 +221,12 @@ public final class RdmaConnection implements AutoCloseable {
                 // It does not concern the handshake.
             }
         }
+    }
+
+    /** Sets what to call when the connection has ended, and when it closes. Neither may wait or throw. */
+    void onEnd(Consumer<RdmaConnection> noted, Consumer<RdmaConnection> forgotten) {
+        endForgotten = forgotten;
+        endNoted = noted;
     }
 
     /** What wakes threads that wait for something of this connection. */
@@ -426,6 +437,9 @@ public final class RdmaConnection implements AutoCloseable {
             } finally {
                 ended = true;
                 inbox.changed();
+                if (endNoted != null) {
+                    endNoted.accept(this);
+                }
             }
         }
     }
@@ -618,6 +632,9 @@ public final class RdmaConnection implements AutoCloseable {
         ArenaDependents.remove(arena, ending);
         table.remove(this);
         events.forget(id);
+        if (endForgotten != null) {
+            endForgotten.accept(this);
+        }
         if (eventsReleased.compareAndSet(false, true)) {
             events.release();
         }

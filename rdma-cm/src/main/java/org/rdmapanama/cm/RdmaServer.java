@@ -3,12 +3,15 @@ package org.rdmapanama.cm;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
@@ -48,6 +51,12 @@ public final class RdmaServer implements AutoCloseable {
     private final Handshakes handshakes;
     private final ConnectionTable connections = new ConnectionTable();
 
+    /** Connections that have ended and were not closed, the longest ago first. Guarded by itself. */
+    private final Set<RdmaConnection> ended = new LinkedHashSet<>();
+
+    /** How the options of a connection are chosen; {@link #connections} replaces it. */
+    private volatile Function<ConnectionRequest, Optional<RdmaConnectionOptions>> choice;
+
     /** Requests that {@link #awaitRequest} has returned and nobody has answered: closing rejects them. */
     private final Set<ConnectionRequest> unanswered = ConcurrentHashMap.newKeySet();
 
@@ -68,6 +77,7 @@ public final class RdmaServer implements AutoCloseable {
         inbox = events.inbox();
         localAddress = listener.localAddress();
         handshakes = new Handshakes(options);
+        choice = options.choice();
     }
 
     /**
@@ -245,10 +255,8 @@ public final class RdmaServer implements AutoCloseable {
     private void begin(ConnectionRequest request) {
         RdmaConnection connection = null;
         try {
-            RdmaConnectionOptions given = options.choice()
-                    .apply(request)
-                    .map(RdmaConnectionOptions::copy)
-                    .orElse(null);
+            RdmaConnectionOptions given =
+                    choice.apply(request).map(RdmaConnectionOptions::copy).orElse(null);
             if (request.isAnswered()) {
                 return;
             }
@@ -290,7 +298,51 @@ public final class RdmaServer implements AutoCloseable {
 
     /** Creates the queue pair of a connection for the id of a request. */
     RdmaConnection make(CmId id, RdmaConnectionOptions given) {
-        return RdmaConnection.make(id, events, connections, arena, given);
+        RdmaConnection made = RdmaConnection.make(id, events, connections, arena, given);
+        made.onEnd(this::noteEnd, this::forgetEnd);
+        return made;
+    }
+
+    private void noteEnd(RdmaConnection connection) {
+        synchronized (ended) {
+            ended.add(connection);
+        }
+        inbox.changed();
+    }
+
+    private void forgetEnd(RdmaConnection connection) {
+        synchronized (ended) {
+            ended.remove(connection);
+        }
+    }
+
+    /**
+     * Returns a connection of this server whose peer has ended it, or whose device is gone, and that is not closed yet: each
+     * once. So one thread learns of the ends of all connections. It takes no events itself: {@link #accept} does.
+     *
+     * @return the connection, for the program to close; null if no further one has ended
+     */
+    public RdmaConnection nextEnded() {
+        synchronized (ended) {
+            Iterator<RdmaConnection> all = ended.iterator();
+            if (!all.hasNext()) {
+                return null;
+            }
+            RdmaConnection first = all.next();
+            all.remove();
+            return first;
+        }
+    }
+
+    /**
+     * Sets the options of the connections whose requests come from now on. So a program can first listen, then create on
+     * the {@linkplain #protectionDomain device} of this server what the connections share, and name that here.
+     *
+     * @param connections the options, which are copied
+     * @throws NullPointerException when the options are null
+     */
+    public void connections(RdmaConnectionOptions connections) {
+        choice = new RdmaServerOptions().connections(connections).choice();
     }
 
     /**

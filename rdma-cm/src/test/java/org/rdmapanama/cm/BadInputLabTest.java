@@ -96,6 +96,8 @@ class BadInputLabTest {
             "RdmaServer.channel/0",
             "RdmaServer.connection/1",
             "RdmaServer.connection/2",
+            "RdmaServer.connections/1",
+            "RdmaServer.nextEnded/0",
             "RdmaServer.pending/0",
             "ConnectionRequest.privateData/0",
             "ConnectionRequest.peer/0",

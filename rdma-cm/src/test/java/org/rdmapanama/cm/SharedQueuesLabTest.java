@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -118,67 +119,64 @@ class SharedQueuesLabTest {
     @Test
     void shouldEchoOnAllConnections() throws Exception {
         List<String> before = Lab.resources();
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            try (RdmaServer unset = RdmaServer.listen(arena, Lab.second(PORT))) {
-                serve(arena, unset.protectionDomain());
-            }
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT))) {
+            serve(arena, server);
         }
         Lab.assertNothingLeft(before);
     }
 
-    private static void serve(VerbsArena arena, ProtectionDomain domain) throws Exception {
+    private static void serve(VerbsArena arena, RdmaServer server) throws Exception {
+        Side asking = new Side(arena, clientDomain(arena, server));
+        ProtectionDomain domain = server.protectionDomain();
         Side serving = new Side(arena, domain);
-        RdmaServerOptions options = new RdmaServerOptions().connections(serving.options);
-        try (RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT + 1), options)) {
-            ProtectionDomain ofClients = clientDomain(arena, server);
-            Side asking = new Side(arena, ofClients);
-            RdmaClient client = new RdmaClient(arena);
-            List<RdmaConnection> accepted = new ArrayList<>();
-            FutureTask<Void> accepting = new FutureTask<>(() -> {
-                for (int i = 0; i < COUNT; i++) {
-                    accepted.add(server.accept(Lab.SECONDS).orElseThrow());
-                }
-                return null;
-            });
-            Thread.ofPlatform().start(accepting);
-            List<RdmaConnection> clients = new ArrayList<>();
+        server.connections(serving.options);
+        RdmaClient client = new RdmaClient(arena);
+        List<RdmaConnection> accepted = new ArrayList<>();
+        FutureTask<Void> accepting = new FutureTask<>(() -> {
             for (int i = 0; i < COUNT; i++) {
-                RdmaConnection made =
-                        client.connect(server.localAddress(), asking.options.localAddress(Lab.first(0)), Lab.SECONDS);
-                made.attach(i);
-                clients.add(made);
+                accepted.add(server.accept(Lab.SECONDS).orElseThrow());
             }
-            accepting.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-            for (RdmaConnection each : accepted) {
-                assertSame(each, server.connection(each.queuePair().number()));
-                assertSame(
-                        each,
-                        server.connection(domain.context(), each.queuePair().number()));
-            }
-
-            echo(server, serving, client, asking, clients);
-            // Half of them go, from both sides; what is left works.
-            Random random = new Random(COUNT);
-            Collections.shuffle(accepted, random);
-            for (int i = 0; i < COUNT / 4; i++) {
-                RdmaConnection gone = accepted.removeLast();
-                gone.close();
-                assertNull(server.connection(gone.queuePair().number()));
-                RdmaConnection left = clients.remove(random.nextInt(clients.size()));
-                left.close();
-                assertNull(client.connection(left.queuePair().number()));
-            }
-            Bound bound = Bound.ofSeconds(PATIENCE_SECONDS);
-            while (clients.removeIf(SharedQueuesLabTest::closeIfEnded)
-                    || accepted.removeIf(SharedQueuesLabTest::closeIfEnded)
-                    || clients.size() != accepted.size()) {
-                bound.check(() -> clients.size() + " clients, " + accepted.size() + " accepted");
-                Thread.sleep(10);
-            }
-            echo(server, serving, client, asking, clients);
-            clients.forEach(RdmaConnection::close);
-            accepted.forEach(RdmaConnection::close);
+            return null;
+        });
+        Thread.ofPlatform().start(accepting);
+        List<RdmaConnection> clients = new ArrayList<>();
+        for (int i = 0; i < COUNT; i++) {
+            RdmaConnection made =
+                    client.connect(server.localAddress(), asking.options.localAddress(Lab.first(0)), Lab.SECONDS);
+            made.attach(i);
+            clients.add(made);
         }
+        accepting.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        for (RdmaConnection each : accepted) {
+            assertSame(each, server.connection(each.queuePair().number()));
+            assertSame(
+                    each, server.connection(domain.context(), each.queuePair().number()));
+        }
+
+        echo(server, serving, client, asking, clients);
+        // Half of them go, from both sides; what is left works.
+        Random random = new Random(COUNT);
+        Collections.shuffle(accepted, random);
+        for (int i = 0; i < COUNT / 4; i++) {
+            RdmaConnection gone = accepted.removeLast();
+            gone.close();
+            assertNull(server.connection(gone.queuePair().number()));
+            RdmaConnection left = clients.remove(random.nextInt(clients.size()));
+            left.close();
+            assertNull(client.connection(left.queuePair().number()));
+        }
+        Bound bound = Bound.ofSeconds(PATIENCE_SECONDS);
+        while (clients.removeIf(SharedQueuesLabTest::closeIfEnded)
+                || closeEnded(server, accepted)
+                || clients.size() != accepted.size()) {
+            bound.check(() -> clients.size() + " clients, " + accepted.size() + " accepted");
+            Thread.sleep(10);
+        }
+        echo(server, serving, client, asking, clients);
+        clients.forEach(RdmaConnection::close);
+        accepted.forEach(RdmaConnection::close);
+        assertNull(server.nextEnded(), "all are closed");
     }
 
     private static boolean closeIfEnded(RdmaConnection connection) {
@@ -187,6 +185,18 @@ class SharedQueuesLabTest {
             connection.close();
         }
         return over;
+    }
+
+    /** The server's side of it needs no look at each connection. */
+    private static boolean closeEnded(RdmaServer server, List<RdmaConnection> accepted) throws InterruptedException {
+        assertTrue(server.accept(Duration.ZERO).isEmpty());
+        boolean some = false;
+        for (RdmaConnection each = server.nextEnded(); each != null; each = server.nextEnded()) {
+            each.close();
+            assertTrue(accepted.remove(each));
+            some = true;
+        }
+        return some;
     }
 
     /** The domain on the device that clients come through: in the lab another one than the server's. */
