@@ -17,7 +17,6 @@ import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
-import org.rdmapanama.cm.RdmaServerOptions;
 import org.rdmapanama.memory.AccessFlag;
 
 /** Lesson 8: the connection manager, which needs only an address to do everything that lesson 1 does. */
@@ -26,21 +25,17 @@ final class ConnectionByAddress {
 
     private ConnectionByAddress() {}
 
-    /** Each client is welcomed, and may send one message at once. */
-    private static RdmaServerOptions serving(VerbsArena arena) {
-        return new RdmaServerOptions()
-                .connections(new RdmaConnectionOptions()
-                        .privateData("welcome".getBytes(UTF_8))
-                        .prepare(connection -> requirePosted(connection
-                                .queuePair()
-                                .postReceive(ReceiveWorkRequest.allocate(arena, 1)
-                                        .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64)))));
-    }
-
     static void run(Board board) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
-                ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
-                RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress("127.0.0.1", 0), serving(arena))) {
+                RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress("127.0.0.1", 0));
+                ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            RdmaConnectionOptions ofServer = new RdmaConnectionOptions()
+                    .privateData("welcome".getBytes(UTF_8))
+                    .prepare(connection -> requirePosted(connection
+                            .queuePair()
+                            .postReceive(ReceiveWorkRequest.allocate(arena, 1)
+                                    .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64))));
+            server.connections(ofServer);
             Future<RdmaConnection> accepted =
                     executor.submit(() -> server.accept(LIMIT).orElseThrow());
 
