@@ -35,6 +35,7 @@ import org.rdmapanama.testing.Lab;
 class ServersLabTest {
     private static final int PORT = 7615;
     private static final int STALLED = 20;
+    private static final int MANY = Lab.isInLab() ? 100 : 1000;
     private static final int WAITING = 50;
     private static final Duration NOW = Duration.ZERO;
 
@@ -56,19 +57,26 @@ class ServersLabTest {
 
     /** Clients that ask, and never do what the answer asks of them. */
     private static final class Stalled implements AutoCloseable {
-        private final List<TwoIds> all = new ArrayList<>();
+        private final List<EventChannel> channels = new ArrayList<>();
 
+        /** All on one channel, from which nobody takes the answers. */
         void add(int count) throws InterruptedException {
+            EventChannel channel = EventChannel.create();
+            channels.add(channel);
+            List<CmId> ids = new ArrayList<>();
             for (int i = 0; i < count; i++) {
-                TwoIds ids = TwoIds.resolved(PortSpace.TCP, PORT);
-                all.add(ids);
-                ids.client.connect(TwoIds.parameters());
+                CmId id = channel.createId(PortSpace.TCP);
+                TwoIds.resolve(channel, id, PORT);
+                ids.add(id);
+            }
+            for (CmId id : ids) {
+                id.connect(TwoIds.parameters());
             }
         }
 
         @Override
         public void close() {
-            all.forEach(TwoIds::close);
+            channels.forEach(EventChannel::close);
         }
     }
 
@@ -116,6 +124,28 @@ class ServersLabTest {
                 assertEquals("ETIMEDOUT", each.errnoName());
                 assertTrue(each.getMessage().contains(Lab.first(0).getAddress().getHostAddress()), each::getMessage);
             }
+        }
+    }
+
+    /** Fewer than the default bound. */
+    @Test
+    void shouldConnectAClientBesideManyThatStall() throws Exception {
+        RdmaServerOptions options =
+                new RdmaServerOptions().connections(small()).handshakeTimeout(Duration.ofMinutes(2));
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = listen(arena, options);
+                Stalled stalled = new Stalled();
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            stalled.add(MANY);
+            serveUntil(server, MANY);
+            for (int i = 0; i < 3; i++) {
+                Future<RdmaConnection> connecting = connecting(threads, arena);
+                try (RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
+                        RdmaConnection connected = connecting.get(30, TimeUnit.SECONDS)) {
+                    assertEquals(connected.localAddress(), accepted.remoteAddress());
+                }
+            }
+            assertEquals(MANY, server.pending());
         }
     }
 
