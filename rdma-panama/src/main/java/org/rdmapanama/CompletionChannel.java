@@ -7,9 +7,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.event.Waitable;
-import org.rdmapanama.ffm.internal.EventSource;
-import org.rdmapanama.ffm.internal.EventSources;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
+import org.rdmapanama.ffm.internal.ReadySources;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -30,7 +30,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
     static final Ending ENDING = new Ending("ibv_destroy_comp_channel", ProviderContext::destroyCompletionChannel);
 
     static {
-        EventSources.register(CompletionChannel.class, channel -> {
+        ReadySources.register(CompletionChannel.class, channel -> {
             channel.checkOpen();
             return channel.source;
         });
@@ -39,7 +39,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
     private static final int MOST_RECENT = 16;
 
     private final int fileDescriptor;
-    private final EventSource source;
+    private final ReadySource source;
 
     /** Made once, so that waiting allocates nothing. */
     private final Supplier<CompletionQueue> take = this::take;
@@ -249,7 +249,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
     }
 
     /** What tells of events. */
-    EventSource source() {
+    ReadySource source() {
         return source;
     }
 

@@ -7,8 +7,8 @@ import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntSupplier;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Sleeper;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.ibv_cq;
@@ -224,7 +224,7 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
 
     private int sleep(WorkCompletions completions, long nanos) throws InterruptedException {
         long start = System.nanoTime();
-        EventSource source = channel.source();
+        ReadySource source = channel.source();
         try (Sleeper sleeper = Sleeper.on(source)) {
             while (true) {
                 sleeper.prepare();

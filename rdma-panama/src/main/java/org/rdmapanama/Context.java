@@ -31,10 +31,10 @@ import org.rdmapanama.device.RawClock;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.Waitable;
-import org.rdmapanama.ffm.internal.EventSource;
-import org.rdmapanama.ffm.internal.EventSources;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
+import org.rdmapanama.ffm.internal.ReadySources;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
@@ -57,7 +57,7 @@ import org.rdmapanama.internal.provider.ProviderContext;
  */
 public final class Context extends VerbsObject implements EventSource, Waitable {
     static {
-        EventSources.register(Context.class, context -> {
+        ReadySources.register(Context.class, context -> {
             context.checkOpen();
             return context.asyncEvents;
         });
@@ -83,7 +83,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     private final TransportType transportType;
     private final int completionVectors;
     private final int asyncFileDescriptor;
-    private final EventSource asyncEvents;
+    private final ReadySource asyncEvents;
 
     /** Whether the queue pairs have been drained. Guarded by the arena's lock. */
     private boolean drained;

@@ -119,21 +119,8 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
         return batch.open();
     }
 
-    /**
-     * Waits for a completion and begins a batch at it. Polls for a while and then sleeps until the channel tells of a
-     * completion, as {@link CompletionQueue#await(WorkCompletions, Duration, Duration)} does. Allocates nothing.
-     *
-     * @param timeout the maximum time to wait; zero looks once
-     * @param spin for how long to poll before sleeping; part of the timeout; zero for none
-     * @return true if there is a completion, and then {@link #endPoll} must follow; false if there was none in time, or
-     *     before a {@link CompletionChannel#wakeup}, and then no batch is open
-     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds; no batch is open then
-     * @throws IllegalArgumentException when a duration is negative
-     * @throws IllegalStateException when this queue has no channel; when this or the channel is closed or about to
-     *     close, also during the wait; or when a batch is already open
-     * @throws VerbsException when the queue has failed, or a verb fails; no batch is open then
-     */
-    public boolean startPoll(Duration timeout, Duration spin) throws InterruptedException {
+    /** Waits for a completion and begins a batch at it; see {@link PollCursor#await}. */
+    boolean startPoll(Duration timeout, Duration spin) throws InterruptedException {
         return awaitAttempt(null, timeout, spin) > 0;
     }
 

@@ -17,6 +17,16 @@ final class ModelAccess extends ObjectModelAccess {
     }
 
     @Override
+    public void addDependent(VerbsArena arena, AutoCloseable dependent) {
+        arena.addDependent(dependent);
+    }
+
+    @Override
+    public void removeDependent(VerbsArena arena, AutoCloseable dependent) {
+        arena.removeDependent(dependent);
+    }
+
+    @Override
     public boolean isShared(VerbsArena arena) {
         return arena.owner() == null;
     }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.Set;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.completion.CompletionFlag;
@@ -73,6 +74,24 @@ public final class PollCursor implements AutoCloseable {
      */
     public boolean next() {
         return queue.isInBatch() ? queue.nextPoll() : queue.startPoll();
+    }
+
+    /**
+     * Waits for a completion, and moves to it: polls for a while, and then sleeps until the channel tells of one, as {@link
+     * CompletionQueue#await(WorkCompletions, Duration, Duration)} does. Allocates nothing.
+     *
+     * @param timeout the maximum time to wait; zero looks once
+     * @param spin for how long to poll before sleeping; part of the timeout; zero for none
+     * @return true if there is a completion; false if there was none in time, or before a {@link
+     *     CompletionChannel#wakeup}, and then no batch is open
+     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds; no batch is open then
+     * @throws IllegalArgumentException when a duration is negative
+     * @throws IllegalStateException when the queue has no channel; when the queue or its channel is closed or about to
+     *     close, also during the wait; or when a batch is already open
+     * @throws VerbsException when the queue has failed, or a verb fails; no batch is open then
+     */
+    public boolean await(Duration timeout, Duration spin) throws InterruptedException {
+        return queue.startPoll(timeout, spin);
     }
 
     /**

@@ -22,6 +22,7 @@ import org.rdmapanama.internal.WaitLimits;
  * still write to its memory. Closing this arena does the following, for every {@link Context} opened in it:
  *
  * <ol>
+ *   <li>It closes the servers of module rdma-cm, and ends its connections, which tells their peers.
  *   <li>It moves the queue pairs to the error state and drains their posted work.
  *   <li>It closes memory windows, queue pairs, address handles, memory regions, completion queues, device memory,
  *       completion channels and protection domains, children before parents, and the device last.
@@ -76,6 +77,9 @@ public final class VerbsArena implements Arena {
 
     /** Changed with the lock held, and read without it. */
     private final Set<Context> contexts = new CopyOnWriteArraySet<>();
+
+    /** Objects of other modules, such as connections, which close before all others. */
+    private final Set<AutoCloseable> dependents = ConcurrentHashMap.newKeySet();
 
     private volatile WaitLimits waitLimits = WaitLimits.USUAL;
 
@@ -142,6 +146,27 @@ public final class VerbsArena implements Arena {
     @Override
     public void close() {
         checkThread();
+        Throwable failure = closeDependents();
+        try {
+            closeObjects();
+        } catch (RuntimeException | Error e) {
+            failure = both(failure, e);
+        }
+        if (failure != null) {
+            throw org.rdmapanama.ffm.internal.Errno.rethrow(failure);
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality") // a throwable must not suppress itself
+    private static Throwable both(Throwable first, Throwable second) {
+        if (first == null || first == second) {
+            return second;
+        }
+        first.addSuppressed(second);
+        return first;
+    }
+
+    private void closeObjects() {
         lock.lock();
         try {
             if (freed) {
@@ -164,6 +189,29 @@ public final class VerbsArena implements Arena {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Without the lock, which they take themselves. Each leaves once it is closed. Returns the first failure, or null. */
+    private Throwable closeDependents() {
+        Throwable failure = null;
+        for (AutoCloseable each : dependents) {
+            try {
+                each.close();
+            } catch (Exception | Error e) {
+                failure = both(failure, e);
+            }
+        }
+        return failure;
+    }
+
+    /** Closes an object of another module before everything else in this arena. */
+    void addDependent(AutoCloseable dependent) {
+        dependents.add(dependent);
+    }
+
+    /** Forgets an object that has been closed. */
+    void removeDependent(AutoCloseable dependent) {
+        dependents.remove(dependent);
     }
 
     private void forEachObject(Consumer<VerbsObject> visitor) {

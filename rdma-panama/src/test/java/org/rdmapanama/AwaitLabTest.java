@@ -310,7 +310,7 @@ class AwaitLabTest {
             Semaphore roomOfSecond = new Semaphore(8);
             FutureTask<Integer> ofSecond = start(virtual, () -> take(second, ofOther, rounds, roomOfSecond));
             SendWorkRequest write = one.a.request(1, 0, 8).rdmaWrite(one.a.region.address() + 64, one.a.region.rkey());
-            assertEquals(QueuePair.POSTED, quiet.postSend(write));
+            quiet.postSend(write);
             FutureTask<Integer> ofFirst = start(virtual, () -> take(one.a.queue, completions, rounds, roomOfFirst));
             SendWorkRequest toB = one.writeToB(1, 0, 8);
             for (int i = 0; i < rounds; i++) {
@@ -340,7 +340,7 @@ class AwaitLabTest {
     /** Posts when there is room in the completion queue, too, of which the other side gives permits. */
     private static void post(QueuePair queuePair, SendWorkRequest request, Semaphore room) throws InterruptedException {
         assertTrue(room.tryAcquire(20, TimeUnit.SECONDS), "nobody takes completions");
-        assertEquals(QueuePair.POSTED, queuePair.postSend(request));
+        queuePair.postSend(request);
     }
 
     private static int take(CompletionQueue queue, WorkCompletions completions, int rounds, Semaphore room)
@@ -364,16 +364,13 @@ class AwaitLabTest {
                 .extended(CompletionField.BYTE_LEN)
                 .open()) {
             ExtendedCompletionQueue queue = pair.a.extended();
-            assertFalse(queue.startPoll(Duration.ZERO, Duration.ZERO));
-            assertFalse(queue.startPoll(SHORT, Duration.ZERO));
+            try (PollCursor cursor = queue.poll()) {
+                assertFalse(cursor.await(Duration.ZERO, Duration.ZERO));
+                assertFalse(cursor.await(SHORT, Duration.ZERO));
+            }
             FutureTask<Long> waiting = start(false, () -> {
-                if (!queue.startPoll(LONG, Duration.ZERO)) {
-                    return -1L;
-                }
-                try {
-                    return queue.id();
-                } finally {
-                    queue.endPoll();
+                try (PollCursor cursor = queue.poll()) {
+                    return cursor.await(LONG, Duration.ZERO) ? cursor.id() : -1L;
                 }
             });
             pair.a.post(pair.writeToB(7, 0, 8));

@@ -87,7 +87,7 @@ class EventLoopLabTest {
             assertEquals(1, result(waiting));
             assertSame(pair.a.context, loop.source(0));
             AsyncEvent event = pair.a.context.awaitAsyncEvent(Duration.ZERO).orElseThrow();
-            assertSame(pair.a.queuePair, event.queuePair());
+            assertSame(pair.a.queuePair, event.source());
             assertEquals(0, loop.await(SHORT));
         }
     }

@@ -13,8 +13,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
@@ -86,7 +86,7 @@ abstract class FakeDriver extends ProviderContext {
     /** What looking for an event takes before anything else. */
     volatile Runnable looking = () -> {};
 
-    private final EventSource completionEvents = EventSource.of(() -> events > 0);
+    private final ReadySource completionEvents = ReadySource.of(() -> events > 0);
 
     private final CompletionVerbs completionVerbs = WrittenMethods.throwing(MethodHandles.lookup(), Completions.class);
     private final SendVerbs sendVerbs = WrittenMethods.throwing(MethodHandles.lookup(), Sends.class);
@@ -245,12 +245,12 @@ abstract class FakeDriver extends ProviderContext {
     }
 
     @Override
-    public EventSource asyncEvents() {
-        return EventSource.of(() -> false);
+    public ReadySource asyncEvents() {
+        return ReadySource.of(() -> false);
     }
 
     @Override
-    public EventSource completionEvents(long channel) {
+    public ReadySource completionEvents(long channel) {
         return completionEvents;
     }
 

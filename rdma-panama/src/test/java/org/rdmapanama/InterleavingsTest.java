@@ -60,7 +60,7 @@ class InterleavingsTest {
             "org.rdmapanama.VerbsArena",
             "org.rdmapanama.VerbsObject",
             "org.rdmapanama.WorkRequestBuilder",
-            "org.rdmapanama.ffm.internal.EventSource",
+            "org.rdmapanama.ffm.internal.ReadySource",
             "org.rdmapanama.ffm.internal.ShortLock",
             "org.rdmapanama.ffm.internal.Sleeper",
             "org.rdmapanama.ffm.internal.Waiting");

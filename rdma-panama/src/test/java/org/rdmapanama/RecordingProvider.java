@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
 import org.rdmapanama.completion.CompletionStatus;
-import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
@@ -192,7 +192,7 @@ public class RecordingProvider extends ProviderContext {
     }
 
     @Override
-    public EventSource asyncEvents() {
+    public ReadySource asyncEvents() {
         return real.asyncEvents();
     }
 
@@ -242,7 +242,7 @@ public class RecordingProvider extends ProviderContext {
     }
 
     @Override
-    public EventSource completionEvents(long channel) {
+    public ReadySource completionEvents(long channel) {
         return real.completionEvents(channel);
     }
 

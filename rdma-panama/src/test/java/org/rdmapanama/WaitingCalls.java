@@ -106,14 +106,15 @@ final class WaitingCalls {
                                     () -> pair.a.post(pair.writeToB(1, 0, 8)))
                             .checking(count -> assertEquals(1, count));
                 }),
-                WaitingCall.interruptible("ExtendedCompletionQueue.startPoll", stage -> {
+                WaitingCall.interruptible("PollCursor.await", stage -> {
                     ConnectedPair pair = extendedPair(stage);
                     SendWorkRequest write = pair.writeToB(1, 0, 8);
                     return new Scene(
                                     () -> {
-                                        boolean begun = pair.a.extended().startPoll(LONG, Duration.ZERO);
-                                        pair.a.extended().endPoll();
-                                        return begun;
+                                        try (PollCursor cursor =
+                                                pair.a.extended().poll()) {
+                                            return cursor.await(LONG, Duration.ZERO);
+                                        }
                                     },
                                     () -> pair.a.post(write))
                             .checking(begun -> assertEquals(true, begun));

@@ -2,7 +2,9 @@ package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import org.rdmapanama.VerbsArena;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * A request of a peer to connect to an {@link RdmaServer}. The program must accept or reject it; closing the server
@@ -12,12 +14,12 @@ import org.rdmapanama.VerbsArena;
  */
 public final class ConnectionRequest {
     private final CmEvent event;
-    private final VerbsArena arena;
-    private boolean answered;
+    private final RdmaServer server;
+    private final AtomicBoolean answered = new AtomicBoolean();
 
-    ConnectionRequest(CmEvent event, VerbsArena arena) {
+    ConnectionRequest(CmEvent event, RdmaServer server) {
         this.event = event;
-        this.arena = arena;
+        this.server = server;
     }
 
     /**
@@ -88,19 +90,58 @@ public final class ConnectionRequest {
     public RdmaConnection accept(RdmaConnectionOptions options, Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
         RdmaConnectionOptions given = options.copy();
-        checkNotAnswered();
-        answered = true;
-        SynchronousId id = takeOver();
+        answer();
+        CmId id = event.id();
         RdmaConnection connection = null;
         try {
-            connection = RdmaConnection.make(id, arena, given);
-            id.accept(connection.queuePair(), given.parameters(), deadline);
-            connection.connected(event.connection());
+            connection = server.make(id, given);
+            Outcome outcome = new Outcome(connection);
+            connection.accept(event, given.parameters(), outcome::set);
+            outcome.await(deadline);
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
-            RdmaConnection.closeAll(e, connection, id);
+            RdmaConnection.closeAll(e, connection, refusal(connection), id);
             throw e;
         }
+    }
+
+    /** How the handshake of one connection ends, for the thread that waits for it. */
+    private static final class Outcome {
+        private final RdmaConnection connection;
+        private volatile boolean known;
+        private volatile ConnectionException failure;
+
+        Outcome(RdmaConnection connection) {
+            this.connection = connection;
+        }
+
+        void set(ConnectionException reason) {
+            failure = reason;
+            known = true;
+            connection.inbox().changed();
+        }
+
+        void await(Deadline deadline) throws InterruptedException {
+            if (!connection.inbox().await(() -> known || !connection.id().isOpen(), deadline)) {
+                throw CmFailures.of("rdma_accept", -Errno.ETIMEDOUT, connection.id() + ", after " + deadline);
+            }
+            if (failure != null) {
+                throw failure;
+            }
+            if (!known) {
+                throw new IllegalStateException(connection.id() + " is closed");
+            }
+        }
+    }
+
+    /** Accepts without waiting for the peer; see {@link RdmaConnection#accept}. The caller closes the connection. */
+    void begin(RdmaConnection connection, RdmaConnectionOptions options, Consumer<ConnectionException> settled) {
+        connection.accept(event, options.parameters(), settled);
+    }
+
+    /** Rejects the peer if there is no connection yet, whose closing would tell it. */
+    private AutoCloseable refusal(RdmaConnection connection) {
+        return connection == null && event.id().isOpen() ? event.id()::reject : null;
     }
 
     /**
@@ -119,41 +160,42 @@ public final class ConnectionRequest {
         try {
             id.reject(privateData);
         } catch (ConnectionException e) {
-            answered = true;
+            answer();
             RdmaConnection.closeAll(e, id);
             throw e;
         }
-        answered = true;
+        answer();
         id.close();
     }
 
-    /** For a server whose caller never sees this. */
+    /** Rejects the peer without private data, unless the request has been answered. A failure is added to another one. */
     void rejectUnlessAnswered(Throwable failure) {
-        if (!answered) {
-            answered = true;
-            CmId id = event.id();
-            RdmaConnection.closeAll(failure, id::reject, id);
+        if (answered.compareAndSet(false, true)) {
+            server.answered(this);
+            RdmaConnection.closeAll(failure, event.id()::reject, event.id());
         }
     }
 
-    /** Moves the id to its own channel, or rejects the peer if that fails: rejecting needs no file descriptor. */
-    private SynchronousId takeOver() {
-        CmId id = event.id();
-        try {
-            return SynchronousId.of(id);
-        } catch (RuntimeException | Error e) {
-            if (id.isOpen()) {
-                RdmaConnection.closeAll(e, id::reject, id);
-            }
-            throw e;
-        }
+    boolean isAnswered() {
+        return answered.get();
     }
 
-    /** Checks that this is the first answer: a second one would affect the connection that the first one made. */
+    /** Marks this as answered, which only works once: a second answer would affect the connection of the first one. */
+    void answer() {
+        if (!answered.compareAndSet(false, true)) {
+            throw alreadyAnswered();
+        }
+        server.answered(this);
+    }
+
     private void checkNotAnswered() {
-        if (answered) {
-            throw new IllegalStateException(this + " has already been answered");
+        if (answered.get()) {
+            throw alreadyAnswered();
         }
+    }
+
+    private IllegalStateException alreadyAnswered() {
+        return new IllegalStateException(this + " has already been answered");
     }
 
     /** Returns the id of the request, with the address of the peer. */

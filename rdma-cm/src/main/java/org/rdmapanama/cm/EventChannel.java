@@ -11,13 +11,14 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
 import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.event.Waitable;
 import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.ffm.internal.EventSource;
-import org.rdmapanama.ffm.internal.EventSources;
 import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
+import org.rdmapanama.ffm.internal.ReadySources;
 import org.rdmapanama.ffm.internal.Sleeper;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
@@ -45,7 +46,7 @@ import org.rdmapanama.internal.provider.ConnectionManager;
  */
 public final class EventChannel implements Waitable, AutoCloseable {
     static {
-        EventSources.register(EventChannel.class, channel -> {
+        ReadySources.register(EventChannel.class, channel -> {
             channel.checkOpen();
             return channel.source;
         });
@@ -74,7 +75,10 @@ public final class EventChannel implements Waitable, AutoCloseable {
     /** The object that messages name when this is closed: the channel itself, or the object that it belongs to. */
     private volatile Object owner = this;
 
-    private final EventSource source;
+    private final ReadySource source;
+
+    /** Gets each event before the caller that takes it, in their order; null if there is nobody. */
+    private volatile Consumer<CmEvent> sink;
 
     /** Null until {@link #selectableChannel} is first called. */
     private volatile Readiness readiness;
@@ -259,6 +263,9 @@ public final class EventChannel implements Waitable, AutoCloseable {
                 CmFailures.check("rdma_get_cm_event", result, this);
                 CmEvent event = copy(pointer.get(JAVA_LONG, 0));
                 if (event != null) {
+                    if (sink != null) {
+                        sink.accept(event);
+                    }
                     return event;
                 }
             }
@@ -431,6 +438,14 @@ public final class EventChannel implements Waitable, AutoCloseable {
 
     ConnectionManager manager() {
         return manager;
+    }
+
+    /**
+     * Gives all events to somebody else as well, who gets them one at a time and in order, even if several threads take
+     * them. It is called with a lock held, and must not throw.
+     */
+    void deliverTo(Consumer<CmEvent> other) {
+        sink = other;
     }
 
     long address() {

@@ -24,6 +24,7 @@ import org.rdmapanama.VerbsArena;
  */
 public final class RdmaClient {
     private final VerbsArena arena;
+    private final ConnectionTable connections = new ConnectionTable();
 
     /**
      * Creates a client.
@@ -81,13 +82,28 @@ public final class RdmaClient {
         RdmaConnection connection = null;
         try {
             id.resolve(given.localAddress(), remote, deadline);
-            connection = RdmaConnection.make(id, arena, given);
+            SharedEvents events = new SharedEvents(id.id().channel());
+            connection = RdmaConnection.make(id.id(), events, connections, arena, given);
             CmEvent response = id.connect(connection.queuePair(), given.parameters(), deadline);
             connection.connected(response.connection());
+            // From now on the connection is the only user of the channel.
+            events.release();
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
             RdmaConnection.closeAll(e, connection, id);
             throw e;
         }
+    }
+
+    /**
+     * Returns the connection of a queue pair, such as of one that a completion names. It takes no lock, constant time, and
+     * makes no garbage.
+     *
+     * @param queuePairNumber the number of the queue pair on this side
+     * @return the connection; null if this client has none with that number that is open. With several devices, queue pairs
+     *     may have the same number; then a client for each tells them apart
+     */
+    public RdmaConnection connection(int queuePairNumber) {
+        return connections.get(null, queuePairNumber);
     }
 }

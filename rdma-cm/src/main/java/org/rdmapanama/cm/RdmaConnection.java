@@ -6,54 +6,63 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.Context;
+import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.provider.ArenaDependents;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 
 /**
- * A connection: a connected queue pair, its two completion queues, and the id that connected it. {@link RdmaClient} and
- * {@link RdmaServer} create connections.
+ * A connection: a connected queue pair, its completion queues, and the id that connected it. {@link RdmaClient} and
+ * {@link RdmaServer} create connections. The completion queues are its own, unless {@link RdmaConnectionOptions} names
+ * others, which connections may share.
  *
  * <p>Post sends and receives to the {@linkplain #queuePair() queue pair}. A queue pair does not notice when the peer
  * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do.
  *
  * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; with a shared arena, any number of
  * threads may wait for the end. Other objects created on it, such as regions, are closed by the arena or by the
- * program.
+ * program. Closing the arena ends its connections first, as {@link #close} does, so their peers learn of it.
  *
  * <p>An arena frees its memory only when it closes. A program whose connections come and go should {@link #register}
  * memory with each connection instead of allocating it from the arena.
  */
 public final class RdmaConnection implements AutoCloseable {
-    /** The longest time until a thread notices that another thread took the event. */
-    private static final Duration SLICE = Duration.ofMillis(50);
-
     /** A cache line, so that writes of a peer into one region do not slow down accesses to the next one. */
     private static final long ALIGNMENT = 64;
 
-    private final SynchronousId id;
+    private final CmId id;
+    private final SharedEvents events;
+    private final SharedEvents.Inbox inbox;
+    private final ConnectionTable table;
+    private final VerbsArena arena;
+
+    /** What the arena closes before everything else. */
+    private final AutoCloseable ending = this::endWithArena;
+
     private final Devices devices;
     private final ProtectionDomain protectionDomain;
-    private final CompletionChannel completionChannel;
-    private final CompletionQueue sendQueue;
-    private final CompletionQueue receiveQueue;
+    private final ConnectionQueues queues;
     private final QueuePair queuePair;
+    private final int number;
 
     /** Whether the device has been released. */
-    private final AtomicBoolean released = new AtomicBoolean();
+    private final AtomicBoolean deviceReleased = new AtomicBoolean();
+
+    /** Whether the events have been released. */
+    private final AtomicBoolean eventsReleased = new AtomicBoolean();
 
     /** The regions of {@link #register}. Guarded by {@link #registering}. */
     private final List<MemoryRegion> regions = new ArrayList<>();
@@ -77,69 +86,76 @@ public final class RdmaConnection implements AutoCloseable {
     /** Whether the peer has been told that this side ends the connection. */
     private volatile boolean endSent;
 
+    /** Why the peer, which ended the connection, could not be answered; null if it could, or once a caller knows. */
+    private final AtomicReference<ConnectionException> unanswered = new AtomicReference<>();
+
+    /** What a server does when this has ended, and when this closes; null with a client. */
+    private volatile Consumer<RdmaConnection> endNoted;
+
+    private volatile Consumer<RdmaConnection> endForgotten;
+
+    private volatile Object attachment;
+
     private RdmaConnection(
-            SynchronousId id,
+            CmId id,
+            SharedEvents events,
+            ConnectionTable table,
+            VerbsArena arena,
             Devices devices,
             ProtectionDomain protectionDomain,
-            CompletionChannel completionChannel,
-            CompletionQueue sendQueue,
-            CompletionQueue receiveQueue,
-            QueuePair queuePair) {
+            ConnectionQueues queues) {
         this.id = id;
+        this.events = events;
+        this.table = table;
+        this.arena = arena;
         this.devices = devices;
         this.protectionDomain = protectionDomain;
-        this.completionChannel = completionChannel;
-        this.sendQueue = sendQueue;
-        this.receiveQueue = receiveQueue;
-        this.queuePair = queuePair;
+        this.queues = queues;
+        inbox = events.inbox();
+        queuePair = queues.queuePair();
+        number = queuePair.number();
     }
 
-    /** Creates the queue pair and runs the preparation. On failure everything but the id is closed again. */
-    static RdmaConnection make(SynchronousId id, VerbsArena arena, RdmaConnectionOptions options) {
-        String device = id.id().deviceName();
+    /**
+     * Creates the queue pair and runs the preparation. From then on this is a user of the events, which {@link #close}
+     * releases. On failure everything but the id is closed again, and the events are released.
+     */
+    static RdmaConnection make(
+            CmId id, SharedEvents events, ConnectionTable table, VerbsArena arena, RdmaConnectionOptions options) {
+        options.checkDevice(id.deviceName());
         ProtectionDomain given = options.protectionDomain();
-        if (given != null && !given.context().deviceName().equals(device)) {
-            throw new IllegalArgumentException(
-                    "protectionDomain must belong to " + device + ", which the connection uses: " + given);
-        }
         Devices devices = Devices.of(arena, given);
-        ProtectionDomain domain = devices.acquire(arena, id.id(), given);
-        Context context = domain.context();
-        CompletionChannel channel = null;
-        CompletionQueue sends = null;
-        CompletionQueue receives = null;
+        ProtectionDomain domain = devices.acquire(arena, id, given);
+        ConnectionQueues queues = null;
         RdmaConnection connection = null;
         try {
-            channel = options.completionEvents() ? context.createCompletionChannel() : null;
-            sends = completionQueue(context, options.sendWorkRequests(), channel);
-            receives = completionQueue(context, options.receiveWorkRequests(), channel);
-            QueuePair queuePair = domain.createQueuePair(options.queuePair()
-                    .apply(new QueuePairOptions(id.id().queuePairType(), sends, receives)
-                            .maxSendWorkRequests(options.sendWorkRequests())
-                            .maxReceiveWorkRequests(options.receiveWorkRequests())));
-            connection = new RdmaConnection(id, devices, domain, channel, sends, receives, queuePair);
-            id.id().initialize(queuePair);
+            queues = ConnectionQueues.create(domain, id.queuePairType(), options);
+            connection = new RdmaConnection(id, events, table, arena, devices, domain, queues);
+            events.acquire();
+            id.initialize(connection.queuePair);
+            table.add(connection);
+            ArenaDependents.add(arena, connection.ending);
             options.preparation().accept(connection);
             return connection;
         } catch (RuntimeException | Error e) {
             if (connection != null) {
                 closeAll(e, connection.queuePair);
                 closeAll(e, connection.regions.toArray(AutoCloseable[]::new));
+            } else if (queues != null) {
+                closeAll(e, queues.queuePair());
             }
-            closeAll(e, receives, sends, channel);
+            closeAll(e, queues == null ? null : queues::closeCompletionQueues);
             if (e instanceof VerbsException failure
                     && (failure.errno() == Errno.EIO || failure.errno() == Errno.ENODEV)) {
                 devices.check(domain);
             }
-            closeAll(e, connection == null ? () -> devices.release(domain) : connection::releaseDevice);
+            if (connection == null) {
+                closeAll(e, () -> devices.release(domain));
+            } else {
+                closeAll(e, connection::releaseDevice, connection::releaseEvents);
+            }
             throw e;
         }
-    }
-
-    private static CompletionQueue completionQueue(Context context, int entries, CompletionChannel channel) {
-        return channel == null
-                ? context.createCompletionQueue(entries)
-                : context.createCompletionQueue(entries, channel, 0);
     }
 
     /** Closes objects after a failure, which gets further failures as suppressed exceptions. */
@@ -163,11 +179,63 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
-    void connected(ConnectionParameters peerParameters) {
-        established =
-                new Established(peerParameters, id.id().localAddress(), id.id().remoteAddress());
+    /** The connecting side: the peer has answered. */
+    void connected(ConnectionParameters peer) {
+        events.receive(id, this::notice);
+        connected(new Established(peer, id.localAddress(), id.remoteAddress()));
+    }
+
+    private void connected(Established facts) {
+        established = facts;
         ended = false;
         connected = true;
+    }
+
+    /**
+     * The accepting side: accepts a request without waiting for the peer.
+     *
+     * @param request the request
+     * @param parameters what to answer
+     * @param settled called once: with null when the connection is established, or with the reason why it never will be;
+     *     by the thread that takes the event, so it must not wait and must not throw
+     * @throws ConnectionException when the peer is gone
+     */
+    void accept(CmEvent request, ConnectionParameters parameters, Consumer<ConnectionException> settled) {
+        Established facts = new Established(request.connection(), id.localAddress(), id.remoteAddress());
+        events.receive(id, event -> settle(event, facts, settled));
+        id.accept(queuePair, parameters);
+    }
+
+    private void settle(CmEvent event, Established facts, Consumer<ConnectionException> settled) {
+        switch (event.type()) {
+            case ESTABLISHED -> {
+                events.receive(id, this::notice);
+                connected(facts);
+                settled.accept(null);
+            }
+            case CONNECT_ERROR, UNREACHABLE, REJECTED, DISCONNECTED, DEVICE_REMOVAL -> {
+                events.forget(id);
+                settled.accept(CmFailures.of("rdma_accept", event));
+            }
+            default -> {
+                // It does not concern the handshake.
+            }
+        }
+    }
+
+    /** Sets what to call when the connection has ended, and when it closes. Neither may wait or throw. */
+    void onEnd(Consumer<RdmaConnection> noted, Consumer<RdmaConnection> forgotten) {
+        endForgotten = forgotten;
+        endNoted = noted;
+    }
+
+    /** What wakes threads that wait for something of this connection. */
+    SharedEvents.Inbox inbox() {
+        return inbox;
+    }
+
+    int number() {
+        return number;
     }
 
     /**
@@ -180,12 +248,26 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
+     * Returns the queue pair as an extended one.
+     *
+     * @return the queue pair
+     * @throws IllegalStateException when it is a plain one
+     */
+    public ExtendedQueuePair extendedQueuePair() {
+        if (queuePair instanceof ExtendedQueuePair extended) {
+            return extended;
+        }
+        throw new IllegalStateException(
+                queuePair + " is not extended: name its operations with RdmaConnectionOptions.sendOperations");
+    }
+
+    /**
      * Returns the completion queue of the sends.
      *
      * @return the completion queue
      */
     public CompletionQueue sendQueue() {
-        return sendQueue;
+        return queues.sends();
     }
 
     /**
@@ -194,7 +276,7 @@ public final class RdmaConnection implements AutoCloseable {
      * @return the completion queue
      */
     public CompletionQueue receiveQueue() {
-        return receiveQueue;
+        return queues.receives();
     }
 
     /**
@@ -203,7 +285,7 @@ public final class RdmaConnection implements AutoCloseable {
      * @return the channel; null unless {@link RdmaConnectionOptions#completionEvents} requested one
      */
     public CompletionChannel completionChannel() {
-        return completionChannel;
+        return queues.channel();
     }
 
     /**
@@ -255,7 +337,25 @@ public final class RdmaConnection implements AutoCloseable {
      * @return the id
      */
     public CmId id() {
-        return id.id();
+        return id;
+    }
+
+    /**
+     * Attaches an object, such as what a program keeps for each connection, and drops an earlier one.
+     *
+     * @param object the object; null for none
+     */
+    public void attach(Object object) {
+        attachment = object;
+    }
+
+    /**
+     * Returns the object that was attached last.
+     *
+     * @return the object; null if there is none
+     */
+    public Object attachment() {
+        return attachment;
     }
 
     /**
@@ -306,21 +406,25 @@ public final class RdmaConnection implements AutoCloseable {
      *     answered: then the peer waits for the answer until this is closed, and the next call returns false
      */
     public boolean isConnected() {
-        while (connected && id.id().isOpen()) {
-            Optional<CmEvent> event;
+        if (connected && id.isOpen()) {
             try {
-                event = id.id().channel().poll();
+                events.poll();
             } catch (IllegalStateException closedMeanwhile) {
                 return false;
             }
-            if (event.isEmpty()) {
-                return connected;
-            }
-            notice(event.get());
         }
-        return false;
+        throwUnanswered();
+        return connected && id.isOpen();
     }
 
+    private void throwUnanswered() {
+        ConnectionException failure = unanswered.getAndSet(null);
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Takes note of an event; see {@link SharedEvents.Receiver}. */
     private void notice(CmEvent event) {
         if (event.type() == CmEventType.DISCONNECTED || event.type() == CmEventType.DEVICE_REMOVAL) {
             connected = false;
@@ -328,8 +432,14 @@ public final class RdmaConnection implements AutoCloseable {
                 if (event.type() == CmEventType.DISCONNECTED) {
                     answerEnd();
                 }
+            } catch (ConnectionException e) {
+                unanswered.set(e);
             } finally {
                 ended = true;
+                inbox.changed();
+                if (endNoted != null) {
+                    endNoted.accept(this);
+                }
             }
         }
     }
@@ -337,7 +447,7 @@ public final class RdmaConnection implements AutoCloseable {
     /** Answers the peer's disconnect; otherwise the peer would wait for the answer until this is closed. */
     private void answerEnd() {
         try {
-            id.id().disconnect();
+            id.disconnect();
         } catch (IllegalStateException closedMeanwhile) {
             // Closing the id has answered.
         } catch (ConnectionException e) {
@@ -373,23 +483,18 @@ public final class RdmaConnection implements AutoCloseable {
         return awaitEnd(new Deadline(timeout));
     }
 
-    /** Waits in slices, because another thread may take the event that this one waits for. */
     private boolean awaitEnd(Deadline deadline) throws InterruptedException {
-        while (!ended) {
-            Duration left = deadline.left();
-            Optional<CmEvent> event;
-            try {
-                event = id.await(left.compareTo(SLICE) < 0 ? left : SLICE);
-            } catch (IllegalStateException closedMeanwhile) {
-                return true;
+        boolean over;
+        try {
+            if (!ended) {
+                events.poll();
             }
-            if (event.isPresent()) {
-                notice(event.get());
-            } else if (left.isZero()) {
-                return ended;
-            }
+            over = inbox.await(() -> ended, deadline);
+        } catch (IllegalStateException closedMeanwhile) {
+            return true;
         }
-        return true;
+        throwUnanswered();
+        return over;
     }
 
     /**
@@ -421,7 +526,7 @@ public final class RdmaConnection implements AutoCloseable {
     private void sendEnd() {
         if (!endSent) {
             try {
-                id.id().disconnect();
+                id.disconnect();
             } catch (ConnectionException e) {
                 // An event tells of the removal, as it does when the device is removed a little later.
                 if (!isOfRemoval(e)) {
@@ -448,11 +553,10 @@ public final class RdmaConnection implements AutoCloseable {
         closeEach(
                 queuePair::close,
                 this::closeRegions,
-                receiveQueue::close,
-                sendQueue::close,
-                this::closeChannel,
+                queues::closeCompletionQueues,
                 this::takeEvents,
                 this::closeId,
+                this::releaseEvents,
                 this::releaseDevice);
     }
 
@@ -502,31 +606,42 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
-    private void closeChannel() {
-        if (completionChannel != null) {
-            completionChannel.close();
-        }
-    }
-
     /** Takes the pending events: one may report that the device is gone, and no other thread may have seen it. */
     private void takeEvents() {
         try {
-            while (id.poll().isPresent()) {
-                // The channel itself handles removals.
-            }
+            events.poll();
         } catch (IllegalStateException closedMeanwhile) {
             // There are no more events.
         }
+    }
+
+    /** The arena closes: tells the peer, before the arena closes the queue pair. */
+    private void endWithArena() {
+        closeEach(this::takeEvents, this::closeId, this::releaseEvents);
     }
 
     private void closeId() {
         connected = false;
         id.close();
         ended = true;
+        inbox.changed();
+    }
+
+    /** Leaves the events and the table, unless the id could not be closed: then another attempt needs the channel. */
+    private void releaseEvents() {
+        ArenaDependents.remove(arena, ending);
+        table.remove(this);
+        events.forget(id);
+        if (endForgotten != null) {
+            endForgotten.accept(this);
+        }
+        if (eventsReleased.compareAndSet(false, true)) {
+            events.release();
+        }
     }
 
     private void releaseDevice() {
-        if (released.compareAndSet(false, true)) {
+        if (deviceReleased.compareAndSet(false, true)) {
             devices.release(protectionDomain);
         }
     }

@@ -1,11 +1,16 @@
 package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.SharedReceiveQueue;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * Options for the connections that {@link RdmaClient} and {@link RdmaServer} create.
@@ -26,6 +31,11 @@ public final class RdmaConnectionOptions {
     private boolean completionEvents;
     private ConnectionParameters parameters = new ConnectionParameters();
     private ProtectionDomain protectionDomain;
+    private CompletionQueue sendQueue;
+    private CompletionQueue receiveQueue;
+    private SharedReceiveQueue sharedReceiveQueue;
+    private int completionVector;
+    private List<SendOperation> sendOperations = List.of();
     private InetSocketAddress localAddress;
     private UnaryOperator<QueuePairOptions> queuePair = UnaryOperator.identity();
     private Consumer<RdmaConnection> preparation = connection -> {};
@@ -44,7 +54,8 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Sets how many sends may be outstanding; the completion queue of the sends gets the same number of entries.
+     * Sets how many sends may be outstanding; the completion queue of the sends gets the same number of entries, unless
+     * another one is given.
      *
      * @param count 1 or more
      * @return this
@@ -56,7 +67,8 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Sets how many receives may be outstanding; the completion queue of the receives gets the same number of entries.
+     * Sets how many receives may be outstanding; the completion queue of the receives gets the same number of entries,
+     * unless another one is given. Without effect with a shared receive queue.
      *
      * @param count 1 or more
      * @return this
@@ -118,6 +130,74 @@ public final class RdmaConnectionOptions {
     }
 
     /**
+     * Has the queue pair complete its sends and its receives on a given completion queue, which connections may share. See
+     * {@link #completionQueues}.
+     *
+     * @param queue a completion queue, plain or extended, of the device that the connection will use; null for queues of
+     *     the connection's own
+     * @return this
+     */
+    public RdmaConnectionOptions completionQueue(CompletionQueue queue) {
+        return completionQueues(queue, queue);
+    }
+
+    /**
+     * Has the queue pair complete on given completion queues, plain or extended, which connections may share. They must
+     * have room for the work requests of all their connections. They stay open when the connection closes; completions of
+     * a closed connection may still be in them. {@link RdmaServer#connection} and {@link RdmaClient#connection} find the
+     * connection of a completion.
+     *
+     * @param sends for the sends; null for a queue of the connection's own
+     * @param receives for the receives; null for a queue of the connection's own
+     * @return this
+     */
+    public RdmaConnectionOptions completionQueues(CompletionQueue sends, CompletionQueue receives) {
+        sendQueue = sends;
+        receiveQueue = receives;
+        return this;
+    }
+
+    /**
+     * Has the queue pair take its receives from a shared receive queue, which outlives the connection.
+     *
+     * @param queue a shared receive queue of the device that the connection will use; null for receives of its own
+     * @return this
+     */
+    public RdmaConnectionOptions sharedReceiveQueue(SharedReceiveQueue queue) {
+        sharedReceiveQueue = queue;
+        return this;
+    }
+
+    /**
+     * Sets the completion vector of the connection's own completion queues, which chooses the interrupt and so the
+     * processor that handles their events. Without effect on given queues.
+     *
+     * @param vector 0 or more, and less than {@link org.rdmapanama.Context#completionVectors}
+     * @return this
+     * @throws IllegalArgumentException when the vector is negative
+     */
+    public RdmaConnectionOptions completionVector(int vector) {
+        if (vector < 0) {
+            throw new IllegalArgumentException("vector must not be negative: " + vector);
+        }
+        completionVector = vector;
+        return this;
+    }
+
+    /**
+     * Makes the queue pair an {@link org.rdmapanama.ExtendedQueuePair}, whose send queue takes work requests as ibv_wr_*(3)
+     * do; see {@link RdmaConnection#extendedQueuePair}.
+     *
+     * @param operations what it will be used for; none for a plain queue pair
+     * @return this
+     * @throws NullPointerException when the operations, or one of them, are null
+     */
+    public RdmaConnectionOptions sendOperations(SendOperation... operations) {
+        sendOperations = List.of(operations);
+        return this;
+    }
+
+    /**
      * Sets the local address that a client connects from.
      *
      * @param address a local address; null for any
@@ -129,8 +209,7 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Sets a function that changes the options of the queue pair, such as shared receive queue, segments or inline
-     * data.
+     * Sets a function that changes the options of the queue pair, such as segments or inline data.
      *
      * @param change receives the options, with completion queues and sizes set, and returns them
      * @return this
@@ -161,10 +240,31 @@ public final class RdmaConnectionOptions {
         copy.completionEvents = completionEvents;
         copy.parameters = parameters.copy();
         copy.protectionDomain = protectionDomain;
+        copy.sendQueue = sendQueue;
+        copy.receiveQueue = receiveQueue;
+        copy.sharedReceiveQueue = sharedReceiveQueue;
+        copy.completionVector = completionVector;
+        copy.sendOperations = sendOperations;
         copy.localAddress = localAddress;
         copy.queuePair = queuePair;
         copy.preparation = preparation;
         return copy;
+    }
+
+    /** Checks that what is given belongs to the device that a connection uses. */
+    void checkDevice(String device) {
+        checkDevice("protectionDomain", protectionDomain == null ? null : protectionDomain.context(), device);
+        checkDevice("the completion queue of the sends", sendQueue == null ? null : sendQueue.context(), device);
+        checkDevice(
+                "the completion queue of the receives", receiveQueue == null ? null : receiveQueue.context(), device);
+        checkDevice("sharedReceiveQueue", sharedReceiveQueue == null ? null : sharedReceiveQueue.context(), device);
+    }
+
+    private static void checkDevice(String what, Context given, String device) {
+        if (given != null && !given.deviceName().equals(device)) {
+            throw new IllegalArgumentException(
+                    what + " must belong to " + device + ", which the connection uses, not to " + given.deviceName());
+        }
     }
 
     int sendWorkRequests() {
@@ -185,6 +285,26 @@ public final class RdmaConnectionOptions {
 
     ProtectionDomain protectionDomain() {
         return protectionDomain;
+    }
+
+    CompletionQueue sendQueue() {
+        return sendQueue;
+    }
+
+    CompletionQueue receiveQueue() {
+        return receiveQueue;
+    }
+
+    SharedReceiveQueue sharedReceiveQueue() {
+        return sharedReceiveQueue;
+    }
+
+    int completionVector() {
+        return completionVector;
+    }
+
+    List<SendOperation> sendOperations() {
+        return sendOperations;
     }
 
     InetSocketAddress localAddress() {

@@ -2,45 +2,86 @@ package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import org.rdmapanama.Context;
+import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.provider.ArenaDependents;
 
 /**
- * Listens at an address and accepts connections.
+ * Listens at an address and connects the clients that come.
  *
  * <p>{@snippet :
  * try (VerbsArena arena = VerbsArena.ofShared();
  *         RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress(7471))) {
  *     while (running) {
- *         Optional<ConnectionRequest> request = server.awaitRequest(Duration.ofSeconds(1));
- *         request.ifPresent(each -> executor.submit(() -> serve(each.accept(options, Duration.ofSeconds(5)))));
+ *         server.accept(Duration.ofSeconds(1)).ifPresent(connection -> executor.submit(() -> serve(connection)));
  *     }
  * }
  * }
  *
- * <p>If accepting a request fails, the peer is rejected, so it does not wait even if the program ignores the exception.
+ * <p>{@link #accept} returns connections that are established. While it waits, the handshakes of all clients go on side by
+ * side, so a client that stalls in the middle delays nobody; {@link RdmaServerOptions} limits how many there are and how
+ * long each may take. Handshakes only make progress while a thread is in {@link #accept}. A program that wants to answer
+ * each request itself calls {@link #awaitRequest} instead.
+ *
+ * <p>A server holds one event channel for itself and all of its connections. The connections outlive it.
  *
  * <p>All clients and servers of an arena share one open context per device. It stays open until the arena closes, or
- * until the device has been removed and its last connection is closed. Connections outlive their server. Threads: as
- * its {@link VerbsArena} says, but any thread may close the server, which ends the wait of another thread.
+ * until the device has been removed and its last connection is closed. Threads: as its {@link VerbsArena} says, and several
+ * threads may wait at the same time. Any thread may close the server, which ends the waits of others.
  */
 public final class RdmaServer implements AutoCloseable {
-    private static final int DEFAULT_BACKLOG = 1024;
-
     private final VerbsArena arena;
-    private final SynchronousId listener;
+    private final RdmaServerOptions options;
+    private final SharedEvents events;
+    private final SharedEvents.Inbox inbox;
+    private final CmId listener;
     private final InetSocketAddress localAddress;
+    private final Handshakes handshakes;
+    private final ConnectionTable connections = new ConnectionTable();
 
-    private RdmaServer(VerbsArena arena, SynchronousId listener) {
+    /** Connections that have ended and were not closed, the longest ago first. Guarded by itself. */
+    private final Set<RdmaConnection> ended = new LinkedHashSet<>();
+
+    /** How the options of a connection are chosen; {@link #connections} replaces it. */
+    private volatile Function<ConnectionRequest, Optional<RdmaConnectionOptions>> choice;
+
+    /** Requests that {@link #awaitRequest} has returned and nobody has answered: closing rejects them. */
+    private final Set<ConnectionRequest> unanswered = ConcurrentHashMap.newKeySet();
+
+    /** The domain that {@link #protectionDomain} has acquired; null before. Guarded by this. */
+    private ProtectionDomain domain;
+
+    /** The removal of the device that this listens at; null before. */
+    private volatile CmEvent removal;
+
+    private volatile boolean closed;
+    private final AtomicBoolean released = new AtomicBoolean();
+
+    private RdmaServer(VerbsArena arena, RdmaServerOptions options, SharedEvents events, CmId listener) {
         this.arena = arena;
+        this.options = options;
+        this.events = events;
         this.listener = listener;
-        localAddress = listener.id().localAddress();
-        listener.id().channel().owner("server at " + localAddress);
+        inbox = events.inbox();
+        localAddress = listener.localAddress();
+        handshakes = new Handshakes(options);
+        choice = options.choice();
     }
 
     /**
-     * Starts a server with a backlog of 1024 requests.
+     * Starts a server with default options.
      *
      * @param arena the arena that owns the devices it opens and all of its connections
      * @param local the address; the wildcard address means all devices, and port 0 means any free port
@@ -50,7 +91,7 @@ public final class RdmaServer implements AutoCloseable {
      * @throws ConnectionException when no device has the address, or the port is in use
      */
     public static RdmaServer listen(VerbsArena arena, InetSocketAddress local) {
-        return listen(arena, local, DEFAULT_BACKLOG);
+        return listen(arena, local, new RdmaServerOptions());
     }
 
     /**
@@ -58,27 +99,61 @@ public final class RdmaServer implements AutoCloseable {
      *
      * @param arena the arena that owns the devices it opens and all of its connections
      * @param local the address; the wildcard address means all devices, and port 0 means any free port
-     * @param backlog how many requests may wait, 0 or more; 0 means the system default
+     * @param options how it treats its clients; copied
      * @return the server
-     * @throws IllegalArgumentException when the host name is unresolved, or the backlog is negative
+     * @throws IllegalArgumentException when the host name is unresolved
      * @throws NullPointerException when an argument is null
      * @throws ConnectionException when no device has the address, or the port is in use
      */
-    public static RdmaServer listen(VerbsArena arena, InetSocketAddress local, int backlog) {
+    public static RdmaServer listen(VerbsArena arena, InetSocketAddress local, RdmaServerOptions options) {
         Objects.requireNonNull(arena, "arena");
-        SynchronousId listener = SynchronousId.create(PortSpace.TCP);
+        RdmaServerOptions given = options.copy();
+        EventChannel channel = EventChannel.create();
         try {
-            listener.id().bind(local);
-            listener.id().listen(backlog);
-            return new RdmaServer(arena, listener);
+            CmId listener = channel.createId(PortSpace.TCP);
+            listener.bind(local);
+            RdmaServer server = new RdmaServer(arena, given, new SharedEvents(channel), listener);
+            channel.owner("server at " + server.localAddress);
+            server.events.receive(listener, server::take);
+            listener.listen(given.backlog());
+            ArenaDependents.add(arena, server);
+            return server;
         } catch (RuntimeException | Error e) {
-            RdmaConnection.closeAll(e, listener);
+            RdmaConnection.closeAll(e, channel);
             throw e;
         }
     }
 
+    /** Gets the requests, and the removal of the device; see {@link SharedEvents.Receiver}. */
+    private void take(CmEvent event) {
+        if (event.type() == CmEventType.CONNECT_REQUEST) {
+            ConnectionRequest request = new ConnectionRequest(event, this);
+            if (!handshakes.add(request)) {
+                refuse(request);
+            }
+        } else if (event.type() == CmEventType.DEVICE_REMOVAL && listensAtDevice()) {
+            removal = event;
+        }
+        inbox.changed();
+    }
+
+    private static void refuse(ConnectionRequest request) {
+        // Failures do not matter: then the peer is gone.
+        request.rejectUnlessAnswered(new IllegalStateException());
+    }
+
+    /** A listener at the wildcard address has no device, and goes on with the remaining ones. */
+    private boolean listensAtDevice() {
+        try {
+            return listener.hasDevice();
+        } catch (IllegalStateException closedMeanwhile) {
+            return false;
+        }
+    }
+
     /**
-     * Waits for a connection request.
+     * Waits for a connection request, for a program that answers each of them itself. Requests that come while a thread
+     * waits in {@link #accept} may go to that thread instead.
      *
      * @param timeout how long to wait at most; zero checks once
      * @return the request, which the caller must accept or reject; empty if none came in time
@@ -89,70 +164,242 @@ public final class RdmaServer implements AutoCloseable {
      *     with the remaining devices, and with new ones
      */
     public Optional<ConnectionRequest> awaitRequest(Duration timeout) throws InterruptedException {
-        CmEvent request = listener.awaitRequest(timeout).orElse(null);
-        if (request == null) {
-            return Optional.empty();
+        Deadline deadline = new Deadline(timeout);
+        events.poll();
+        while (true) {
+            checkWorks();
+            ConnectionRequest request = handshakes.nextRequest();
+            if (request != null) {
+                return Optional.of(handOut(request));
+            }
+            if (!inbox.await(() -> isOver() || handshakes.hasRequest(), deadline)) {
+                return Optional.empty();
+            }
         }
-        try {
-            return Optional.of(new ConnectionRequest(request, arena));
-        } catch (Error e) {
-            // There is no memory for the object, so no caller would answer. Destroying the id rejects the peer.
-            RdmaConnection.closeAll(e, request.id());
-            throw e;
+    }
+
+    private ConnectionRequest handOut(ConnectionRequest request) {
+        unanswered.add(request);
+        if (closed) {
+            refuse(request);
+            checkWorks();
+        }
+        return request;
+    }
+
+    void answered(ConnectionRequest request) {
+        unanswered.remove(request);
+    }
+
+    private boolean isOver() {
+        return closed || removal != null;
+    }
+
+    private void checkWorks() {
+        if (closed) {
+            throw new IllegalStateException(this + " is closed");
+        }
+        CmEvent gone = removal;
+        if (gone != null) {
+            throw CmFailures.of("rdma_get_request", gone);
         }
     }
 
     /**
-     * Waits for a connection request and accepts it, without private data. If accepting fails, for example because the
-     * process is out of file descriptors (EMFILE), the peer is rejected.
+     * Waits for a client that is connected. Clients that go away or stall in the middle of their handshake are not
+     * reported here, see {@link RdmaServerOptions#onFailedHandshake}; what fails on this side is: the peer is rejected, and
+     * the next call goes on with the other clients.
      *
-     * @param timeout how long to wait at most for a request, and then again for the peer
-     * @return the connection; empty if no request came in time
+     * @param timeout how long to wait at most; zero does what can be done now
+     * @return the connection, which outlives the server; empty if none was established in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
-     * @throws IllegalArgumentException when the timeout is negative
+     * @throws IllegalArgumentException when the timeout is negative, or the options of a connection do not fit its device
+     *     or the request
      * @throws IllegalStateException when the server or the arena is closed, also while waiting
-     * @throws ConnectionException when the peer disappears before it is connected, or does not answer in time
-     *     (ETIMEDOUT); the server can still accept other peers
+     * @throws ConnectionException when the device of the address is removed; a server at the wildcard address goes on
+     *     with the remaining devices, and with new ones
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */
     public Optional<RdmaConnection> accept(Duration timeout) throws InterruptedException {
-        return accept(new RdmaConnectionOptions(), timeout);
+        Deadline deadline = new Deadline(timeout);
+        while (true) {
+            // Also between two requests: many of them must not hold up a client that is connected.
+            events.poll();
+            checkWorks();
+            closeFailed();
+            RdmaConnection connection = handshakes.takeEstablished();
+            if (connection != null) {
+                return Optional.of(connection);
+            }
+            ConnectionRequest request = handshakes.nextRequest();
+            if (request != null) {
+                begin(request);
+                continue;
+            }
+            Duration left = deadline.left();
+            if (left.isZero()) {
+                return Optional.empty();
+            }
+            inbox.await(() -> isOver() || handshakes.hasWork(), new Deadline(handshakes.untilNextTimeout(left)));
+        }
+    }
+
+    private void closeFailed() {
+        for (Handshakes.Failed each = handshakes.takeFailed(); each != null; each = handshakes.takeFailed()) {
+            each.connection().close();
+            options.failureHandler().accept(each.reason());
+        }
+    }
+
+    private void begin(ConnectionRequest request) {
+        RdmaConnection connection = null;
+        try {
+            RdmaConnectionOptions given =
+                    choice.apply(request).map(RdmaConnectionOptions::copy).orElse(null);
+            if (request.isAnswered()) {
+                return;
+            }
+            if (given == null) {
+                refuse(request);
+                return;
+            }
+            connection = make(request.id(), given);
+            RdmaConnection made = connection;
+            if (!handshakes.begin(connection)) {
+                throw new IllegalStateException(this + " is closed");
+            }
+            request.begin(connection, given, failure -> {
+                handshakes.settle(made, failure);
+                inbox.changed();
+            });
+            request.answer();
+        } catch (RuntimeException | Error e) {
+            if (connection != null) {
+                handshakes.forget(connection);
+            }
+            request.rejectUnlessAnswered(e);
+            RdmaConnection.closeAll(e, connection);
+            if (connection != null && e instanceof ConnectionException failure && isGone(failure)) {
+                options.failureHandler().accept(failure);
+            } else {
+                throw e;
+            }
+        }
+    }
+
+    /** Whether rdma_accept failed because the client went away meanwhile, and not for lack of something on this side. */
+    private static boolean isGone(ConnectionException failure) {
+        return switch (failure.errno()) {
+            case Errno.EINVAL, Errno.ENOTCONN, Errno.ECONNRESET, Errno.ECONNREFUSED, Errno.ETIMEDOUT -> true;
+            default -> false;
+        };
+    }
+
+    /** Creates the queue pair of a connection for the id of a request. */
+    RdmaConnection make(CmId id, RdmaConnectionOptions given) {
+        RdmaConnection made = RdmaConnection.make(id, events, connections, arena, given);
+        made.onEnd(this::noteEnd, this::forgetEnd);
+        return made;
+    }
+
+    private void noteEnd(RdmaConnection connection) {
+        synchronized (ended) {
+            ended.add(connection);
+        }
+        inbox.changed();
+    }
+
+    private void forgetEnd(RdmaConnection connection) {
+        synchronized (ended) {
+            ended.remove(connection);
+        }
     }
 
     /**
-     * Waits for a connection request and accepts it. If accepting fails, for example because the process is out of file
-     * descriptors (EMFILE), the peer is rejected.
+     * Returns a connection of this server whose peer has ended it, or whose device is gone, and that is not closed yet: each
+     * once. So one thread learns of the ends of all connections. It takes no events itself: {@link #accept} does.
      *
-     * @param options queue sizes, private data, and the action to run before the peer can send
-     * @param timeout how long to wait at most for a request, and then again for the peer
-     * @return the connection; empty if no request came in time
-     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
-     * @throws IllegalArgumentException when the timeout is negative, there is too much private data, or the protection
-     *     domain belongs to another device
-     * @throws IllegalStateException when the server or the arena is closed, also while waiting
-     * @throws NullPointerException when an argument is null
-     * @throws ConnectionException when the peer disappears before it is connected, or does not answer in time
-     *     (ETIMEDOUT); the server can still accept other peers
-     * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
+     * @return the connection, for the program to close; null if no further one has ended
+     */
+    public RdmaConnection nextEnded() {
+        synchronized (ended) {
+            Iterator<RdmaConnection> all = ended.iterator();
+            if (!all.hasNext()) {
+                return null;
+            }
+            RdmaConnection first = all.next();
+            all.remove();
+            return first;
+        }
+    }
+
+    /**
+     * Sets the options of the connections whose requests come from now on. So a program can first listen, then create on
+     * the {@linkplain #protectionDomain device} of this server what the connections share, and name that here.
+     *
+     * @param connections the options, which are copied
+     * @throws NullPointerException when the options are null
+     */
+    public void connections(RdmaConnectionOptions connections) {
+        choice = new RdmaServerOptions().connections(connections).choice();
+    }
+
+    /**
+     * Returns the connection of a queue pair, such as of one that a completion names. It takes no lock, constant time, and
+     * makes no garbage. A completion of a client may come before {@link #accept} returns its connection, and is found here
+     * as well.
+     *
+     * @param queuePairNumber the number of the queue pair on this side
+     * @return the connection; null if this server has none with that number that is open
+     */
+    public RdmaConnection connection(int queuePairNumber) {
+        return connections.get(null, queuePairNumber);
+    }
+
+    /**
+     * Returns the connection of a queue pair of one device. Queue pairs of different devices may have the same number, so
+     * this is for servers at the wildcard address of machines with several devices.
+     *
+     * @param device the device of the queue pair
+     * @param queuePairNumber the number of the queue pair on this side
+     * @return the connection; null if this server has none with that number that is open
+     * @throws NullPointerException when the device is null
+     */
+    public RdmaConnection connection(Context device, int queuePairNumber) {
+        return connections.get(Objects.requireNonNull(device, "device"), queuePairNumber);
+    }
+
+    /**
+     * Returns the protection domain that the connections of this server have unless their options name another one. On its
+     * {@linkplain ProtectionDomain#context() device} a program creates what connections share, before the first client
+     * comes: completion queues, shared receive queues, memory regions.
+     *
+     * @return the domain, which the arena closes
+     * @throws IllegalStateException when the server is closed; or when it is at the wildcard address, where each client may
+     *     come through another device
+     * @throws org.rdmapanama.VerbsException when the device cannot be opened
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public Optional<RdmaConnection> accept(RdmaConnectionOptions options, Duration timeout)
-            throws InterruptedException {
-        Objects.requireNonNull(options, "options");
-        ConnectionRequest request = awaitRequest(timeout).orElse(null);
-        if (request == null) {
-            return Optional.empty();
+    public synchronized ProtectionDomain protectionDomain() {
+        checkWorks();
+        if (domain == null) {
+            if (!listener.hasDevice()) {
+                throw new IllegalStateException(this + " listens on all devices: bind it to the address of one device");
+            }
+            domain = Devices.of(arena, null).acquire(arena, listener, null);
         }
-        RdmaConnection connection = null;
-        try {
-            connection = request.accept(options, timeout);
-            return Optional.of(connection);
-        } catch (InterruptedException | RuntimeException | Error e) {
-            request.rejectUnlessAnswered(e);
-            RdmaConnection.closeAll(e, connection);
-            throw e;
-        }
+        return domain;
+    }
+
+    /**
+     * Returns how many clients have come that nobody has taken: those in the middle of their handshake, and those that the
+     * next calls of {@link #accept} return.
+     *
+     * @return their number, 0 or more
+     */
+    public int pending() {
+        return handshakes.count();
     }
 
     /**
@@ -165,22 +412,83 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Returns the file descriptor that becomes readable when there is a request, for an event loop in native code.
+     * Returns the channel with the events of this server and of its connections, to wait for in an event loop. When it has
+     * an event, call {@link #accept} with a timeout of zero until it returns nothing. Do not take events from it.
+     *
+     * @return the channel
+     */
+    public EventChannel channel() {
+        return events.channel();
+    }
+
+    /**
+     * Returns the file descriptor that becomes readable when there is an event of this server or of one of its
+     * connections, for an event loop in native code.
      *
      * @return the descriptor, which the server owns; it is non-blocking
      * @throws IllegalStateException when this is closed
      * @throws UnsupportedOperationException when this process uses a software device, whose channels have no descriptor
      */
     public int fileDescriptor() {
-        return listener.id().channel().fileDescriptor();
+        if (closed) {
+            throw new IllegalStateException(this + " is closed");
+        }
+        return events.channel().fileDescriptor();
     }
 
     /**
-     * Stops listening. Unanswered requests are rejected; connections stay open. A second call does nothing.
+     * Stops listening. Unanswered requests are rejected, and connections that nobody has taken are closed; all others stay
+     * open. A second call does nothing, unless the first one failed: then it tries again.
+     *
+     * @throws ConnectionException when an id cannot be destroyed; everything else is closed
+     * @throws org.rdmapanama.VerbsException when closing a connection fails; everything else is closed
      */
     @Override
     public void close() {
-        listener.close();
+        closed = true;
+        inbox.changed();
+        List<AutoCloseable> all = new ArrayList<>();
+        all.add(listener);
+        // Events that are on their way may bring more requests, until the listener is closed.
+        all.add(this::refuseAll);
+        for (RdmaConnection each : handshakes.close()) {
+            all.add(() -> closeUntaken(each));
+        }
+        all.add(this::releaseDomain);
+        all.add(this::release);
+        RdmaConnection.closeEach(all.toArray(AutoCloseable[]::new));
+    }
+
+    private void refuseAll() {
+        for (ConnectionRequest each = handshakes.nextRequest(); each != null; each = handshakes.nextRequest()) {
+            refuse(each);
+        }
+        unanswered.forEach(RdmaServer::refuse);
+    }
+
+    private static void closeUntaken(RdmaConnection connection) {
+        try {
+            connection.close();
+        } catch (WrongThreadException e) {
+            // This thread may tell the client; the arena closes the queue pair.
+            connection.id().close();
+        }
+    }
+
+    private synchronized void releaseDomain() {
+        ProtectionDomain acquired = domain;
+        domain = null;
+        if (acquired != null) {
+            Devices.of(arena, null).release(acquired);
+        }
+    }
+
+    private void release() {
+        ArenaDependents.remove(arena, this);
+        events.forget(listener);
+        if (released.compareAndSet(false, true)) {
+            events.release();
+        }
     }
 
     /** Returns the address that the server listens at. */

@@ -24,14 +24,19 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.SharedReceiveQueue;
+import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.Ece;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.testing.Lab;
 
 /**
@@ -46,6 +51,11 @@ class BadInputLabTest {
 
     /** Where null stands for something, by method and place. */
     private static final Set<String> NULLABLE = Set.of(
+            "RdmaConnection.attach/1 0",
+            "RdmaConnectionOptions.sharedReceiveQueue/1 0",
+            "RdmaConnectionOptions.completionQueue/1 0",
+            "RdmaConnectionOptions.completionQueues/2 0",
+            "RdmaConnectionOptions.completionQueues/2 1",
             "CmId.resolveAddress/3 0",
             "SynchronousId.resolve/3 0",
             "RdmaConnectionOptions.protectionDomain/1 0",
@@ -58,13 +68,15 @@ class BadInputLabTest {
             "AddressInfoOptions.source/1 0");
 
     /** Which take any number. */
-    private static final Set<String> ANY_NUMBER = Set.of("CmId.setOption/3");
+    private static final Set<String> ANY_NUMBER =
+            Set.of("CmId.setOption/3", "RdmaServer.connection/1", "RdmaServer.connection/2", "RdmaClient.connection/1");
 
     /** Which take numbers up to the largest. */
     private static final Set<String> ANY_POSITIVE = Set.of(
             "CmId.listen/1",
             "RdmaServer.listen/3",
             "RdmaConnection.register/2",
+            "RdmaConnectionOptions.completionVector/1",
             "RdmaConnectionOptions.sendWorkRequests/1",
             "RdmaConnectionOptions.receiveWorkRequests/1");
 
@@ -81,6 +93,12 @@ class BadInputLabTest {
             "CmId.channel/0",
             "SynchronousId.id/0",
             "RdmaServer.localAddress/0",
+            "RdmaServer.channel/0",
+            "RdmaServer.connection/1",
+            "RdmaServer.connection/2",
+            "RdmaServer.connections/1",
+            "RdmaServer.nextEnded/0",
+            "RdmaServer.pending/0",
             "ConnectionRequest.privateData/0",
             "ConnectionRequest.peer/0",
             "ConnectionRequest.id/0");
@@ -116,7 +134,15 @@ class BadInputLabTest {
             side = new IdSide(arena, id);
             values.put(InetSocketAddress.class, Lab.first(0));
             values.put(Duration.class, Duration.ofMillis(1));
+            values.put(Context.class, side.queuePair.context());
             values.put(QueuePair.class, side.queuePair);
+            values.put(CompletionQueue.class, connection.sendQueue());
+            values.put(
+                    SharedReceiveQueue.class,
+                    connection.protectionDomain().createSharedReceiveQueue(new SharedReceiveQueueOptions()));
+            values.put(Object.class, "anything");
+            values.put(SendOperation[].class, new SendOperation[] {SendOperation.SEND});
+            values.put(RdmaServerOptions.class, new RdmaServerOptions());
             values.put(ConnectionParameters.class, new ConnectionParameters());
             values.put(RdmaConnectionOptions.class, new RdmaConnectionOptions());
             values.put(AddressInfoOptions.class, new AddressInfoOptions());
@@ -336,7 +362,7 @@ class BadInputLabTest {
             assertThrows(NullPointerException.class, () -> new RdmaClient(null));
             assertThrows(NullPointerException.class, () -> RdmaServer.listen(null, Lab.second(0)));
             assertThrows(NullPointerException.class, () -> RdmaServer.listen(arena, null));
-            assertThrows(IllegalArgumentException.class, () -> RdmaServer.listen(arena, Lab.second(0), -1));
+            assertThrows(IllegalArgumentException.class, () -> new RdmaServerOptions().backlog(-1));
             assertThrows(NullPointerException.class, () -> SynchronousId.create((PortSpace) null));
             assertThrows(NullPointerException.class, () -> SynchronousId.create((AddressInfo) null));
             assertThrows(IllegalArgumentException.class, () -> SynchronousId.create(PortSpace.UNKNOWN));

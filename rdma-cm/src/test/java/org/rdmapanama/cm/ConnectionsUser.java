@@ -119,8 +119,14 @@ final class ConnectionsUser extends RandomUser<ConnectionsUser> {
         int place = random.nextInt(ConnectionsWorld.PLACES);
         RdmaServer known = world.servers.get(place);
         if (known == null) {
-            RdmaServer made =
-                    RdmaServer.listen(world.arena, Lab.second(ConnectionsWorld.port(place)), random.nextInt(4));
+            RdmaServer made = RdmaServer.listen(
+                    world.arena,
+                    Lab.second(ConnectionsWorld.port(place)),
+                    new RdmaServerOptions()
+                            .backlog(random.nextInt(4))
+                            .maxPending(1 + random.nextInt(4))
+                            .handshakeTimeout(CONNECTING.dividedBy(1 + random.nextInt(20)))
+                            .connections(options()));
             if (!world.servers.compareAndSet(place, null, made)) {
                 made.close();
             }
@@ -145,7 +151,7 @@ final class ConnectionsUser extends RandomUser<ConnectionsUser> {
     }
 
     private Object acceptNext() throws InterruptedException {
-        return server().accept(options(), CONNECTING.dividedBy(1 + random.nextInt(20)))
+        return server().accept(CONNECTING.dividedBy(1 + random.nextInt(20)))
                 .map(this::keep)
                 .orElse(null);
     }

@@ -146,7 +146,7 @@ final class FewDescriptors {
 
     private static void open(int port) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
-                RdmaServer server = RdmaServer.listen(arena, Lab.second(port));
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(port), options());
                 EventChannel channel = EventChannel.create()) {
             // All is used once before, also what goes wrong.
             connectAndAccept(server, port, ENOUGH);
@@ -192,7 +192,7 @@ final class FewDescriptors {
 
     private static void connect(int port) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
-                RdmaServer server = RdmaServer.listen(arena, Lab.second(port))) {
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(port), options())) {
             connectAndAccept(server, port, ENOUGH);
             int needed = -1;
             for (int left = 0; needed < 0; left++) {
@@ -293,13 +293,17 @@ final class FewDescriptors {
         return accepted;
     }
 
+    private static RdmaServerOptions options() {
+        return new RdmaServerOptions()
+                .connections(new RdmaConnectionOptions()
+                        .sendWorkRequests(2)
+                        .receiveWorkRequests(2)
+                        .completionEvents(true));
+    }
+
     private static boolean accept(RdmaServer server) throws InterruptedException {
-        RdmaConnectionOptions options = new RdmaConnectionOptions()
-                .sendWorkRequests(2)
-                .receiveWorkRequests(2)
-                .completionEvents(true);
         try {
-            server.accept(options, SECONDS).orElseThrow().close();
+            server.accept(SECONDS).orElseThrow().close();
             return true;
         } catch (VerbsException e) {
             if (!isClear(e)) {

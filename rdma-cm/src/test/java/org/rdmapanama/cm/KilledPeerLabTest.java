@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -152,7 +153,7 @@ class KilledPeerLabTest {
     @EnumSource
     void shouldNotAcceptAClientThatDied(Network network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined();
-                RdmaServer server = RdmaServer.listen(arena, network.second(PORT))) {
+                RdmaServer server = listen(arena, network)) {
             ConnectionRequest request;
             try (Program client = Rping.client(network, PORT)) {
                 request = server.awaitRequest(Lab.SECONDS).orElseThrow();
@@ -163,7 +164,7 @@ class KilledPeerLabTest {
             Bound bound = Bound.usual();
             assertThrows(ConnectionException.class, () -> request.accept(receiving(arena), Lab.SECONDS));
             bound.check("the client is dead, and was waited for");
-            assertServes(network, arena, server);
+            assertServes(network, server);
         }
     }
 
@@ -171,7 +172,7 @@ class KilledPeerLabTest {
     @EnumSource
     void shouldBeToldWhenAClientDiesBeforeItIsReady(Network network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
-                RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
+                RdmaServer server = listen(arena, network);
                 ExecutorService threads = Executors.newCachedThreadPool();
                 Program client = Rping.client(network, PORT)) {
             ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
@@ -192,7 +193,7 @@ class KilledPeerLabTest {
                         assertThrows(ExecutionException.class, () -> accepting.get(10, TimeUnit.SECONDS));
                 assertInstanceOf(ConnectionException.class, failed.getCause());
             }
-            assertServes(network, arena, server);
+            assertServes(network, server);
         }
     }
 
@@ -200,23 +201,28 @@ class KilledPeerLabTest {
     @EnumSource
     void shouldBeToldWhenAClientDies(Network network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined();
-                RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
+                RdmaServer server = listen(arena, network);
                 Program client = Rping.client(network, PORT);
-                RdmaConnection connection =
-                        server.accept(receiving(arena), Lab.SECONDS).orElseThrow()) {
+                RdmaConnection connection = server.accept(Lab.SECONDS).orElseThrow()) {
             assertTrue(connection.isConnected());
             client.kill();
             assertTrue(connection.awaitDisconnect(Lab.SECONDS));
             assertSendIsFlushed(network, arena, connection);
-            assertServes(network, arena, server);
+            assertServes(network, server);
         }
     }
 
+    private static RdmaServer listen(VerbsArena arena, Network network) {
+        return RdmaServer.listen(
+                arena,
+                network.second(PORT),
+                new RdmaServerOptions().connections(request -> Optional.of(receiving(arena))));
+    }
+
     /** The next one is served as if nothing had been. */
-    private static void assertServes(Network network, VerbsArena arena, RdmaServer server) throws Exception {
+    private static void assertServes(Network network, RdmaServer server) throws Exception {
         try (Program client = Rping.client(network, PORT);
-                RdmaConnection connection =
-                        server.accept(receiving(arena), Lab.SECONDS).orElseThrow()) {
+                RdmaConnection connection = server.accept(Lab.SECONDS).orElseThrow()) {
             assertTrue(connection.isConnected(), client::toString);
         }
     }

@@ -68,9 +68,13 @@ class LinkLabTest {
         return new RdmaClient(arena).connect(remote, options().localAddress(local), timeout);
     }
 
+    private static RdmaServer listen(VerbsArena arena, InetSocketAddress local) {
+        return RdmaServer.listen(arena, local, new RdmaServerOptions().connections(options()));
+    }
+
     private static FutureTask<RdmaConnection> accepting(RdmaServer server) {
         FutureTask<RdmaConnection> accepting =
-                new FutureTask<>(() -> server.accept(options(), Lab.PATIENCE).orElseThrow());
+                new FutureTask<>(() -> server.accept(Lab.PATIENCE).orElseThrow());
         Thread.ofPlatform().start(accepting);
         return accepting;
     }
@@ -141,7 +145,7 @@ class LinkLabTest {
         List<String> before = Lab.resources();
         try (Wire wire = Wire.add(type)) {
             try (VerbsArena arena = VerbsArena.ofShared();
-                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT))) {
+                    RdmaServer server = listen(arena, wire.right(PORT))) {
                 FutureTask<RdmaConnection> accepting = accepting(server);
                 try (RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
                         RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
@@ -179,7 +183,7 @@ class LinkLabTest {
         String retries = Files.readString(SYN_RETRIES);
         try (Wire wire = Wire.add(type)) {
             try (VerbsArena arena = VerbsArena.ofShared();
-                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT))) {
+                    RdmaServer server = listen(arena, wire.right(PORT))) {
                 FutureTask<RdmaConnection> accepting = accepting(server);
                 try (RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
                         RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
@@ -213,8 +217,8 @@ class LinkLabTest {
         try (Wire wire = Wire.add(type)) {
             Process removal;
             try (VerbsArena arena = VerbsArena.ofShared();
-                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT));
-                    RdmaServer removed = RdmaServer.listen(arena, wire.left(PORT));
+                    RdmaServer server = listen(arena, wire.right(PORT));
+                    RdmaServer removed = listen(arena, wire.left(PORT));
                     EventChannel channel = EventChannel.create()) {
                 CmId bound = channel.createId(PortSpace.TCP);
                 bound.bind(wire.left(0));
@@ -266,7 +270,7 @@ class LinkLabTest {
         try (Wire wire = Wire.add(type)) {
             Process removal;
             try (VerbsArena arena = VerbsArena.ofShared();
-                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT));
+                    RdmaServer server = listen(arena, wire.right(PORT));
                     EventChannel channel = EventChannel.create();
                     Selector selector = Selector.open()) {
                 channel.createId(PortSpace.TCP).bind(wire.right(0));
@@ -294,7 +298,7 @@ class LinkLabTest {
         List<String> before = Lab.resources();
         try (Wire wire = Wire.add(type)) {
             try (VerbsArena arena = VerbsArena.ofShared();
-                    RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress(PORT))) {
+                    RdmaServer server = listen(arena, new InetSocketAddress(PORT))) {
                 FutureTask<RdmaConnection> accepting = accepting(server);
                 RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
                 RdmaConnection right = accepting.get(60, TimeUnit.SECONDS);
@@ -333,7 +337,7 @@ class LinkLabTest {
     void shouldLetGoOfADeviceThatNobodyUsesAnyMore(String type) throws Exception {
         try (Wire wire = Wire.add(type)) {
             try (VerbsArena arena = VerbsArena.ofShared();
-                    RdmaServer server = RdmaServer.listen(arena, wire.right(PORT))) {
+                    RdmaServer server = listen(arena, wire.right(PORT))) {
                 assertConnects(arena, server, wire);
                 // librdmacm keeps it open for the next id, and the arena for the next connection.
                 Process removal = Wire.remove(wire.leftDevice());

@@ -65,24 +65,27 @@ class LostIdsTest {
 
     @Test
     void shouldRejectARequestThatCannotBeAccepted() throws Exception {
-        try (EventChannel channel = EventChannel.create(manager);
-                CmId listener = channel.createId(PortSpace.TCP);
-                VerbsArena arena = VerbsArena.ofConfined()) {
+        ConnectionManagers.replace(manager);
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress("127.0.0.1", 7471))) {
+            long listener = manager.ids.getFirst();
             long id = manager.makeId();
-            manager.tell(CmEventType.CONNECT_REQUEST, id, listener.nativeAddress());
-            ConnectionRequest request = new ConnectionRequest(channel.poll().orElseThrow(), arena);
+            manager.tell(CmEventType.CONNECT_REQUEST, id, listener);
+            ConnectionRequest request = server.awaitRequest(Duration.ZERO).orElseThrow();
             RdmaConnectionOptions options = new RdmaConnectionOptions();
             assertThrows(IllegalArgumentException.class, () -> request.accept(options, Duration.ofNanos(-1)));
             assertEquals(List.of(), manager.rejected, "it can still be answered");
-            manager.migrating = -Errno.EMFILE;
-            ConnectionException failure =
-                    assertThrows(ConnectionException.class, () -> request.accept(options, Duration.ZERO));
-            assertEquals("EMFILE", failure.errnoName());
+            // The id has no device to make a queue pair on.
+            IllegalStateException failure =
+                    assertThrows(IllegalStateException.class, () -> request.accept(options, Duration.ZERO));
+            assertTrue(failure.getMessage().contains("is not bound to a device"), failure::getMessage);
             assertEquals(0, failure.getSuppressed().length, failure::toString);
             assertEquals(List.of(id), manager.rejected);
             assertEquals(List.of(id), manager.destroyed);
             assertThrows(IllegalStateException.class, () -> request.accept(options, Duration.ZERO));
             assertEquals(1, manager.channels.size(), "no channel is left");
+        } finally {
+            ConnectionManagers.replace(null);
         }
     }
 

@@ -47,15 +47,15 @@ class ManyConnectionsLabTest {
     void shouldOpenAndCloseManyConnectionsAtOnce() throws Exception {
         List<String> before = Lab.resources();
         try (VerbsArena arena = VerbsArena.ofShared();
-                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT));
+                RdmaServer server =
+                        RdmaServer.listen(arena, Lab.second(PORT), new RdmaServerOptions().connections(options()));
                 ExecutorService accepting = Executors.newFixedThreadPool(THREADS);
                 ExecutorService connecting = Executors.newFixedThreadPool(THREADS)) {
             RdmaClient client = new RdmaClient(arena);
             Future<List<RdmaConnection>> accepted = connecting.submit(() -> all(
                     accepting,
                     COUNT,
-                    () -> server.accept(options(), Duration.ofSeconds(LIMIT_SECONDS))
-                            .orElseThrow()));
+                    () -> server.accept(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow()));
             List<RdmaConnection> clients = all(
                     connecting,
                     COUNT,

@@ -109,11 +109,12 @@ final class Pair implements AutoCloseable {
             Consumer<RdmaConnectionOptions> ofRight)
             throws Exception {
         this.arena = arena;
-        try (RdmaServer server = RdmaServer.listen(arena, network.second(port))) {
-            RdmaConnectionOptions passive = new RdmaConnectionOptions();
-            ofRight.accept(passive);
+        RdmaConnectionOptions passive = new RdmaConnectionOptions();
+        ofRight.accept(passive);
+        RdmaServerOptions serving = new RdmaServerOptions().connections(passive);
+        try (RdmaServer server = RdmaServer.listen(arena, network.second(port), serving)) {
             FutureTask<RdmaConnection> accepting =
-                    new FutureTask<>(() -> server.accept(passive, Lab.SECONDS).orElseThrow());
+                    new FutureTask<>(() -> server.accept(Lab.SECONDS).orElseThrow());
             Thread.ofPlatform().start(accepting);
             RdmaConnectionOptions active = new RdmaConnectionOptions().localAddress(network.first(0));
             ofLeft.accept(active);

@@ -164,18 +164,20 @@ class RdmaServerLabTest {
     @EnumSource
     void shouldSleepUntilSomethingCompletes(Network network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
-                RdmaServer server = RdmaServer.listen(arena, network.second(0));
                 ExecutorService threads = Executors.newCachedThreadPool()) {
+            Peer serving = new Peer(arena);
+            RdmaConnectionOptions options = new RdmaConnectionOptions()
+                    .completionEvents(true)
+                    .prepare(connection -> {
+                        serving.prepare(connection);
+                        connection.receiveQueue().requestNotification(false);
+                    });
+            RdmaServer server =
+                    RdmaServer.listen(arena, network.second(0), new RdmaServerOptions().connections(options));
             InetSocketAddress address = server.localAddress();
             assertTrue(address.getPort() > 0);
-            Peer serving = new Peer(arena);
-            Future<RdmaConnection> accepted = threads.submit(() -> server.accept(
-                            new RdmaConnectionOptions().completionEvents(true).prepare(connection -> {
-                                serving.prepare(connection);
-                                connection.receiveQueue().requestNotification(false);
-                            }),
-                            Lab.SECONDS)
-                    .orElseThrow());
+            Future<RdmaConnection> accepted =
+                    threads.submit(() -> server.accept(Lab.SECONDS).orElseThrow());
             Peer asking = new Peer(arena);
             try (RdmaConnection connection = new RdmaClient(arena)
                             .connect(address, from(network).prepare(asking::prepare), Lab.SECONDS);
@@ -287,15 +289,17 @@ class RdmaServerLabTest {
     @EnumSource
     void shouldMakeQueuePairsWhereItIsTold(Network network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
-                RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
+                ProtectionDomain own = open(arena, network.second(0)).allocateProtectionDomain();
+                RdmaServer server = RdmaServer.listen(
+                        arena,
+                        network.second(PORT),
+                        new RdmaServerOptions().connections(new RdmaConnectionOptions().protectionDomain(own)));
                 ExecutorService threads = Executors.newCachedThreadPool()) {
-            ProtectionDomain own = open(arena, network.second(0)).allocateProtectionDomain();
             ProtectionDomain other = open(arena, network.first(0)).allocateProtectionDomain();
             RdmaClient client = new RdmaClient(arena);
             for (int i = 0; i < 2; i++) {
-                Future<RdmaConnection> accepted = threads.submit(
-                        () -> server.accept(new RdmaConnectionOptions().protectionDomain(own), Lab.SECONDS)
-                                .orElseThrow());
+                Future<RdmaConnection> accepted =
+                        threads.submit(() -> server.accept(Lab.SECONDS).orElseThrow());
                 try (RdmaConnection left = client.connect(
                                 network.second(PORT), from(network).protectionDomain(other), Lab.SECONDS);
                         RdmaConnection right = accepted.get(30, TimeUnit.SECONDS)) {

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
@@ -85,8 +85,8 @@ abstract class ScriptedConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public EventSource events(long channel) {
-        return EventSource.of(() -> !events.isEmpty());
+    public ReadySource events(long channel) {
+        return ReadySource.of(() -> !events.isEmpty());
     }
 
     @Override

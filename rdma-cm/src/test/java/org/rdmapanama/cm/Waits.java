@@ -71,9 +71,10 @@ final class Waits {
 
     /** The client's side of a connection; the list gets the server, that, and the server's side. */
     static RdmaConnection connection(VerbsArena arena, int port, List<AutoCloseable> made) throws Exception {
-        RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(port)));
+        RdmaServer server =
+                keep(made, RdmaServer.listen(arena, Lab.second(port), new RdmaServerOptions().connections(options())));
         FutureTask<RdmaConnection> accepting =
-                new FutureTask<>(() -> server.accept(options(), Lab.SECONDS).orElseThrow());
+                new FutureTask<>(() -> server.accept(Lab.SECONDS).orElseThrow());
         Thread.ofPlatform().start(accepting);
         RdmaConnection connection;
         try {
@@ -202,7 +203,8 @@ final class Waits {
     private static Map<String, SetupAtPort> ofServersAndClients() {
         Map<String, SetupAtPort> waits = new LinkedHashMap<>();
         waits.put("RdmaServer.awaitRequest", (arena, made, port) -> {
-            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(port)));
+            RdmaServer server = keep(
+                    made, RdmaServer.listen(arena, Lab.second(port), new RdmaServerOptions().connections(options())));
             TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, port));
             return new Wait(
                     () -> server.awaitRequest(LONG),
@@ -211,7 +213,8 @@ final class Waits {
                     Waits::assertPresent);
         });
         waits.put("RdmaServer.accept", (arena, made, port) -> {
-            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(port)));
+            RdmaServer server = keep(
+                    made, RdmaServer.listen(arena, Lab.second(port), new RdmaServerOptions().connections(options())));
             TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, port));
             return new Wait(
                     () -> server.accept(LONG),
@@ -223,7 +226,8 @@ final class Waits {
                     connection -> assertConnected(((Optional<?>) connection).orElseThrow()));
         });
         waits.put("ConnectionRequest.accept", (arena, made, port) -> {
-            RdmaServer server = keep(made, RdmaServer.listen(arena, Lab.second(port)));
+            RdmaServer server = keep(
+                    made, RdmaServer.listen(arena, Lab.second(port), new RdmaServerOptions().connections(options())));
             TwoIds stranger = keep(made, TwoIds.resolved(PortSpace.TCP, port));
             stranger.client.connect(TwoIds.parameters());
             ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();

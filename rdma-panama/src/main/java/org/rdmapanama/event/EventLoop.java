@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import org.rdmapanama.ffm.internal.EventSource;
-import org.rdmapanama.ffm.internal.EventSources;
+import org.rdmapanama.ffm.internal.ReadySource;
+import org.rdmapanama.ffm.internal.ReadySources;
 import org.rdmapanama.ffm.internal.Waiting;
 
 /**
@@ -45,15 +45,15 @@ import org.rdmapanama.ffm.internal.Waiting;
  */
 public final class EventLoop implements AutoCloseable {
     /** An object that was added. */
-    private final class Entry implements EventSource.Listener {
+    private final class Entry implements ReadySource.Listener {
         private final Waitable waitable;
-        private final EventSource source;
+        private final ReadySource source;
         private final Object attachment;
 
         /** Whether it is to be looked at. Guarded by the lock. */
         private boolean suspected;
 
-        private Entry(Waitable waitable, EventSource source, Object attachment) {
+        private Entry(Waitable waitable, ReadySource source, Object attachment) {
             this.waitable = waitable;
             this.source = source;
             this.attachment = attachment;
@@ -74,7 +74,7 @@ public final class EventLoop implements AutoCloseable {
     private static final long LOOK_NANOS = 2_000_000;
 
     /** Signalled when an entry is to be looked at. */
-    private final EventSource own = EventSource.of(() -> false);
+    private final ReadySource own = ReadySource.of(() -> false);
 
     /** Made once, so that waiting allocates nothing. */
     private final Supplier<List<Entry>> look = this::look;
@@ -117,7 +117,7 @@ public final class EventLoop implements AutoCloseable {
      */
     public void add(Waitable source, Object attachment) {
         Objects.requireNonNull(source, "source");
-        EventSource events = EventSources.of(source);
+        ReadySource events = ReadySources.of(source);
         if (events == null) {
             throw new IllegalArgumentException("source must be a completion channel, a context or an event channel, and"
                     + " not a " + source.getClass().getName());
@@ -143,7 +143,7 @@ public final class EventLoop implements AutoCloseable {
 
     private static boolean isOpen(Waitable source) {
         try {
-            return EventSources.of(source) != null;
+            return ReadySources.of(source) != null;
         } catch (IllegalStateException closed) {
             return false;
         }

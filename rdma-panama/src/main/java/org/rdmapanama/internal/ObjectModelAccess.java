@@ -41,6 +41,12 @@ public abstract class ObjectModelAccess {
     /** Returns the arena that owns a region. */
     public abstract VerbsArena arenaOf(MemoryRegion region);
 
+    /** Has an arena close an object of another module before everything else. */
+    public abstract void addDependent(VerbsArena arena, AutoCloseable dependent);
+
+    /** Has an arena forget an object of another module, which has been closed. */
+    public abstract void removeDependent(VerbsArena arena, AutoCloseable dependent);
+
     /** Whether every thread may use the objects of an arena. */
     public abstract boolean isShared(VerbsArena arena);
 

@@ -1,7 +1,7 @@
 package org.rdmapanama.soft;
 
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.soft.memory.LongRing;
 import org.rdmapanama.soft.memory.Memory;
@@ -16,7 +16,7 @@ import org.rdmapanama.soft.memory.Memory;
 final class AsyncEvents {
     private final ReentrantLock lock = new ReentrantLock();
     private final LongRing events = new LongRing();
-    private final EventSource source = EventSource.of(this::hasEvent);
+    private final ReadySource source = ReadySource.of(this::hasEvent);
     private final TakenEvents taken = new TakenEvents(lock);
 
     /**
@@ -37,7 +37,7 @@ final class AsyncEvents {
     }
 
     /** What tells of the events. */
-    EventSource source() {
+    ReadySource source() {
         return source;
     }
 

@@ -3,8 +3,8 @@ package org.rdmapanama.soft;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
@@ -62,7 +62,7 @@ final class CompletionQueueVerbs {
         }
     }
 
-    EventSource completionEvents(long address) {
+    ReadySource completionEvents(long address) {
         return channel(address).source();
     }
 

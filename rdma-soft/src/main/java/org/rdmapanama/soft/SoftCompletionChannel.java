@@ -1,7 +1,7 @@
 package org.rdmapanama.soft;
 
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.soft.memory.LongRing;
 import org.rdmapanama.soft.memory.NativeBlock;
 
@@ -20,7 +20,7 @@ final class SoftCompletionChannel {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final LongRing events = new LongRing();
-    private final EventSource source = EventSource.of(this::hasEvent);
+    private final ReadySource source = ReadySource.of(this::hasEvent);
     private final TakenEvents taken = new TakenEvents(lock);
 
     SoftCompletionChannel(NativeBlock struct, int number) {
@@ -39,7 +39,7 @@ final class SoftCompletionChannel {
     }
 
     /** What tells of the events. */
-    EventSource source() {
+    ReadySource source() {
         return source;
     }
 

@@ -2,8 +2,8 @@ package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.internal.provider.CompletionVerbs;
@@ -132,7 +132,7 @@ public final class SoftContext extends ProviderContext {
     }
 
     @Override
-    public EventSource asyncEvents() {
+    public ReadySource asyncEvents() {
         return events.source();
     }
 
@@ -200,7 +200,7 @@ public final class SoftContext extends ProviderContext {
     }
 
     @Override
-    public EventSource completionEvents(long address) {
+    public ReadySource completionEvents(long address) {
         return queues.completionEvents(address);
     }
 

@@ -13,8 +13,8 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
@@ -94,7 +94,7 @@ final class Meeting implements AutoCloseable {
 
     /** Waits for so many milliseconds at most; returns whether there is an event. */
     boolean awaitEvent(int millis) {
-        EventSource events = manager.events(channel);
+        ReadySource events = manager.events(channel);
         try {
             return Waiting.await(events, Duration.ofMillis(millis), () -> events.isReady() ? events : null) != null;
         } catch (InterruptedException e) {

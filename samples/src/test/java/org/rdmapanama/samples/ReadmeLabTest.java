@@ -6,15 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.net.InetSocketAddress;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -25,7 +28,17 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.ConnectionException;
+import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.ffm.NeedsKernelDevice;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 
 /**
@@ -39,7 +52,8 @@ class ReadmeLabTest {
             Pattern.compile("^```java\n(.*?)^```", Pattern.DOTALL | Pattern.MULTILINE);
 
     /** How many samples each document has: a new one needs a test that runs it. */
-    private static final Map<String, Integer> SAMPLES = Map.of("README.md", 4, "ADVANCED.md", 1, "MEMORY.md", 1);
+    private static final Map<String, Integer> SAMPLES =
+            Map.of("README.md", 4, "ADVANCED.md", 1, "MEMORY.md", 1, "CONNECTIONS.md", 1);
 
     @TempDir
     private static Path folder;
@@ -107,18 +121,85 @@ class ReadmeLabTest {
         assertEquals(List.of("4096, 8192, 1024", "refused"), linesOf("MEMORY.md", 0));
     }
 
-    private static List<String> linesOf(String document, int index) throws Exception {
-        PrintStream console = System.out;
+    /** A server in one thread, and three clients. */
+    @Test
+    void shouldRunTheSampleThatEchoes() throws Exception {
         ByteArrayOutputStream output = new ByteArrayOutputStream();
+        FutureTask<Void> serving = new FutureTask<>(() -> run("CONNECTIONS.md", 0, output), null);
+        Thread thread = Thread.ofPlatform().start(serving);
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            List<String> expected = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                expected.addAll(greetings(echo(arena, "message " + i)));
+            }
+            Bound.ofSeconds(20)
+                    .await(
+                            () -> output.toString(StandardCharsets.UTF_8),
+                            () -> output.toString(StandardCharsets.UTF_8)
+                                    .lines()
+                                    .toList()
+                                    .equals(expected));
+        } finally {
+            thread.interrupt();
+        }
+        serving.get(20, TimeUnit.SECONDS);
+    }
+
+    private static List<String> greetings(InetSocketAddress client) {
+        return List.of("welcome, " + client, "goodbye, " + client);
+    }
+
+    /** Connects, sends a text, and returns the client's address once the same text has come back. */
+    private static InetSocketAddress echo(VerbsArena arena, String text) throws Exception {
+        InetSocketAddress server = new InetSocketAddress(Lab.SECOND_HOST, 7472);
+        try (RdmaConnection connection = connect(arena, server)) {
+            MemoryRegion memory = connection.register(1024, AccessFlag.LOCAL_WRITE);
+            connection
+                    .queuePair()
+                    .postReceive(ReceiveWorkRequest.allocate(arena, 1).add(memory, 512, 512));
+            memory.memory().setString(0, text);
+            connection
+                    .queuePair()
+                    .postSend(SendWorkRequest.allocate(arena, 1).send().add(memory, 0, text.length() + 1L));
+            WorkCompletions completions = new WorkCompletions(arena, 1);
+            Bound.ofSeconds(20)
+                    .await("no answer", () -> connection.receiveQueue().poll(completions) > 0);
+            assertEquals(text, memory.memory().getString(512));
+            return connection.localAddress();
+        }
+    }
+
+    /** As soon as the server listens. */
+    private static RdmaConnection connect(VerbsArena arena, InetSocketAddress server) throws Exception {
+        Bound bound = Bound.ofSeconds(60);
+        while (true) {
+            try {
+                return new RdmaClient(arena).connect(server, Duration.ofSeconds(20));
+            } catch (ConnectionException notYet) {
+                bound.check(notYet::getMessage);
+                Thread.sleep(50);
+            }
+        }
+    }
+
+    private static void run(String document, int index, ByteArrayOutputStream output) {
+        PrintStream console = System.out;
         try (URLClassLoader loader =
                 new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
             System.setOut(new PrintStream(output, true, StandardCharsets.UTF_8));
             loader.loadClass(className(document, index))
                     .getMethod("main", String[].class)
                     .invoke(null, (Object) new String[0]);
+        } catch (ReflectiveOperationException | IOException e) {
+            throw new AssertionError(e);
         } finally {
             System.setOut(console);
         }
+    }
+
+    private static List<String> linesOf(String document, int index) {
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        run(document, index, output);
         return output.toString(StandardCharsets.UTF_8).lines().toList();
     }
 

@@ -9,7 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Waits for the descriptors of all sleeping threads of this process: a daemon thread that asks epoll(7), and {@linkplain
- * EventSource#signal signals} a source whose descriptor becomes readable. It starts when it is first needed, and costs
+ * ReadySource#signal signals} a source whose descriptor becomes readable. It starts when it is first needed, and costs
  * nothing while no descriptor becomes readable.
  *
  * <p>epoll tells of a descriptor once, and again after {@link #arm}. What it tells belongs to a registration, not to a
@@ -34,7 +34,7 @@ final class DescriptorPoller {
     private final MemorySegment errno = Errno.allocate(Arena.global());
 
     /** The first place is never used, so that no cookie is 0. */
-    private EventSource[] sources = new EventSource[16];
+    private ReadySource[] sources = new ReadySource[16];
 
     /** How often each place was used before. */
     private int[] generations = new int[16];
@@ -55,7 +55,7 @@ final class DescriptorPoller {
      * Makes the next event of a source be signalled, and one that is there already. Returns false if that is not
      * possible now.
      */
-    static boolean arm(EventSource source) {
+    static boolean arm(ReadySource source) {
         LOCK.lock();
         try {
             if (source.cookie == 0) {
@@ -68,12 +68,12 @@ final class DescriptorPoller {
         }
     }
 
-    private boolean arm(EventSource source, boolean known, long cookie) {
+    private boolean arm(ReadySource source, boolean known, long cookie) {
         return Libc.arm(epoll, event, errno, source.descriptor(), known, cookie) == 0;
     }
 
     /** Nothing of this source is signalled from now on, unless it is armed again. */
-    static void forget(EventSource source) {
+    static void forget(ReadySource source) {
         LOCK.lock();
         try {
             if (source.cookie != 0) {
@@ -85,7 +85,7 @@ final class DescriptorPoller {
         }
     }
 
-    private void remove(EventSource source) {
+    private void remove(ReadySource source) {
         int place = (int) source.cookie;
         sources[place] = null;
         generations[place]++;
@@ -111,7 +111,7 @@ final class DescriptorPoller {
         return poller;
     }
 
-    private boolean add(EventSource source) {
+    private boolean add(ReadySource source) {
         int place = firstFree;
         while (place < sources.length && sources[place] != null) {
             place++;
@@ -143,7 +143,7 @@ final class DescriptorPoller {
                     LockSupport.parkNanos(PAUSE_NANOS);
                 }
                 for (int i = 0; i < count; i++) {
-                    EventSource source = find(Libc.cookie(events, i));
+                    ReadySource source = find(Libc.cookie(events, i));
                     if (source != null) {
                         source.signal();
                     }
@@ -156,7 +156,7 @@ final class DescriptorPoller {
     }
 
     /** Returns null if the source is closed. */
-    private EventSource find(long cookie) {
+    private ReadySource find(long cookie) {
         int place = (int) cookie;
         LOCK.lock();
         try {

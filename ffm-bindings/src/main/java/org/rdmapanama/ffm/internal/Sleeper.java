@@ -9,7 +9,7 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The sleep of a thread that waits for an {@link EventSource}, until there may be an event:
+ * The sleep of a thread that waits for an {@link ReadySource}, until there may be an event:
  *
  * <p>{@snippet :
  * try (Sleeper sleeper = Sleeper.on(source)) {
@@ -29,7 +29,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>Sleepers are reused, so that sleeping allocates nothing in the long run. Threads: one for each.
  */
-public final class Sleeper implements EventSource.Listener, AutoCloseable {
+public final class Sleeper implements ReadySource.Listener, AutoCloseable {
     /** The longest native wait, which neither an interrupt ends nor, without an own descriptor, a signal. */
     private static final int SLICE_MILLIS = 50;
 
@@ -59,7 +59,7 @@ public final class Sleeper implements EventSource.Listener, AutoCloseable {
 
     private volatile int state;
     private volatile Thread thread;
-    private EventSource source;
+    private ReadySource source;
     private Sleeper next;
 
     /** Whether the first, native part of the wait is still to come. */
@@ -83,7 +83,7 @@ public final class Sleeper implements EventSource.Listener, AutoCloseable {
      * @param source the source
      * @return a sleeper, which {@link #close} gives back
      */
-    public static Sleeper on(EventSource source) {
+    public static Sleeper on(ReadySource source) {
         Sleeper sleeper;
         FREE_LOCK.lock();
         sleeper = free;
@@ -98,7 +98,7 @@ public final class Sleeper implements EventSource.Listener, AutoCloseable {
         return sleeper;
     }
 
-    private void begin(EventSource of) {
+    private void begin(ReadySource of) {
         source = of;
         thread = Thread.currentThread();
         toPoll = of.hasDescriptor() && !thread.isVirtual();

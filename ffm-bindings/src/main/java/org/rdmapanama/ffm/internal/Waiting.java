@@ -9,7 +9,7 @@ public final class Waiting {
     private Waiting() {}
 
     /**
-     * Waits until an event is found, the source is {@linkplain EventSource#wakeup woken up}, or the time is over. A
+     * Waits until an event is found, the source is {@linkplain ReadySource#wakeup woken up}, or the time is over. A
      * virtual thread parks.
      *
      * @param <T> the type of the result
@@ -20,12 +20,12 @@ public final class Waiting {
      * @throws IllegalArgumentException when the timeout is negative
      * @throws InterruptedException when the thread is interrupted
      */
-    public static <T> T await(EventSource source, Duration timeout, Supplier<T> look) throws InterruptedException {
+    public static <T> T await(ReadySource source, Duration timeout, Supplier<T> look) throws InterruptedException {
         return await(source, timeout, () -> Long.MAX_VALUE, look);
     }
 
     /**
-     * Like {@link #await(EventSource, Duration, Supplier)}, but looks again at times when there is no event.
+     * Like {@link #await(ReadySource, Duration, Supplier)}, but looks again at times when there is no event.
      *
      * @param <T> the type of the result
      * @param source tells when to look
@@ -36,7 +36,7 @@ public final class Waiting {
      * @throws IllegalArgumentException when the timeout is negative
      * @throws InterruptedException when the thread is interrupted
      */
-    public static <T> T await(EventSource source, Duration timeout, LongSupplier longestSleep, Supplier<T> look)
+    public static <T> T await(ReadySource source, Duration timeout, LongSupplier longestSleep, Supplier<T> look)
             throws InterruptedException {
         long limit = nanos("timeout", timeout);
         checkNotInterrupted();

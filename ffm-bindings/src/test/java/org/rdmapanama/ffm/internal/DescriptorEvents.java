@@ -18,11 +18,11 @@ final class DescriptorEvents implements Events {
             "read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
 
     private final int fd = Errno.result(errno -> (int) EVENTFD.invokeExact(errno, 0, EFD_SEMAPHORE_NONBLOCK));
-    private final EventSource source = EventSource.ofDescriptor(fd);
+    private final ReadySource source = ReadySource.ofDescriptor(fd);
     private boolean closed;
 
     @Override
-    public EventSource source() {
+    public ReadySource source() {
         return source;
     }
 

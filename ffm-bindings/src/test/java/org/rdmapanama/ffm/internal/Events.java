@@ -2,7 +2,7 @@ package org.rdmapanama.ffm.internal;
 
 /** A queue of events to wait for. */
 interface Events extends AutoCloseable {
-    EventSource source();
+    ReadySource source();
 
     void add();
 

@@ -5,11 +5,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A queue without a descriptor. */
 final class SignalledEvents implements Events {
     private final AtomicInteger count = new AtomicInteger();
-    private final EventSource source = EventSource.of(() -> count.get() > 0);
+    private final ReadySource source = ReadySource.of(() -> count.get() > 0);
     private volatile boolean closed;
 
     @Override
-    public EventSource source() {
+    public ReadySource source() {
         return source;
     }
 

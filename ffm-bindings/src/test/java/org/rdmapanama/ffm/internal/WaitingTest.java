@@ -85,7 +85,7 @@ class WaitingTest {
     }
 
     private static String await(Duration timeout, Supplier<String> look) throws InterruptedException {
-        return Waiting.await(EventSource.of(() -> false), timeout, look);
+        return Waiting.await(ReadySource.of(() -> false), timeout, look);
     }
 
     @Test
@@ -203,7 +203,7 @@ class WaitingTest {
         assertEquals(
                 "it",
                 Waiting.await(
-                        EventSource.of(() -> false), LONG, () -> 1_000_000, () -> ++looks[0] == 20 ? "it" : null));
+                        ReadySource.of(() -> false), LONG, () -> 1_000_000, () -> ++looks[0] == 20 ? "it" : null));
     }
 
     @Test

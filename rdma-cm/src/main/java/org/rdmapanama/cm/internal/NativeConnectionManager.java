@@ -6,9 +6,9 @@ import java.lang.foreign.MemorySegment;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -47,8 +47,8 @@ public final class NativeConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public EventSource events(long channel) {
-        return EventSource.ofDescriptor(rdma_event_channel.fd(Native.struct(channel, rdma_event_channel.sizeof())));
+    public ReadySource events(long channel) {
+        return ReadySource.ofDescriptor(rdma_event_channel.fd(Native.struct(channel, rdma_event_channel.sizeof())));
     }
 
     @Override

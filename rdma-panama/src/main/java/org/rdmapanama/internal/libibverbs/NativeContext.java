@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Libc;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Scratch;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
 import org.rdmapanama.ffm.verbs.ibv_context;
@@ -215,8 +215,8 @@ final class NativeContext extends ProviderContext {
     }
 
     @Override
-    public EventSource asyncEvents() {
-        return EventSource.ofDescriptor(asyncFd);
+    public ReadySource asyncEvents() {
+        return ReadySource.ofDescriptor(asyncFd);
     }
 
     @Override
@@ -274,8 +274,8 @@ final class NativeContext extends ProviderContext {
     }
 
     @Override
-    public EventSource completionEvents(long channel) {
-        return EventSource.ofDescriptor(fdOf(channel));
+    public ReadySource completionEvents(long channel) {
+        return ReadySource.ofDescriptor(fdOf(channel));
     }
 
     @Override

@@ -2,7 +2,7 @@ package org.rdmapanama.internal.provider;
 
 import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
 
-import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.ReadySource;
 
 /**
  * The functions of {@code rdma_cma.h} for the devices of one provider, over its C structures: librdmacm, or the
@@ -38,7 +38,7 @@ public abstract class ConnectionManager {
      * @param channel a struct rdma_event_channel
      * @return the source
      */
-    public abstract EventSource events(long channel);
+    public abstract ReadySource events(long channel);
 
     /**
      * rdma_create_event_channel.

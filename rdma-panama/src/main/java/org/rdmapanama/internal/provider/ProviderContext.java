@@ -2,7 +2,7 @@ package org.rdmapanama.internal.provider;
 
 import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
 
-import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.ReadySource;
 
 /**
  * The verbs of one open device, over the C structures of {@code verbs.h}.
@@ -60,7 +60,7 @@ public abstract class ProviderContext {
     public abstract int queryPkey(int port, int index);
 
     /** Returns what tells of asynchronous events. Called once, by the object that closes it before this is closed. */
-    public abstract EventSource asyncEvents();
+    public abstract ReadySource asyncEvents();
 
     /** ibv_get_async_event into a struct ibv_async_event, without waiting: 1, or 0 if there is none. */
     public abstract int getAsyncEvent(long event);
@@ -95,7 +95,7 @@ public abstract class ProviderContext {
      * Returns what tells of the events of a channel. Called once, by the object that closes it before it destroys the
      * channel.
      */
-    public abstract EventSource completionEvents(long channel);
+    public abstract ReadySource completionEvents(long channel);
 
     /**
      * ibv_get_cq_event, without waiting: the address of the completion queue that has an event, or 0 if there is none.

@@ -18,9 +18,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
 import org.rdmapanama.ffm.verbs.rdma_cm_id;
 import org.rdmapanama.ffm.verbs.rdma_cm_join_mc_attr_ex;
@@ -55,6 +55,9 @@ public final class SoftConnectionManager extends ConnectionManager {
     private final Map<Long, NativeBlock> deviceLists = new ConcurrentHashMap<>();
     private final SoftAddressInfo addressInfo = new SoftAddressInfo();
 
+    /** Ends the connections when the JVM exits, as the kernel does for its devices; null before there is one. */
+    private Thread atExit;
+
     private final ReentrantLock taking = new ReentrantLock();
     private final Condition acknowledged = taking.newCondition();
 
@@ -82,9 +85,34 @@ public final class SoftConnectionManager extends ConnectionManager {
                 context.device().unlock();
             }
             management = made;
+            endConnectionsAtExit();
         }
         users++;
         return management;
+    }
+
+    /** Needs this monitor. */
+    private void endConnectionsAtExit() {
+        if (atExit == null) {
+            Thread made = new Thread(this::endConnections, "soft0-exit");
+            try {
+                Runtime.getRuntime().addShutdownHook(made);
+                atExit = made;
+            } catch (IllegalStateException exiting) {
+                // Nothing that begins now lasts.
+            }
+        }
+    }
+
+    /** Tells the peers of all connections. Ids that are not connected do not mind. */
+    private void endConnections() {
+        for (long each : List.copyOf(ids.keySet())) {
+            try {
+                disconnect(each);
+            } catch (RuntimeException e) {
+                // Closed meanwhile.
+            }
+        }
     }
 
     private void release() {
@@ -178,7 +206,7 @@ public final class SoftConnectionManager extends ConnectionManager {
     }
 
     @Override
-    public EventSource events(long channel) {
+    public ReadySource events(long channel) {
         return channels.get(channel).source();
     }
 

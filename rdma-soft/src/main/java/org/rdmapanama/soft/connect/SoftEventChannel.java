@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmapanama.ffm.internal.EventSource;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
 import org.rdmapanama.soft.memory.NativeBlock;
 
@@ -20,7 +20,7 @@ final class SoftEventChannel {
     private final NativeBlock struct = new NativeBlock(rdma_event_channel.sizeof());
     private final ReentrantLock lock = new ReentrantLock();
     private final ArrayDeque<SoftCmEvent> events = new ArrayDeque<>();
-    private final EventSource source = EventSource.of(this::hasEvent);
+    private final ReadySource source = ReadySource.of(this::hasEvent);
 
     SoftEventChannel() {
         MemorySegment channel = Native.struct(struct.address(), rdma_event_channel.layout());
@@ -52,7 +52,7 @@ final class SoftEventChannel {
     }
 
     /** What tells of the events. */
-    EventSource source() {
+    ReadySource source() {
         return source;
     }
 

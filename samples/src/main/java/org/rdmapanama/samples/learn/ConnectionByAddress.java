@@ -34,8 +34,9 @@ final class ConnectionByAddress {
                             .queuePair()
                             .postReceive(ReceiveWorkRequest.allocate(arena, 1)
                                     .add(connection.register(64, AccessFlag.LOCAL_WRITE), 0, 64)));
+            server.connections(ofServer);
             Future<RdmaConnection> accepted =
-                    executor.submit(() -> server.accept(ofServer, LIMIT).orElseThrow());
+                    executor.submit(() -> server.accept(LIMIT).orElseThrow());
 
             RdmaConnectionOptions ofClient = new RdmaConnectionOptions().privateData("it is me".getBytes(UTF_8));
             try (RdmaConnection a = new RdmaClient(arena).connect(server.localAddress(), ofClient, LIMIT);

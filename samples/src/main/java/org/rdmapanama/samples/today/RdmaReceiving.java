@@ -10,6 +10,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
+import org.rdmapanama.cm.RdmaServerOptions;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.samples.Failure;
 
@@ -22,14 +23,15 @@ final class RdmaReceiving implements Job {
     RdmaReceiving(MemorySegment memory, InetAddress at, Duration limit, IntConsumer tellPort)
             throws InterruptedException {
         VerbsArena arena = VerbsArena.ofConfined();
-        try (RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress(at, 0))) {
+        RdmaConnectionOptions options = new RdmaConnectionOptions()
+                .sendWorkRequests(1)
+                .receiveWorkRequests(1)
+                .completionEvents(true)
+                .prepare(made -> RdmaEnd.expectSign(arena, made));
+        RdmaServerOptions serving = new RdmaServerOptions().connections(options);
+        try (RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress(at, 0), serving)) {
             tellPort.accept(server.localAddress().getPort());
-            RdmaConnectionOptions options = new RdmaConnectionOptions()
-                    .sendWorkRequests(1)
-                    .receiveWorkRequests(1)
-                    .completionEvents(true)
-                    .prepare(made -> RdmaEnd.expectSign(arena, made));
-            RdmaConnection connection = server.accept(options, limit)
+            RdmaConnection connection = server.accept(limit)
                     .orElseThrow(() -> new Failure("no sender connected within " + limit.toSeconds() + " s"));
             end = new RdmaEnd(arena, connection, limit);
         }

@@ -5,10 +5,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /** Finds the event source of an object of any module, which no public method returns. Any thread may call it. */
-public final class EventSources {
-    private static final Map<Class<?>, Function<Object, EventSource>> OF_CLASSES = new ConcurrentHashMap<>();
+public final class ReadySources {
+    private static final Map<Class<?>, Function<Object, ReadySource>> OF_CLASSES = new ConcurrentHashMap<>();
 
-    private EventSources() {}
+    private ReadySources() {}
 
     /**
      * Tells how to find the source of the objects of a class, which its initializer does.
@@ -17,7 +17,7 @@ public final class EventSources {
      * @param type the class
      * @param source returns the source of an open object and otherwise throws
      */
-    public static <T> void register(Class<T> type, Function<T, EventSource> source) {
+    public static <T> void register(Class<T> type, Function<T, ReadySource> source) {
         OF_CLASSES.put(type, object -> source.apply(type.cast(object)));
     }
 
@@ -27,8 +27,8 @@ public final class EventSources {
      * @param object an object
      * @return its source, or null if its class has none
      */
-    public static EventSource of(Object object) {
-        Function<Object, EventSource> source = OF_CLASSES.get(object.getClass());
+    public static ReadySource of(Object object) {
+        Function<Object, ReadySource> source = OF_CLASSES.get(object.getClass());
         return source == null ? null : source.apply(object);
     }
 }

@@ -14,7 +14,7 @@ import java.util.function.BooleanSupplier;
  *
  * <p>Threads: any. Adding, removing and signalling allocate nothing in the long run.
  */
-public final class EventSource {
+public final class ReadySource {
     private static final long NAP_NANOS = 20_000;
 
     /** Who is told. */
@@ -55,7 +55,7 @@ public final class EventSource {
     /** Whether there is an event that was already taken from the device. */
     private volatile boolean kept;
 
-    private EventSource(int fd, BooleanSupplier ready) {
+    private ReadySource(int fd, BooleanSupplier ready) {
         this.fd = fd;
         this.ready = ready;
     }
@@ -66,8 +66,8 @@ public final class EventSource {
      * @param fd a non-blocking descriptor, open until this is {@linkplain #close closed}
      * @return a new source
      */
-    public static EventSource ofDescriptor(int fd) {
-        return new EventSource(fd, null);
+    public static ReadySource ofDescriptor(int fd) {
+        return new ReadySource(fd, null);
     }
 
     /**
@@ -76,8 +76,8 @@ public final class EventSource {
      * @param ready tells whether there is an event
      * @return a new source
      */
-    public static EventSource of(BooleanSupplier ready) {
-        return new EventSource(-1, ready);
+    public static ReadySource of(BooleanSupplier ready) {
+        return new ReadySource(-1, ready);
     }
 
     boolean hasDescriptor() {

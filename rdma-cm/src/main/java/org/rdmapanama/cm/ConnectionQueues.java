@@ -1,0 +1,100 @@
+package org.rdmapanama.cm;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.Context;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+
+/**
+ * The queue pair of a connection, and its completion queues: those that the options name, which outlive the connection, or
+ * else its own. Threads: as the arena says.
+ */
+final class ConnectionQueues {
+    private final Context context;
+    private final RdmaConnectionOptions options;
+
+    /** Made for this connection, and closed with it. */
+    private final List<CompletionQueue> own = new ArrayList<>();
+
+    private CompletionChannel channel;
+    private CompletionQueue sends;
+    private CompletionQueue receives;
+    private QueuePair queuePair;
+
+    private ConnectionQueues(Context context, RdmaConnectionOptions options) {
+        this.context = context;
+        this.options = options;
+    }
+
+    /** Creates all of them; on failure none is left. */
+    static ConnectionQueues create(ProtectionDomain domain, QueuePairType type, RdmaConnectionOptions options) {
+        ConnectionQueues queues = new ConnectionQueues(domain.context(), options);
+        try {
+            queues.make(domain, type);
+            return queues;
+        } catch (RuntimeException | Error e) {
+            RdmaConnection.closeAll(e, queues::closeCompletionQueues);
+            throw e;
+        }
+    }
+
+    private void make(ProtectionDomain domain, QueuePairType type) {
+        channel = options.completionEvents() ? context.createCompletionChannel() : null;
+        sends = givenOrOwn(options.sendQueue(), options.sendWorkRequests());
+        receives = givenOrOwn(options.receiveQueue(), options.receiveWorkRequests());
+        QueuePairOptions wanted =
+                new QueuePairOptions(type, sends, receives).maxSendWorkRequests(options.sendWorkRequests());
+        if (options.sharedReceiveQueue() == null) {
+            wanted.maxReceiveWorkRequests(options.receiveWorkRequests());
+        } else {
+            wanted.sharedReceiveQueue(options.sharedReceiveQueue());
+        }
+        SendOperation[] operations = options.sendOperations().toArray(SendOperation[]::new);
+        if (operations.length == 0) {
+            queuePair = domain.createQueuePair(options.queuePair().apply(wanted));
+        } else {
+            queuePair = domain.createExtendedQueuePair(options.queuePair().apply(wanted.sendOperations(operations)));
+        }
+    }
+
+    private CompletionQueue givenOrOwn(CompletionQueue given, int entries) {
+        if (given != null) {
+            return given;
+        }
+        CompletionQueue made = context.createCompletionQueue(entries, channel, options.completionVector());
+        own.add(made);
+        return made;
+    }
+
+    /** Null unless the options want completion events. */
+    CompletionChannel channel() {
+        return channel;
+    }
+
+    CompletionQueue sends() {
+        return sends;
+    }
+
+    CompletionQueue receives() {
+        return receives;
+    }
+
+    QueuePair queuePair() {
+        return queuePair;
+    }
+
+    /** Closes the completion queues that were made here; the queue pair must be closed. */
+    void closeCompletionQueues() {
+        List<AutoCloseable> all = new ArrayList<>(own);
+        if (channel != null) {
+            all.add(channel);
+        }
+        RdmaConnection.closeEach(all.toArray(AutoCloseable[]::new));
+    }
+}
