@@ -139,7 +139,7 @@ public final class VerbsArena implements Arena {
      * @throws IllegalStateException when another thread is using memory of this arena in a call of its own, such as
      *     writing it to a channel: everything else is closed then, and closing again frees the memory; or when another
      *     thread is in the middle of a batch on an extended queue and does not end it within two seconds: nothing is
-     *     closed then
+     *     closed then but servers and connections
      * @throws VerbsException when a verb failed; further failures are suppressed exceptions of the first
      * @throws WrongThreadException when this arena is confined to another thread
      */

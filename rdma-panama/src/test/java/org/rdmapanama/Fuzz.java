@@ -87,7 +87,7 @@ final class Fuzz {
 
         /** What has never returned may need many attempts. */
         private int share() {
-            return outcomes.containsKey(RETURNED) ? weight : 2 * weight;
+            return outcomes.containsKey(RETURNED) ? weight : 4 * weight;
         }
 
         void add(String outcome) {

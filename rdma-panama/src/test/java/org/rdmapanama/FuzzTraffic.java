@@ -53,7 +53,11 @@ final class FuzzTraffic {
     private final SendWorkRequest write;
     private final ReceiveWorkRequest receive;
     private final ReceiveWorkRequest unused;
-    private final WorkCompletions completions;
+
+    /** The one with what was polled last, and the one to poll into next. */
+    private WorkCompletions completions;
+
+    private WorkCompletions nextCompletions;
     private final List<WorkRequestBuilder> builders = new ArrayList<>();
     private int turn;
 
@@ -76,7 +80,9 @@ final class FuzzTraffic {
         receive = plain.receiveRequest(2, 64, 8);
         unused = ReceiveWorkRequest.allocate(plain.arena, 1);
         completions = new WorkCompletions(plain.arena, 8);
+        nextCompletions = new WorkCompletions(plain.arena, 8);
         world.add(completions);
+        world.add(nextCompletions);
         world.add(queue);
         for (Side side : List.of(extended.a, extended.b)) {
             world.add(side.queuePair);
@@ -118,7 +124,7 @@ final class FuzzTraffic {
             attempt(() -> plain.queuePair.postSend(write));
         }
         if (plain.queue.isOpen() && turn % 4 == 0) {
-            attempt(() -> plain.queue.poll(completions));
+            attempt(() -> poll(plain.queue));
         }
         for (Side side : List.of(extended.a, extended.b)) {
             ExtendedQueuePair queuePair = (ExtendedQueuePair) side.queuePair;
@@ -134,6 +140,14 @@ final class FuzzTraffic {
                 attempt(queue::endPoll);
             }
             attempt(queue::startPoll);
+        }
+    }
+
+    private void poll(CompletionQueue queue) {
+        if (queue.poll(nextCompletions) > 0) {
+            WorkCompletions filled = nextCompletions;
+            nextCompletions = completions;
+            completions = filled;
         }
     }
 

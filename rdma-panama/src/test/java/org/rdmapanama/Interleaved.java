@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.rdmapanama.ffm.internal.EventSource;
+import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Sleeper;
 import org.rdmapanama.interleaving.Explorer;
 import org.rdmapanama.interleaving.Steps;
@@ -163,7 +163,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             // Sleepers are reused: with enough from the start, the first run takes the same steps as the others.
             List<Sleeper> used = new ArrayList<>();
             for (int i = 0; i < 4; i++) {
-                used.add(Sleeper.on(EventSource.of(() -> false)));
+                used.add(Sleeper.on(ReadySource.of(() -> false)));
             }
             used.forEach(Sleeper::close);
         }

@@ -348,8 +348,7 @@ final class World implements AutoCloseable {
             case 0, 1 -> 0;
             case 2, 3, 4 -> 1;
             case 5 -> 2;
-            case 6 -> 8;
-            case 7 -> 64L << random.nextInt(7);
+            case 6, 7 -> 8L << random.nextInt(10);
             case 8 -> type == int.class ? knownKey() : random.nextInt(16);
             default -> type == long.class ? pair.b.region.address() : knownKey();
         };

@@ -101,7 +101,7 @@ public final class Lab {
         try {
             Files.write(
                     batch, KINDS.values().stream().map("resource show "::concat).toList());
-            lines = Program.run("rdma", "-batch", batch.toString())
+            lines = Program.run("rdma", "-b", batch.toString())
                     .lines()
                     .map(Lab::withKind)
                     .toList();

@@ -98,6 +98,7 @@ public final class ConnectionRequest {
             Outcome outcome = new Outcome(connection);
             connection.accept(event, given.parameters(), outcome::set);
             outcome.await(deadline);
+            server.handOut(connection);
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
             RdmaConnection.closeAll(e, connection, refusal(connection), id);

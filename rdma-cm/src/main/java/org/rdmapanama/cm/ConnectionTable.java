@@ -45,6 +45,8 @@ final class ConnectionTable {
             }
             if (slot instanceof RdmaConnection connection
                     && connection.number() == queuePairNumber
+                    // The number of a closed one may belong to another queue pair already.
+                    && connection.queuePair().isOpen()
                     && (device == null || connection.queuePair().context() == device)) {
                 return connection;
             }

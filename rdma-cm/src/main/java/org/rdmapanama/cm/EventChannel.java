@@ -80,6 +80,9 @@ public final class EventChannel implements Waitable, AutoCloseable {
     /** Gets each event before the caller that takes it, in their order; null if there is nobody. */
     private volatile Consumer<CmEvent> sink;
 
+    /** Called when an id of this channel has been closed; null if there is nobody. */
+    private volatile Runnable idClosed;
+
     /** Null until {@link #selectableChannel} is first called. */
     private volatile Readiness readiness;
 
@@ -263,9 +266,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
                 CmFailures.check("rdma_get_cm_event", result, this);
                 CmEvent event = copy(pointer.get(JAVA_LONG, 0));
                 if (event != null) {
-                    if (sink != null) {
-                        sink.accept(event);
-                    }
+                    deliver(event);
                     return event;
                 }
             }
@@ -442,10 +443,35 @@ public final class EventChannel implements Waitable, AutoCloseable {
 
     /**
      * Gives all events to somebody else as well, who gets them one at a time and in order, even if several threads take
-     * them. It is called with a lock held, and must not throw.
+     * them, and who learns of ids that are closed. The sink is called with a lock held; it must not throw.
      */
-    void deliverTo(Consumer<CmEvent> other) {
+    void deliverTo(Consumer<CmEvent> other, Runnable closed) {
         sink = other;
+        idClosed = closed;
+    }
+
+    /** A request that nobody can note because there is no memory left would never be answered. */
+    private void deliver(CmEvent event) {
+        Consumer<CmEvent> other = sink;
+        if (other == null) {
+            return;
+        }
+        try {
+            other.accept(event);
+        } catch (RuntimeException | Error e) {
+            if (event.type() == CmEventType.CONNECT_REQUEST) {
+                RdmaConnection.closeAll(e, event.id());
+            }
+            throw e;
+        }
+    }
+
+    /** Says whether there is something to do that came with events that were taken before: then this counts as ready. */
+    void keepReady(boolean ready) {
+        source.keep(ready);
+        if (ready) {
+            source.signal();
+        }
     }
 
     long address() {
@@ -458,6 +484,10 @@ public final class EventChannel implements Waitable, AutoCloseable {
 
     void remove(CmId id) {
         ids.remove(id);
+        Runnable told = idClosed;
+        if (told != null) {
+            told.run();
+        }
     }
 
     /** Makes messages about a closed channel name the object that the channel belongs to. */

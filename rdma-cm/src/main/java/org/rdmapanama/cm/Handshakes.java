@@ -7,8 +7,11 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Waiting;
 
 /**
  * The clients of a server that are not connected yet, from the arrival of their requests until a caller takes the
@@ -16,11 +19,12 @@ import org.rdmapanama.ffm.internal.Errno;
  */
 final class Handshakes {
     private final int max;
-    private final Duration timeout;
+    private final long timeoutNanos;
 
     /** A handshake that takes longer may be given up for the sake of another client. */
-    private final Duration patience;
+    private final long patienceNanos;
 
+    private final Consumer<Boolean> workTold;
     private final ReentrantLock lock = new ReentrantLock();
 
     /** Requests that nobody has looked at. Guarded by the lock, as all that follows. */
@@ -33,13 +37,37 @@ final class Handshakes {
     private final ArrayDeque<Failed> failed = new ArrayDeque<>();
     private boolean closed;
 
+    /** What was said last of whether there is work. */
+    private boolean told;
+
     /** A connection that will never be established, and why. */
     record Failed(RdmaConnection connection, ConnectionException reason) {}
 
-    Handshakes(RdmaServerOptions options) {
+    /**
+     * Creates this for a server.
+     *
+     * @param workTold is called with whether there is something to do for a caller that accepts, whenever that changes; it
+     *     must not wait
+     */
+    Handshakes(RdmaServerOptions options, Consumer<Boolean> workTold) {
         max = options.maxPending();
-        timeout = options.handshakeTimeout();
-        patience = options.patience();
+        timeoutNanos = Waiting.nanos("handshakeTimeout", options.handshakeTimeout());
+        patienceNanos = Waiting.nanos("patience", options.patience());
+        this.workTold = workTold;
+    }
+
+    /** Needs the lock. */
+    private void tell() {
+        boolean work = hasWorkNow();
+        if (work != told) {
+            told = work;
+            workTold.accept(work);
+        }
+    }
+
+    /** Needs the lock. */
+    private boolean hasWorkNow() {
+        return closed || !requests.isEmpty() || !established.isEmpty() || !failed.isEmpty();
     }
 
     /** Adds a request, and returns false if there is no room for it. */
@@ -50,6 +78,7 @@ final class Handshakes {
                 return false;
             }
             requests.add(request);
+            tell();
             return true;
         } finally {
             lock.unlock();
@@ -63,15 +92,15 @@ final class Handshakes {
             return false;
         }
         Map.Entry<RdmaConnection, Long> oldest = all.next();
-        if (System.nanoTime() - oldest.getValue() < patience.toNanos()) {
+        if (System.nanoTime() - oldest.getValue() < patienceNanos) {
             return false;
         }
-        all.remove();
         failed.add(new Failed(oldest.getKey(), timedOut(oldest.getKey(), "to make room for other clients")));
+        all.remove();
         return true;
     }
 
-    private ConnectionException timedOut(RdmaConnection connection, String when) {
+    private static ConnectionException timedOut(RdmaConnection connection, String when) {
         return CmFailures.of("rdma_accept", -Errno.ETIMEDOUT, connection.id() + ", given up " + when);
     }
 
@@ -79,7 +108,9 @@ final class Handshakes {
     ConnectionRequest nextRequest() {
         lock.lock();
         try {
-            return requests.poll();
+            ConnectionRequest next = requests.poll();
+            tell();
+            return next;
         } finally {
             lock.unlock();
         }
@@ -98,7 +129,7 @@ final class Handshakes {
     boolean hasWork() {
         lock.lock();
         try {
-            return closed || !requests.isEmpty() || !established.isEmpty() || !failed.isEmpty();
+            return hasWorkNow();
         } finally {
             lock.unlock();
         }
@@ -121,7 +152,7 @@ final class Handshakes {
     void settle(RdmaConnection connection, ConnectionException failure) {
         lock.lock();
         try {
-            if (pending.remove(connection) == null) {
+            if (!pending.containsKey(connection)) {
                 return;
             }
             if (failure == null) {
@@ -129,6 +160,8 @@ final class Handshakes {
             } else {
                 failed.add(new Failed(connection, failure));
             }
+            pending.remove(connection);
+            tell();
         } finally {
             lock.unlock();
         }
@@ -144,11 +177,15 @@ final class Handshakes {
         }
     }
 
-    /** Returns an established connection, or null if there is none. */
-    RdmaConnection takeEstablished() {
+    /** Returns an established connection, if there is one. */
+    Optional<RdmaConnection> takeEstablished() {
         lock.lock();
         try {
-            return established.poll();
+            // Nothing is taken if there is no memory for the result.
+            Optional<RdmaConnection> first = Optional.ofNullable(established.peek());
+            established.poll();
+            tell();
+            return first;
         } finally {
             lock.unlock();
         }
@@ -159,33 +196,42 @@ final class Handshakes {
         lock.lock();
         try {
             Failed known = failed.poll();
-            if (known != null || pending.isEmpty()) {
-                return known;
+            if (known == null && !pending.isEmpty()) {
+                Map.Entry<RdmaConnection, Long> oldest =
+                        pending.entrySet().iterator().next();
+                if (System.nanoTime() - oldest.getValue() >= timeoutNanos) {
+                    String when = "after " + timeoutNanos / 1_000_000 + " ms";
+                    known = new Failed(oldest.getKey(), timedOut(oldest.getKey(), when));
+                    pending.remove(oldest.getKey());
+                }
             }
-            Map.Entry<RdmaConnection, Long> oldest =
-                    pending.entrySet().iterator().next();
-            if (System.nanoTime() - oldest.getValue() < timeout.toNanos()) {
-                return null;
-            }
-            pending.remove(oldest.getKey());
-            return new Failed(oldest.getKey(), timedOut(oldest.getKey(), "after " + timeout.toMillis() + " ms"));
+            tell();
+            return known;
         } finally {
             lock.unlock();
         }
     }
 
-    /** Returns the time until the next handshake has taken too long; the limit if none will before. */
+    /** Puts back one that could not be closed. */
+    void putBack(Failed one) {
+        lock.lock();
+        try {
+            failed.add(one);
+            tell();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns how long a caller may wait without missing that a handshake takes too long, at most the limit. */
     Duration untilNextTimeout(Duration limit) {
         lock.lock();
         try {
-            if (pending.isEmpty()) {
-                return limit;
-            }
-            long since = System.nanoTime() - pending.values().iterator().next();
-            Duration left = timeout.minusNanos(since);
-            if (left.isNegative()) {
-                return Duration.ZERO;
-            }
+            // One that another thread begins meanwhile does not end earlier than after the whole timeout.
+            long since = pending.isEmpty()
+                    ? 0
+                    : System.nanoTime() - pending.values().iterator().next();
+            Duration left = Duration.ofNanos(Math.max(0, timeoutNanos - since));
             return left.compareTo(limit) < 0 ? left : limit;
         } finally {
             lock.unlock();
@@ -213,6 +259,7 @@ final class Handshakes {
             pending.clear();
             established.clear();
             failed.clear();
+            tell();
             return all;
         } finally {
             lock.unlock();

@@ -94,6 +94,9 @@ public final class RdmaConnection implements AutoCloseable {
 
     private volatile Consumer<RdmaConnection> endForgotten;
 
+    /** Whether a server has given this to its program. Guarded by the server. */
+    private boolean handedOut;
+
     private volatile Object attachment;
 
     private RdmaConnection(
@@ -134,7 +137,7 @@ public final class RdmaConnection implements AutoCloseable {
             events.acquire();
             id.initialize(connection.queuePair);
             table.add(connection);
-            ArenaDependents.add(arena, connection.ending);
+            ArenaDependents.add(arena, domain, connection.ending);
             options.preparation().accept(connection);
             return connection;
         } catch (RuntimeException | Error e) {
@@ -209,9 +212,10 @@ public final class RdmaConnection implements AutoCloseable {
     private void settle(CmEvent event, Established facts, Consumer<ConnectionException> settled) {
         switch (event.type()) {
             case ESTABLISHED -> {
-                events.receive(id, this::notice);
-                connected(facts);
-                settled.accept(null);
+                if (events.receiveInstead(id, this::notice)) {
+                    connected(facts);
+                    settled.accept(null);
+                }
             }
             case CONNECT_ERROR, UNREACHABLE, REJECTED, DISCONNECTED, DEVICE_REMOVAL -> {
                 events.forget(id);
@@ -227,6 +231,19 @@ public final class RdmaConnection implements AutoCloseable {
     void onEnd(Consumer<RdmaConnection> noted, Consumer<RdmaConnection> forgotten) {
         endForgotten = forgotten;
         endNoted = noted;
+    }
+
+    boolean isHandedOut() {
+        return handedOut;
+    }
+
+    void handOut() {
+        handedOut = true;
+    }
+
+    /** Whether the end is known. True as well before it is established. */
+    boolean hasEnded() {
+        return ended;
     }
 
     /** What wakes threads that wait for something of this connection. */
@@ -489,7 +506,7 @@ public final class RdmaConnection implements AutoCloseable {
             if (!ended) {
                 events.poll();
             }
-            over = inbox.await(() -> ended, deadline);
+            over = inbox.await(() -> ended || !id.isOpen(), deadline);
         } catch (IllegalStateException closedMeanwhile) {
             return true;
         }
@@ -622,14 +639,17 @@ public final class RdmaConnection implements AutoCloseable {
 
     private void closeId() {
         connected = false;
-        id.close();
-        ended = true;
-        inbox.changed();
+        try {
+            id.close();
+        } finally {
+            ended = true;
+            inbox.changed();
+        }
     }
 
-    /** Leaves the events and the table, unless the id could not be closed: then another attempt needs the channel. */
+    /** Leaves the table, the arena and the events, whose channel closes with its last user. */
     private void releaseEvents() {
-        ArenaDependents.remove(arena, ending);
+        ArenaDependents.remove(arena, protectionDomain, ending);
         table.remove(this);
         events.forget(id);
         if (endForgotten != null) {
@@ -637,6 +657,8 @@ public final class RdmaConnection implements AutoCloseable {
         }
         if (eventsReleased.compareAndSet(false, true)) {
             events.release();
+        } else {
+            events.closeUnused();
         }
     }
 

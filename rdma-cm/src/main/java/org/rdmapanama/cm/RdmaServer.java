@@ -15,7 +15,9 @@ import java.util.function.Function;
 import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.internal.provider.ArenaDependents;
 
 /**
@@ -38,10 +40,14 @@ import org.rdmapanama.internal.provider.ArenaDependents;
  * <p>A server holds one event channel for itself and all of its connections. The connections outlive it.
  *
  * <p>All clients and servers of an arena share one open context per device. It stays open until the arena closes, or
- * until the device has been removed and its last connection is closed. Threads: as its {@link VerbsArena} says, and several
+ * until the device has been removed and its last connection is closed, and the server as well if its {@link
+ * #protectionDomain} was asked for. Threads: as its {@link VerbsArena} says, and several
  * threads may wait at the same time. Any thread may close the server, which ends the waits of others.
  */
 public final class RdmaServer implements AutoCloseable {
+    /** How many requests, and how many failures, one call handles after its time is over. */
+    private static final int MOST_AT_ONCE = 64;
+
     private final VerbsArena arena;
     private final RdmaServerOptions options;
     private final SharedEvents events;
@@ -76,7 +82,7 @@ public final class RdmaServer implements AutoCloseable {
         this.listener = listener;
         inbox = events.inbox();
         localAddress = listener.localAddress();
-        handshakes = new Handshakes(options);
+        handshakes = new Handshakes(options, events.channel()::keepReady);
         choice = options.choice();
     }
 
@@ -179,7 +185,13 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     private ConnectionRequest handOut(ConnectionRequest request) {
-        unanswered.add(request);
+        try {
+            unanswered.add(request);
+        } catch (Error e) {
+            // There is no memory, and closing would not reject this.
+            request.rejectUnlessAnswered(e);
+            throw e;
+        }
         if (closed) {
             refuse(request);
             checkWorks();
@@ -223,31 +235,49 @@ public final class RdmaServer implements AutoCloseable {
      */
     public Optional<RdmaConnection> accept(Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
-        while (true) {
-            // Also between two requests: many of them must not hold up a client that is connected.
-            events.poll();
-            checkWorks();
-            closeFailed();
-            RdmaConnection connection = handshakes.takeEstablished();
-            if (connection != null) {
-                return Optional.of(connection);
+        boolean over = false;
+        for (int begun = 0; ; ) {
+            Waiting.checkNotInterrupted();
+            if (!over) {
+                // Also between two requests: many of them must not hold up a client that is connected.
+                events.poll();
+                over = deadline.left().isZero();
             }
-            ConnectionRequest request = handshakes.nextRequest();
+            checkWorks();
+            closeSomeFailed();
+            Optional<RdmaConnection> connection = handshakes.takeEstablished();
+            if (connection.isPresent()) {
+                handOut(connection.get());
+                return connection;
+            }
+            ConnectionRequest request = over && begun >= MOST_AT_ONCE ? null : handshakes.nextRequest();
             if (request != null) {
                 begin(request);
-                continue;
-            }
-            Duration left = deadline.left();
-            if (left.isZero()) {
+                begun++;
+            } else if (over) {
                 return Optional.empty();
+            } else {
+                Duration left = handshakes.untilNextTimeout(deadline.left());
+                inbox.await(() -> isOver() || handshakes.hasWork(), new Deadline(left));
             }
-            inbox.await(() -> isOver() || handshakes.hasWork(), new Deadline(handshakes.untilNextTimeout(left)));
         }
     }
 
-    private void closeFailed() {
-        for (Handshakes.Failed each = handshakes.takeFailed(); each != null; each = handshakes.takeFailed()) {
-            each.connection().close();
+    private void closeSomeFailed() {
+        for (int i = 0; i < MOST_AT_ONCE; i++) {
+            Handshakes.Failed each = handshakes.takeFailed();
+            if (each == null) {
+                return;
+            }
+            boolean closed = false;
+            try {
+                each.connection().close();
+                closed = true;
+            } finally {
+                if (!closed) {
+                    handshakes.putBack(each);
+                }
+            }
             options.failureHandler().accept(each.reason());
         }
     }
@@ -280,7 +310,7 @@ public final class RdmaServer implements AutoCloseable {
             }
             request.rejectUnlessAnswered(e);
             RdmaConnection.closeAll(e, connection);
-            if (connection != null && e instanceof ConnectionException failure && isGone(failure)) {
+            if (e instanceof VerbsException failure && isOfClient(failure, connection != null)) {
                 options.failureHandler().accept(failure);
             } else {
                 throw e;
@@ -288,10 +318,18 @@ public final class RdmaServer implements AutoCloseable {
         }
     }
 
-    /** Whether rdma_accept failed because the client went away meanwhile, and not for lack of something on this side. */
-    private static boolean isGone(ConnectionException failure) {
+    /**
+     * Whether a client is the reason of a failure: it went away meanwhile, or what it asks for cannot be, such as an address
+     * that nobody has. Other failures are for lack of something on this side.
+     *
+     * @param made whether there is a queue pair, whose state was to change
+     */
+    private static boolean isOfClient(VerbsException failure, boolean made) {
         return switch (failure.errno()) {
-            case Errno.EINVAL, Errno.ENOTCONN, Errno.ECONNRESET, Errno.ECONNREFUSED, Errno.ETIMEDOUT -> true;
+            case Errno.ENOTCONN, Errno.ECONNRESET, Errno.ECONNREFUSED, Errno.EPIPE, Errno.EBADFD ->
+                failure instanceof ConnectionException;
+            case Errno.EINVAL, Errno.ETIMEDOUT, Errno.EHOSTUNREACH, Errno.ENETUNREACH ->
+                made || failure instanceof ConnectionException;
             default -> false;
         };
     }
@@ -303,9 +341,22 @@ public final class RdmaServer implements AutoCloseable {
         return made;
     }
 
+    /** From now on the program closes the connection, so it learns of the end. */
+    void handOut(RdmaConnection connection) {
+        synchronized (ended) {
+            connection.handOut();
+            if (connection.hasEnded()) {
+                ended.add(connection);
+            }
+        }
+    }
+
     private void noteEnd(RdmaConnection connection) {
         synchronized (ended) {
-            ended.add(connection);
+            // One that is being closed has forgotten its end, or will.
+            if (connection.isHandedOut() && connection.id().isOpen()) {
+                ended.add(connection);
+            }
         }
         inbox.changed();
     }
@@ -378,6 +429,7 @@ public final class RdmaServer implements AutoCloseable {
      * @return the domain, which the arena closes
      * @throws IllegalStateException when the server is closed; or when it is at the wildcard address, where each client may
      *     come through another device
+     * @throws ConnectionException when the device has been removed
      * @throws org.rdmapanama.VerbsException when the device cannot be opened
      * @throws WrongThreadException when the arena is confined to another thread
      */
@@ -412,8 +464,10 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Returns the channel with the events of this server and of its connections, to wait for in an event loop. When it has
-     * an event, call {@link #accept} with a timeout of zero until it returns nothing. Do not take events from it.
+     * Returns the channel with the events of this server and of its connections, to wait for in an {@link
+     * org.rdmapanama.event.EventLoop}. When it is ready, call {@link #accept} with a timeout of zero until it returns
+     * nothing, and then {@link #nextEnded}. Do so at least once in each {@link RdmaServerOptions#handshakeTimeout}, too:
+     * no event tells that a client takes too long. Neither take events from the channel nor close it.
      *
      * @return the channel
      */
@@ -488,6 +542,8 @@ public final class RdmaServer implements AutoCloseable {
         events.forget(listener);
         if (released.compareAndSet(false, true)) {
             events.release();
+        } else {
+            events.closeUnused();
         }
     }
 

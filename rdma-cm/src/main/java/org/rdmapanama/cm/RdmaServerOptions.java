@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.logging.log4j.LogManager;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.internal.provider.Logging;
 
 /**
@@ -30,7 +31,7 @@ public final class RdmaServerOptions {
     private Duration handshakeTimeout = DEFAULT_TIMEOUT;
     private Duration patience = DEFAULT_PATIENCE;
     private Function<ConnectionRequest, Optional<RdmaConnectionOptions>> choice;
-    private Consumer<ConnectionException> failureHandler = RdmaServerOptions::log;
+    private Consumer<VerbsException> failureHandler = RdmaServerOptions::log;
 
     /**
      * Creates options with a backlog of 1024 requests, 1024 pending handshakes, a timeout of 10 seconds for each of them,
@@ -40,7 +41,7 @@ public final class RdmaServerOptions {
         connections(new RdmaConnectionOptions());
     }
 
-    private static void log(ConnectionException failure) {
+    private static void log(VerbsException failure) {
         Logging.load();
         LogManager.getLogger(RdmaServer.class).debug("a client was not connected: {}", failure.getMessage());
     }
@@ -78,8 +79,8 @@ public final class RdmaServerOptions {
     }
 
     /**
-     * Sets how long a handshake may take, from the request until the connection is established. A client that takes longer
-     * is given up.
+     * Sets how long a handshake may take, from the moment at which the server answers the request until the connection is
+     * established. A client that takes longer is given up.
      *
      * @param timeout longer than zero
      * @return this
@@ -122,14 +123,15 @@ public final class RdmaServerOptions {
     }
 
     /**
-     * Sets what to do when a client does not get connected through a fault that is not this side's: it is gone, or did not
-     * answer in time. By default such clients are logged at level DEBUG.
+     * Sets what to do when a client does not get connected through a fault that is not this side's: it is gone, did not
+     * answer in time, or asked for what cannot be. By default such clients are logged at level DEBUG.
      *
-     * @param handler gets the failure, whose message names the client; a thread in {@link RdmaServer#accept} calls it
+     * @param handler gets the failure, a {@link ConnectionException} unless the state of the queue pair could not change;
+     *     a thread in {@link RdmaServer#accept} calls it
      * @return this
      * @throws NullPointerException when the handler is null
      */
-    public RdmaServerOptions onFailedHandshake(Consumer<ConnectionException> handler) {
+    public RdmaServerOptions onFailedHandshake(Consumer<VerbsException> handler) {
         failureHandler = Objects.requireNonNull(handler, "handler");
         return this;
     }
@@ -171,7 +173,7 @@ public final class RdmaServerOptions {
         return choice;
     }
 
-    Consumer<ConnectionException> failureHandler() {
+    Consumer<VerbsException> failureHandler() {
         return failureHandler;
     }
 }

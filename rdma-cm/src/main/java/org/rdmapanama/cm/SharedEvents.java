@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import org.rdmapanama.ffm.internal.Waiting;
 
 /**
  * The events of a channel that a server shares with its connections, or that belongs to the connection of a client. Each
@@ -22,10 +23,7 @@ import java.util.function.BooleanSupplier;
  * the order of the events. The channel closes with its last user.
  */
 final class SharedEvents {
-    /** The longest time until a thread that takes events notices that what it waits for was done by another thread. */
-    private static final Duration SLICE = Duration.ofMillis(50);
-
-    private static final int MOST_AT_ONCE = 1000;
+    private static final int MOST_AT_ONCE = 100;
 
     private final EventChannel channel;
     private final Map<CmId, Receiver> receivers = new ConcurrentHashMap<>();
@@ -36,8 +34,8 @@ final class SharedEvents {
     /** Those that threads wait for, the longest first. Guarded by the lock. */
     private final Set<Inbox> waited = new LinkedHashSet<>();
 
-    /** Whether one of the waiting threads takes events. Guarded by the lock. */
-    private boolean taken;
+    /** The waiting thread that takes events; null if there is none. Guarded by the lock. */
+    private Thread taker;
 
     /** Guarded by the lock. */
     private int users = 1;
@@ -46,8 +44,8 @@ final class SharedEvents {
     @FunctionalInterface
     interface Receiver {
         /**
-         * Takes note of an event. The caller holds a lock of the channel, so this must be short, must not wait, and must not
-         * throw.
+         * Takes note of an event. The caller holds a lock of the channel, so this must be short, must not wait for a peer or
+         * for user code, and must not throw.
          */
         void take(CmEvent event);
     }
@@ -59,11 +57,16 @@ final class SharedEvents {
 
         /** Wakes the threads that wait for this. */
         void changed() {
+            boolean wake;
             lock.lock();
             try {
                 changed.signalAll();
+                wake = takerIsAnother();
             } finally {
                 lock.unlock();
+            }
+            if (wake) {
+                wakeTaker();
             }
         }
 
@@ -80,22 +83,29 @@ final class SharedEvents {
             lock.lockInterruptibly();
             try {
                 enter();
-                while (!condition.getAsBoolean()) {
-                    Duration left = deadline.left();
-                    if (left.isZero()) {
-                        return false;
-                    }
-                    if (taken) {
-                        changed.await(left.toNanos(), TimeUnit.NANOSECONDS);
-                    } else {
-                        takeOne(left.compareTo(SLICE) < 0 ? left : SLICE);
-                    }
+                try {
+                    return awaitEntered(condition, deadline);
+                } finally {
+                    leave();
                 }
-                return true;
             } finally {
-                leave();
                 lock.unlock();
             }
+        }
+
+        private boolean awaitEntered(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
+            while (!condition.getAsBoolean()) {
+                Duration left = deadline.left();
+                if (left.isZero()) {
+                    return false;
+                }
+                if (taker == null) {
+                    takeOne(left);
+                } else {
+                    changed.await(Waiting.nanos("timeout", left), TimeUnit.NANOSECONDS);
+                }
+            }
+            return true;
         }
 
         private void enter() {
@@ -108,7 +118,7 @@ final class SharedEvents {
             if (threads == 0) {
                 waited.remove(this);
             }
-            if (!taken && !waited.isEmpty()) {
+            if (taker == null && !waited.isEmpty()) {
                 waited.iterator().next().changed.signal();
             }
         }
@@ -117,7 +127,7 @@ final class SharedEvents {
     /** Creates this with one user; the channel closes when that user and all later ones are gone. */
     SharedEvents(EventChannel channel) {
         this.channel = channel;
-        channel.deliverTo(this::deliver);
+        channel.deliverTo(this::deliver, this::idClosed);
     }
 
     Inbox inbox() {
@@ -130,13 +140,43 @@ final class SharedEvents {
 
     /** Takes events without the lock, and takes it again. */
     private void takeOne(Duration limit) throws InterruptedException {
-        taken = true;
+        taker = Thread.currentThread();
         lock.unlock();
         try {
             channel.await(limit);
         } finally {
             lock.lock();
-            taken = false;
+            taker = null;
+        }
+    }
+
+    /** Needs the lock. */
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
+    private boolean takerIsAnother() {
+        return taker != null && taker != Thread.currentThread();
+    }
+
+    /** Has the thread that takes events check what it waits for. If it has left meanwhile, another one does in vain. */
+    private void wakeTaker() {
+        try {
+            channel.wakeup();
+        } catch (IllegalStateException closed) {
+            // That wakes all.
+        }
+    }
+
+    /** A program may close the id of a connection itself: then nothing more comes for those that wait for it. */
+    private void idClosed() {
+        boolean wake;
+        lock.lock();
+        try {
+            waited.forEach(each -> each.changed.signalAll());
+            wake = takerIsAnother();
+        } finally {
+            lock.unlock();
+        }
+        if (wake) {
+            wakeTaker();
         }
     }
 
@@ -169,6 +209,11 @@ final class SharedEvents {
         receivers.put(id, receiver);
     }
 
+    /** Sends the events of an id to a receiver, unless they are dropped by now. Returns whether it does. */
+    boolean receiveInstead(CmId id, Receiver receiver) {
+        return receivers.replace(id, receiver) != null;
+    }
+
     /** Drops the events of an id from now on. */
     void forget(CmId id) {
         receivers.remove(id);
@@ -195,7 +240,25 @@ final class SharedEvents {
             lock.unlock();
         }
         if (last) {
-            channel.close();
+            closeChannel();
         }
+    }
+
+    /** Closes the channel, or tries again, if it has no user any more. */
+    void closeUnused() {
+        boolean unused;
+        lock.lock();
+        try {
+            unused = users == 0;
+        } finally {
+            lock.unlock();
+        }
+        if (unused) {
+            closeChannel();
+        }
+    }
+
+    private void closeChannel() {
+        channel.close();
     }
 }

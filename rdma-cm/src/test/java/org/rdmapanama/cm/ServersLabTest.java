@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
@@ -100,7 +101,7 @@ class ServersLabTest {
 
     @Test
     void shouldConnectAClientBesideThoseThatStall() throws Exception {
-        List<ConnectionException> failures = Collections.synchronizedList(new ArrayList<>());
+        List<VerbsException> failures = Collections.synchronizedList(new ArrayList<>());
         RdmaServerOptions options = new RdmaServerOptions()
                 .connections(small())
                 .handshakeTimeout(Duration.ofSeconds(4))
@@ -120,7 +121,7 @@ class ServersLabTest {
                 assertTrue(accepted.isConnected());
             }
             assertEquals(STALLED, failures.size(), failures::toString);
-            for (ConnectionException each : failures) {
+            for (VerbsException each : failures) {
                 assertEquals("ETIMEDOUT", each.errnoName());
                 assertTrue(each.getMessage().contains(Lab.first(0).getAddress().getHostAddress()), each::getMessage);
             }
@@ -175,7 +176,7 @@ class ServersLabTest {
 
     @Test
     void shouldGiveUpTheOldestForANewClient() throws Exception {
-        List<ConnectionException> failures = new ArrayList<>();
+        List<VerbsException> failures = new ArrayList<>();
         RdmaServerOptions options = new RdmaServerOptions()
                 .connections(small())
                 .maxPending(2)

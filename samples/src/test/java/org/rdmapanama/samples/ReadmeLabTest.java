@@ -216,6 +216,7 @@ class ReadmeLabTest {
                 import java.nio.channels.*;
                 import java.nio.file.*;
                 import java.time.Duration;
+                import java.util.BitSet;
                 import java.util.Optional;
                 import java.util.concurrent.*;
                 import org.rdmapanama.*;

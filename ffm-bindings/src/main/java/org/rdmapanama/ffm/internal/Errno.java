@@ -63,6 +63,9 @@ public final class Errno {
     /** No space left on device. */
     public static final int ENOSPC = 28;
 
+    /** Broken pipe: the peer has closed the connection. */
+    public static final int EPIPE = 32;
+
     /** Numerical result out of range. */
     public static final int ERANGE = 34;
 
@@ -77,6 +80,9 @@ public final class Errno {
 
     /** Value too large for defined data type. */
     public static final int EOVERFLOW = 75;
+
+    /** File descriptor in bad state. */
+    public static final int EBADFD = 77;
 
     /** Message too long. */
     public static final int EMSGSIZE = 90;

@@ -55,7 +55,10 @@ public final class SoftConnectionManager extends ConnectionManager {
     private final Map<Long, NativeBlock> deviceLists = new ConcurrentHashMap<>();
     private final SoftAddressInfo addressInfo = new SoftAddressInfo();
 
-    /** Ends the connections when the JVM exits, as the kernel does for its devices; null before there is one. */
+    /**
+     * Ends the connections when the JVM exits, as the kernel does for its devices, though beside other shutdown hooks and
+     * not after them; null before there is one.
+     */
     private Thread atExit;
 
     private final ReentrantLock taking = new ReentrantLock();
@@ -70,6 +73,7 @@ public final class SoftConnectionManager extends ConnectionManager {
 
     private synchronized SoftManagement acquire() {
         if (users == 0) {
+            endConnectionsAtExit();
             SoftContext context = SoftDevice.open();
             SoftManagement made;
             try {
@@ -85,7 +89,6 @@ public final class SoftConnectionManager extends ConnectionManager {
                 context.device().unlock();
             }
             management = made;
-            endConnectionsAtExit();
         }
         users++;
         return management;
