@@ -5,7 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -83,13 +82,9 @@ public final class Libc {
      * @return 1 if it is readable, 0 after the timeout or a signal, or a negated errno
      */
     public static int awaitReadable(int fd, int timeoutMillis) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pollfd = arena.allocate(8, 4);
-            pollfd.set(JAVA_INT, 0, fd);
-            pollfd.set(JAVA_SHORT, 4, POLLIN);
-            long address = pollfd.address();
-            int ready = Errno.result(errno -> (int) POLL.invokeExact(errno, address, 1L, timeoutMillis));
-            return ready == -Errno.EINTR ? 0 : ready;
+        try (Scratch scratch = Scratch.take()) {
+            // poll ignores a negative descriptor.
+            return awaitEither(scratch.memory(), scratch.errno(), fd, -1, timeoutMillis);
         }
     }
 
