@@ -6,6 +6,8 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -49,15 +51,9 @@ final class Api {
     }
 
     private static List<Class<?>> classesOf(String packageName) {
-        try (Stream<Path> files = Files.list(Path.of(VerbsArena.class
-                        .getProtectionDomain()
-                        .getCodeSource()
-                        .getLocation()
-                        .getPath())
-                .resolve(packageName.replace('.', '/')))) {
+        try {
             List<Class<?>> classes = new ArrayList<>();
-            for (Path file : files.sorted().toList()) {
-                String name = file.getFileName().toString();
+            for (String name : fileNames(packageName.replace('.', '/'))) {
                 if (name.endsWith(".class") && !name.equals("package-info.class")) {
                     Class<?> type = Class.forName(packageName + "." + name.substring(0, name.length() - 6));
                     if (isPublic(type)) {
@@ -70,6 +66,27 @@ final class Api {
             throw new UncheckedIOException(e);
         } catch (ClassNotFoundException e) {
             throw new AssertionError(e);
+        }
+    }
+
+    /** Unit tests have a folder on their class path, integration tests the jar. */
+    private static List<String> fileNames(String folder) throws IOException {
+        Path place = Path.of(VerbsArena.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .getPath());
+        if (Files.isDirectory(place)) {
+            return fileNames(place.resolve(folder));
+        }
+        try (FileSystem jar = FileSystems.newFileSystem(place)) {
+            return fileNames(jar.getPath(folder));
+        }
+    }
+
+    private static List<String> fileNames(Path folder) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
         }
     }
 

@@ -44,26 +44,33 @@ class FuzzLabTest {
             // Needs a program's own allocator.
             "ParentDomainOptions.allocator(ResourceAllocator)",
             // Need fields and operations that neither Soft-RoCE nor soft0 has.
-            "ExtendedCompletionQueue.timestamp()",
-            "ExtendedCompletionQueue.wallClockNanos()",
-            "ExtendedCompletionQueue.vlan()",
-            "ExtendedCompletionQueue.flowTag()",
-            "ExtendedCompletionQueue.tag()",
-            "ExtendedCompletionQueue.tagPrivateData()",
-            "WorkRequestBuilder.sendTso(MemorySegment, int)",
+            "PollCursor.timestamp()",
+            "PollCursor.wallClockNanos()",
+            "PollCursor.vlan()",
+            "PollCursor.flowTag()",
+            "PollCursor.tag()",
+            "PollCursor.tagPrivateData()",
+            "WorkRequestBuilder.tso(MemorySegment, int)",
             "WorkRequestBuilder.flush(long, int, long, Set, FlushLevel)",
+            "WorkRequestBuilder.flush(RemoteMemory, Set, FlushLevel)",
             "WorkRequestBuilder.atomicWrite(long, int, long)",
+            "WorkRequestBuilder.atomicWrite(RemoteMemory, long)",
             "WorkRequestBuilder.toSharedReceiveQueue(int)",
             // The work queue of this test is none of a driver.
             "WorkQueue.postReceive(ReceiveWorkRequest)",
+            "WorkQueue.tryPostReceive(ReceiveWorkRequest)",
             // Need on-demand paging.
             "ProtectionDomain.advise(MemoryAdvice, boolean, RegionPart[])",
             // Need the header of a datagram from another queue pair, or an answer of the network.
             "Context.addressVectorOf(WorkCompletions, int, MemorySegment, int)",
             "ProtectionDomain.createAddressHandle(WorkCompletions, int, MemorySegment, int)",
             "Context.resolveEthernetAddress(AddressVector)",
+            // Need an event at the very moment.
+            "EventLoop.source(int)",
+            "EventLoop.attachment(int)",
             // Need several arguments that fit each other, which is a matter of luck.
             "QueuePair.bind(MemoryWindow, MemoryWindowBinding, long, boolean)",
+            "QueuePair.tryBind(MemoryWindow, MemoryWindowBinding, long, boolean)",
             "QueuePair.connect(Endpoint)",
             "FlowActionEspOptions.aesGcm(byte[], int, long, int)",
             "MemoryWindowBinding.new(RegisteredBuffer, AccessFlag[])",

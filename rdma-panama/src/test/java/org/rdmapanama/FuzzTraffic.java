@@ -47,6 +47,9 @@ final class FuzzTraffic {
     /** Extended queue pairs on one extended completion queue. */
     private final ConnectedPair extended;
 
+    /** Of the queue of {@link #extended}. */
+    private final PollCursor cursor;
+
     /** Nobody else uses it: what is posted to it ends at once. */
     private final QueuePair failed;
 
@@ -73,6 +76,7 @@ final class FuzzTraffic {
                 .inline(64)
                 .open();
         ExtendedCompletionQueue queue = extended.a.extended();
+        cursor = queue.poll();
         failed = extended.a.domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
         failed.initialize();
         failed.modify(new QueuePairAttributes().state(QueuePairState.ERR));
@@ -100,7 +104,7 @@ final class FuzzTraffic {
 
     /** An object of a type that has something to do, or null. */
     Object busy(Class<?> type) {
-        return Stream.of(extended.a.queue, builders.get(turn % 2), completions)
+        return Stream.of(extended.a.queue, cursor, builders.get(turn % 2), completions)
                 .filter(type::isInstance)
                 .findFirst()
                 .orElse(null);

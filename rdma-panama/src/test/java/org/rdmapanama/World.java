@@ -43,6 +43,7 @@ import org.rdmapanama.ffm.verbs.ibv_xrcd;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
+import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -73,7 +74,8 @@ final class World implements AutoCloseable {
             LabDevices.first().name(),
             "02:00:00:00:00:01",
             "0000:0000:0000:0000:0000:ffff:0a4d:0001",
-            "0000:000011:3dd5a4:00000000000000000000ffff0a4d0001");
+            "0000:000011:3dd5a4:00000000000000000000ffff0a4d0001",
+            new RemoteMemory(4096, 7, 64).toString());
 
     /** The constructors and factories of a type, which take long to find. */
     private static final Map<Class<?>, List<Executable>> MAKERS = new ConcurrentHashMap<>();
