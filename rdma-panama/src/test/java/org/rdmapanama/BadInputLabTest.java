@@ -41,6 +41,7 @@ class BadInputLabTest {
             "ConnectOptions.remote(Endpoint) 0",
             "Context.createCompletionQueue(int, CompletionChannel, int) 1",
             "Endpoint.new(int, int, int, Gid, GidType, Mtu, int, int) 5",
+            "EventLoop.add(Waitable, Object) 1",
             "QueuePair.ofNativeAddress(ProtectionDomain, CompletionQueue, CompletionQueue, long, Ownership) 2",
             "ExtendedQueuePair.ofNativeAddress(ProtectionDomain, CompletionQueue, CompletionQueue, Set, long, Ownership) 2",
             "QueuePairOptions.sharedReceiveQueue(SharedReceiveQueue) 0",

@@ -156,10 +156,15 @@ final class Uses {
     private static List<Use> ofQueues() {
         return List.of(
                 use("CompletionChannel.await", side -> () -> side.channel.await(Duration.ZERO)),
+                use("CompletionChannel.wakeup", side -> () -> side.channel.wakeup()),
                 use("CompletionChannel.fileDescriptor", side -> () -> side.channel.fileDescriptor()),
                 use("CompletionQueue.poll", side -> {
                     WorkCompletions completions = new WorkCompletions(side.arena, 1);
                     return () -> side.queue.poll(completions);
+                }),
+                use("CompletionQueue.await", side -> {
+                    WorkCompletions completions = new WorkCompletions(side.arena, 1);
+                    return () -> side.queue.await(completions, Duration.ZERO);
                 }),
                 use("CompletionQueue.requestNotification", side -> () -> side.queue.requestNotification(false)),
                 use("CompletionQueue.resize", side -> () -> side.queue.resize(8)),

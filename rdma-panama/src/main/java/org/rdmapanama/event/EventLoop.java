@@ -153,8 +153,10 @@ public final class EventLoop implements AutoCloseable {
      * Removes an object. Does nothing if it was not added. The result of the last wait stays.
      *
      * @param source the object
+     * @throws NullPointerException when the source is null
      */
     public void remove(Waitable source) {
+        Objects.requireNonNull(source, "source");
         Entry entry = find(source);
         if (entry != null) {
             forget(source, entry);
