@@ -125,14 +125,16 @@ maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-cm bench samples)
 # Prints the options for every JVM. The serial collector starts fastest, and the data path makes no garbage.
 # The emulated lab uses only C1. Replacing C1 code by C2 code overwrites instructions that another processor is about to
 # run, and qemu then sometimes executes half of the old instruction and half of the new one (seen with qemu 7.2: the JVM
-# dies at the entry of a pure Java method). A short program that measures itself, $1 = measuring, uses only C2, which
-# starts late and replaces little.
+# dies at the entry of a pure Java method). C1 itself gives up the code of a method whose check of an index has failed, in
+# the same way, if it knows the check as an intrinsic; so it must not. A short program that measures itself, $1 =
+# measuring, uses only C2, which starts late and replaces little.
 jvm_options() {
     echo -XX:+UseSerialGC
     if grep -q 'QEMU TCG' /proc/cpuinfo 2>/dev/null; then
         case ${1:-} in
             measuring) echo -XX:-TieredCompilation ;;
-            *) echo -XX:TieredStopAtLevel=1 ;;
+            *) echo -XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions \
+                -XX:DisableIntrinsic=_Preconditions_checkIndex,_Preconditions_checkLongIndex ;;
         esac
     fi
 }
