@@ -6,8 +6,12 @@ import org.rdmapanama.testing.Lab;
 
 /** A listening id on rxe1 and one on rxe0 that connects to it, without queue pairs, each with a channel of its own. */
 final class TwoIds implements AutoCloseable {
-    /** A connection of a queue pair number that was in use a moment ago is rejected as stale. */
-    private static final AtomicInteger NUMBERS = new AtomicInteger(0x10_0000);
+    /**
+     * A connection of a queue pair number that is in use, or was a moment ago, is rejected as stale: processes that run at
+     * the same time have numbers of their own.
+     */
+    private static final AtomicInteger NUMBERS =
+            new AtomicInteger(0x10_0000 + (int) (ProcessHandle.current().pid() & 0x3f) * 0x4000);
 
     private static final Duration RESOLVING = Duration.ofSeconds(5);
 
