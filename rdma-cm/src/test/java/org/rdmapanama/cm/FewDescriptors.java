@@ -3,6 +3,7 @@ package org.rdmapanama.cm;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,6 +26,7 @@ final class FewDescriptors {
     /** Less than a program may take. */
     private static final Duration WATCH = Duration.ofSeconds(80);
 
+    private static final int WAITING = 4;
     private static final int ENOUGH = 60;
 
     private static final Duration SECONDS = Duration.ofSeconds(20);
@@ -149,6 +151,7 @@ final class FewDescriptors {
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(port), options());
                 EventChannel channel = EventChannel.create()) {
             // All is used once before, also what goes wrong.
+            waitInSeveralThreads();
             connectAndAccept(server, port, ENOUGH);
             RdmaDevices.names();
             selectable().close();
@@ -193,6 +196,7 @@ final class FewDescriptors {
     private static void connect(int port) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, Lab.second(port), options())) {
+            waitInSeveralThreads();
             connectAndAccept(server, port, ENOUGH);
             int needed = -1;
             for (int left = 0; needed < 0; left++) {
@@ -202,6 +206,21 @@ final class FewDescriptors {
             rejectWithNothing(server, port);
             acceptWithNothing(server, port);
             connectClients(arena, server, port);
+        }
+    }
+
+    /** Threads that wait at the same time have a descriptor each, which later ones use again. */
+    private static void waitInSeveralThreads() throws Exception {
+        try (EventChannel channel = EventChannel.create()) {
+            List<FutureTask<Optional<CmEvent>>> waits = new ArrayList<>();
+            for (int i = 0; i < WAITING; i++) {
+                FutureTask<Optional<CmEvent>> wait = new FutureTask<>(() -> channel.await(Duration.ofSeconds(1)));
+                waits.add(wait);
+                Thread.ofPlatform().start(wait);
+            }
+            for (FutureTask<Optional<CmEvent>> each : waits) {
+                each.get(60, TimeUnit.SECONDS);
+            }
         }
     }
 
