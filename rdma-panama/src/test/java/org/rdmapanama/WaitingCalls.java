@@ -46,7 +46,8 @@ final class WaitingCalls {
     private static final Pattern OF_STAND_INS = Pattern.compile(
             "^(WorkQueue|Counters|FlowActionEsp|DeviceMemory|XrcDomain)\\.|ofNativeAddress|registerDeviceMemory|IndirectionTable");
 
-    private static final Set<String> AWAITS = Set.of("CompletionChannel.await", "Context.awaitAsyncEvent");
+    private static final Set<String> AWAITS =
+            Set.of("CompletionChannel.await", "CompletionQueue.await", "Context.awaitAsyncEvent");
 
     private WaitingCalls() {}
 

@@ -441,9 +441,20 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
+    /**
+     * Whether nothing comes after an event. A server that gives up before it has seen that its client is ready rejects the
+     * client, which counts as connected by then.
+     */
+    private static boolean isEnd(CmEventType type) {
+        return switch (type) {
+            case DISCONNECTED, DEVICE_REMOVAL, REJECTED, UNREACHABLE, CONNECT_ERROR -> true;
+            default -> false;
+        };
+    }
+
     /** Takes note of an event; see {@link SharedEvents.Receiver}. */
     private void notice(CmEvent event) {
-        if (event.type() == CmEventType.DISCONNECTED || event.type() == CmEventType.DEVICE_REMOVAL) {
+        if (isEnd(event.type())) {
             connected = false;
             try {
                 if (event.type() == CmEventType.DISCONNECTED) {
