@@ -7,13 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.rdmapanama.testing.SleepingCall.result;
+import static org.rdmapanama.testing.SleepingCall.start;
 
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -45,20 +46,6 @@ class AwaitLabTest {
 
     private static ConnectedPair shared() {
         return ConnectedPair.of(QueuePairType.RC).in(VerbsArena.ofShared()).open();
-    }
-
-    /** Starts a call in a thread of its own, and lets it begin to sleep. */
-    private static <T> FutureTask<T> start(boolean virtual, Callable<T> call) throws InterruptedException {
-        FutureTask<T> task = new FutureTask<>(call);
-        Thread thread =
-                virtual ? Thread.startVirtualThread(task) : Thread.ofPlatform().start(task);
-        Thread.sleep(200);
-        assertTrue(thread.isAlive(), "the wait is over already");
-        return task;
-    }
-
-    private static <T> T result(FutureTask<T> task) throws Exception {
-        return task.get(20, TimeUnit.SECONDS);
     }
 
     private static FutureTask<Integer> await(boolean virtual, Side side) throws InterruptedException {

@@ -7,12 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.rdmapanama.testing.SleepingCall.result;
+import static org.rdmapanama.testing.SleepingCall.start;
 
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -40,19 +41,6 @@ class EventLoopLabTest {
 
     private static ConnectedPair shared() {
         return ConnectedPair.of(QueuePairType.RC).in(VerbsArena.ofShared()).open();
-    }
-
-    private static <T> FutureTask<T> start(boolean virtual, Callable<T> call) throws InterruptedException {
-        FutureTask<T> task = new FutureTask<>(call);
-        Thread thread =
-                virtual ? Thread.startVirtualThread(task) : Thread.ofPlatform().start(task);
-        Thread.sleep(200);
-        assertTrue(thread.isAlive(), "the wait is over already");
-        return task;
-    }
-
-    private static <T> T result(FutureTask<T> task) throws Exception {
-        return task.get(20, TimeUnit.SECONDS);
     }
 
     @ParameterizedTest

@@ -81,7 +81,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
     private volatile Consumer<CmEvent> sink;
 
     /** Called when an id of this channel has been closed; null if there is nobody. */
-    private volatile Runnable idClosed;
+    private volatile Consumer<CmId> idClosed;
 
     /** Null until {@link #selectableChannel} is first called. */
     private volatile Readiness readiness;
@@ -442,10 +442,10 @@ public final class EventChannel implements Waitable, AutoCloseable {
     }
 
     /**
-     * Gives all events to somebody else as well, who gets them one at a time and in order, even if several threads take
-     * them, and who learns of ids that are closed. The sink is called with a lock held; it must not throw.
+     * Also gives all events to a sink, one at a time and in order even if several threads take them, and tells another one
+     * of ids that have been closed. Both are called with a lock held; they must not throw.
      */
-    void deliverTo(Consumer<CmEvent> other, Runnable closed) {
+    void deliverTo(Consumer<CmEvent> other, Consumer<CmId> closed) {
         sink = other;
         idClosed = closed;
     }
@@ -484,9 +484,9 @@ public final class EventChannel implements Waitable, AutoCloseable {
 
     void remove(CmId id) {
         ids.remove(id);
-        Runnable told = idClosed;
+        Consumer<CmId> told = idClosed;
         if (told != null) {
-            told.run();
+            told.accept(id);
         }
     }
 

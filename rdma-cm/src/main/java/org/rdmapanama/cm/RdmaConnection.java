@@ -184,7 +184,7 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** The connecting side: the peer has answered. */
     void connected(ConnectionParameters peer) {
-        events.receive(id, this::notice);
+        events.receive(id, inbox, this::notice);
         connected(new Established(peer, id.localAddress(), id.remoteAddress()));
     }
 
@@ -205,14 +205,14 @@ public final class RdmaConnection implements AutoCloseable {
      */
     void accept(CmEvent request, ConnectionParameters parameters, Consumer<ConnectionException> settled) {
         Established facts = new Established(request.connection(), id.localAddress(), id.remoteAddress());
-        events.receive(id, event -> settle(event, facts, settled));
+        events.receive(id, inbox, event -> settle(event, facts, settled));
         id.accept(queuePair, parameters);
     }
 
     private void settle(CmEvent event, Established facts, Consumer<ConnectionException> settled) {
         switch (event.type()) {
             case ESTABLISHED -> {
-                if (events.receiveInstead(id, this::notice)) {
+                if (events.receiveInstead(id, inbox, this::notice)) {
                     connected(facts);
                     settled.accept(null);
                 }

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
@@ -41,8 +42,8 @@ import org.rdmapanama.internal.provider.ArenaDependents;
  *
  * <p>All clients and servers of an arena share one open context per device. It stays open until the arena closes, or
  * until the device has been removed and its last connection is closed, and the server as well if its {@link
- * #protectionDomain} was asked for. Threads: as its {@link VerbsArena} says, and several
- * threads may wait at the same time. Any thread may close the server, which ends the waits of others.
+ * #protectionDomain} was asked for. Threads: as its {@link VerbsArena} says, and several threads may wait at the same
+ * time. Any thread may close the server, which ends the waits of others.
  */
 public final class RdmaServer implements AutoCloseable {
     /** How many requests, and how many failures, one call handles after its time is over. */
@@ -66,7 +67,10 @@ public final class RdmaServer implements AutoCloseable {
     /** Requests that {@link #awaitRequest} has returned and nobody has answered: closing rejects them. */
     private final Set<ConnectionRequest> unanswered = ConcurrentHashMap.newKeySet();
 
-    /** The domain that {@link #protectionDomain} has acquired; null before. Guarded by this. */
+    /** Not a monitor: acquiring waits for the arena's lock, and a virtual thread may keep its carrier in a monitor. */
+    private final ReentrantLock acquiring = new ReentrantLock();
+
+    /** The domain that {@link #protectionDomain} has acquired; null before. Guarded by {@link #acquiring}. */
     private ProtectionDomain domain;
 
     /** The removal of the device that this listens at; null before. */
@@ -120,7 +124,7 @@ public final class RdmaServer implements AutoCloseable {
             listener.bind(local);
             RdmaServer server = new RdmaServer(arena, given, new SharedEvents(channel), listener);
             channel.owner("server at " + server.localAddress);
-            server.events.receive(listener, server::take);
+            server.events.receive(listener, server.inbox, server::take);
             listener.listen(given.backlog());
             ArenaDependents.add(arena, server);
             return server;
@@ -188,7 +192,7 @@ public final class RdmaServer implements AutoCloseable {
         try {
             unanswered.add(request);
         } catch (Error e) {
-            // There is no memory, and closing would not reject this.
+            // Out of memory: the server does not know this request, so closing it would not reject the peer.
             request.rejectUnlessAnswered(e);
             throw e;
         }
@@ -269,14 +273,11 @@ public final class RdmaServer implements AutoCloseable {
             if (each == null) {
                 return;
             }
-            boolean closed = false;
             try {
                 each.connection().close();
-                closed = true;
-            } finally {
-                if (!closed) {
-                    handshakes.putBack(each);
-                }
+            } catch (RuntimeException | Error e) {
+                handshakes.putBack(each);
+                throw e;
             }
             options.failureHandler().accept(each.reason());
         }
@@ -393,7 +394,8 @@ public final class RdmaServer implements AutoCloseable {
      * @throws NullPointerException when the options are null
      */
     public void connections(RdmaConnectionOptions connections) {
-        choice = new RdmaServerOptions().connections(connections).choice();
+        RdmaConnectionOptions copy = connections.copy();
+        choice = request -> Optional.of(copy);
     }
 
     /**
@@ -433,15 +435,21 @@ public final class RdmaServer implements AutoCloseable {
      * @throws org.rdmapanama.VerbsException when the device cannot be opened
      * @throws WrongThreadException when the arena is confined to another thread
      */
-    public synchronized ProtectionDomain protectionDomain() {
-        checkWorks();
-        if (domain == null) {
-            if (!listener.hasDevice()) {
-                throw new IllegalStateException(this + " listens on all devices: bind it to the address of one device");
+    public ProtectionDomain protectionDomain() {
+        acquiring.lock();
+        try {
+            checkWorks();
+            if (domain == null) {
+                if (!listener.hasDevice()) {
+                    throw new IllegalStateException(
+                            this + " listens on all devices: bind it to the address of one device");
+                }
+                domain = Devices.of(arena, null).acquire(arena, listener, null);
             }
-            domain = Devices.of(arena, null).acquire(arena, listener, null);
+            return domain;
+        } finally {
+            acquiring.unlock();
         }
-        return domain;
     }
 
     /**
@@ -529,11 +537,16 @@ public final class RdmaServer implements AutoCloseable {
         }
     }
 
-    private synchronized void releaseDomain() {
-        ProtectionDomain acquired = domain;
-        domain = null;
-        if (acquired != null) {
-            Devices.of(arena, null).release(acquired);
+    private void releaseDomain() {
+        acquiring.lock();
+        try {
+            ProtectionDomain acquired = domain;
+            domain = null;
+            if (acquired != null) {
+                Devices.of(arena, null).release(acquired);
+            }
+        } finally {
+            acquiring.unlock();
         }
     }
 

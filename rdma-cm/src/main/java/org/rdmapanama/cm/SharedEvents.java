@@ -26,7 +26,7 @@ final class SharedEvents {
     private static final int MOST_AT_ONCE = 100;
 
     private final EventChannel channel;
-    private final Map<CmId, Receiver> receivers = new ConcurrentHashMap<>();
+    private final Map<CmId, Subscription> subscriptions = new ConcurrentHashMap<>();
 
     /** Lock order: after those of the channel and of ids; no receiver is called with it. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -49,6 +49,9 @@ final class SharedEvents {
          */
         void take(CmEvent event);
     }
+
+    /** Where the events of an id go, and what threads wait for that wait for them. */
+    private record Subscription(Inbox inbox, Receiver receiver) {}
 
     /** What threads wait for: something that {@link #changed} is called for. */
     final class Inbox {
@@ -166,17 +169,10 @@ final class SharedEvents {
     }
 
     /** A program may close the id of a connection itself: then nothing more comes for those that wait for it. */
-    private void idClosed() {
-        boolean wake;
-        lock.lock();
-        try {
-            waited.forEach(each -> each.changed.signalAll());
-            wake = takerIsAnother();
-        } finally {
-            lock.unlock();
-        }
-        if (wake) {
-            wakeTaker();
+    private void idClosed(CmId id) {
+        Subscription known = subscriptions.get(id);
+        if (known != null) {
+            known.inbox.changed();
         }
     }
 
@@ -187,39 +183,39 @@ final class SharedEvents {
      * @throws ConnectionException when taking events fails
      */
     void poll() {
-        int left = MOST_AT_ONCE;
-        while (left > 0 && channel.poll().isPresent()) {
-            // The receivers have got it.
-            left--;
+        int taken = 0;
+        while (taken < MOST_AT_ONCE && channel.poll().isPresent()) {
+            taken++;
         }
     }
 
     private void deliver(CmEvent event) {
-        Receiver receiver = receivers.get(event.type() == CmEventType.CONNECT_REQUEST ? event.listener() : event.id());
-        if (receiver != null) {
-            receiver.take(event);
+        Subscription known =
+                subscriptions.get(event.type() == CmEventType.CONNECT_REQUEST ? event.listener() : event.id());
+        if (known != null) {
+            known.receiver.take(event);
         } else if (event.type() == CmEventType.CONNECT_REQUEST) {
             // The listener was just closed. Destroying the id rejects the peer.
             event.id().close();
         }
     }
 
-    /** Sends the events of an id to a receiver from now on, instead of an earlier one. */
-    void receive(CmId id, Receiver receiver) {
-        receivers.put(id, receiver);
+    /** Sends the events of an id to a receiver from now on, instead of an earlier one, until {@link #forget}. */
+    void receive(CmId id, Inbox inbox, Receiver receiver) {
+        subscriptions.put(id, new Subscription(inbox, receiver));
     }
 
     /** Sends the events of an id to a receiver, unless they are dropped by now. Returns whether it does. */
-    boolean receiveInstead(CmId id, Receiver receiver) {
-        return receivers.replace(id, receiver) != null;
+    boolean receiveInstead(CmId id, Inbox inbox, Receiver receiver) {
+        return subscriptions.replace(id, new Subscription(inbox, receiver)) != null;
     }
 
     /** Drops the events of an id from now on. */
     void forget(CmId id) {
-        receivers.remove(id);
+        subscriptions.remove(id);
     }
 
-    /** Adds a user of the channel, who must {@link #release} it. */
+    /** Adds a user of the channel; {@link #release} must follow. */
     void acquire() {
         lock.lock();
         try {
@@ -231,17 +227,13 @@ final class SharedEvents {
 
     /** Closes the channel if this was its last user. */
     void release() {
-        boolean last;
         lock.lock();
         try {
             users--;
-            last = users == 0;
         } finally {
             lock.unlock();
         }
-        if (last) {
-            closeChannel();
-        }
+        closeUnused();
     }
 
     /** Closes the channel, or tries again, if it has no user any more. */
@@ -254,11 +246,7 @@ final class SharedEvents {
             lock.unlock();
         }
         if (unused) {
-            closeChannel();
+            channel.close();
         }
-    }
-
-    private void closeChannel() {
-        channel.close();
     }
 }

@@ -6,17 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.event.EventLoop;
+import org.rdmapanama.testing.SleepingCall;
 
 /** One thread and one loop for the events of both sides, and wake-ups of event channels. */
 @Tag("lab")
@@ -25,24 +23,6 @@ class EventLoopLabTest {
     private static final int PORT = 7495;
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final Duration SHORT = Duration.ofMillis(200);
-
-    private final List<CmEventType> seen = new ArrayList<>();
-
-    private void handle(CmEvent event, TwoIds ids) {
-        seen.add(event.type());
-        switch (event.type()) {
-            case CONNECT_REQUEST -> event.id().accept(TwoIds.parameters());
-            case CONNECT_RESPONSE -> ids.client.establish();
-            case ESTABLISHED -> ids.client.disconnect();
-            case DISCONNECTED -> {
-                if (event.id() != ids.client) {
-                    event.id().disconnect();
-                }
-            }
-            case TIMEWAIT_EXIT -> {}
-            default -> throw new AssertionError(event);
-        }
-    }
 
     @Test
     void shouldTellOfEventsOfConnections() throws Exception {
@@ -57,12 +37,12 @@ class EventLoopLabTest {
                 assertEquals(1, loop.await(LONG), "until the event is taken");
                 assertSame(ids.passive, loop.source(0));
             }
-            while (seen.size() < 7) {
+            while (ids.seen.size() < 7) {
                 int ready = loop.await(LONG);
-                assertTrue(ready > 0, () -> "nothing after " + seen);
+                assertTrue(ready > 0, () -> "nothing after " + ids.seen);
                 for (int i = 0; i < ready; i++) {
                     Optional<CmEvent> event = ((EventChannel) loop.attachment(i)).poll();
-                    event.ifPresent(each -> handle(each, ids));
+                    event.ifPresent(each -> ids.handle(each));
                 }
             }
             assertEquals(0, loop.await(SHORT));
@@ -75,14 +55,9 @@ class EventLoopLabTest {
     @ValueSource(booleans = {false, true})
     void shouldWakeUp(boolean virtual) throws Exception {
         try (EventChannel channel = EventChannel.create()) {
-            FutureTask<Optional<CmEvent>> waiting = new FutureTask<>(() -> channel.await(LONG));
-            Thread thread = virtual
-                    ? Thread.startVirtualThread(waiting)
-                    : Thread.ofPlatform().start(waiting);
-            Thread.sleep(SHORT);
-            assertTrue(thread.isAlive(), "the wait is over already");
+            FutureTask<Optional<CmEvent>> waiting = SleepingCall.start(virtual, () -> channel.await(LONG));
             channel.wakeup();
-            assertEquals(Optional.empty(), waiting.get(20, TimeUnit.SECONDS));
+            assertEquals(Optional.empty(), SleepingCall.result(waiting));
         }
     }
 

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.channels.SelectableChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
@@ -25,24 +24,6 @@ class SelectorLabTest {
 
     /** Long enough for what would come by mistake. */
     private static final long NOTHING_MILLIS = 200;
-
-    private final List<CmEventType> seen = new ArrayList<>();
-
-    private void handle(CmEvent event, TwoIds ids) {
-        seen.add(event.type());
-        switch (event.type()) {
-            case CONNECT_REQUEST -> event.id().accept(TwoIds.parameters());
-            case CONNECT_RESPONSE -> ids.client.establish();
-            case ESTABLISHED -> ids.client.disconnect();
-            case DISCONNECTED -> {
-                if (event.id() != ids.client) {
-                    event.id().disconnect();
-                }
-            }
-            case TIMEWAIT_EXIT -> {}
-            default -> throw new AssertionError(event);
-        }
-    }
 
     @Test
     void shouldBeSelectedWhileThereAreEvents() throws Exception {
@@ -61,12 +42,12 @@ class SelectorLabTest {
             assertEquals(1, selector.select(20_000));
             assertSame(passiveKey, selector.selectedKeys().iterator().next());
             selector.selectedKeys().clear();
-            while (seen.size() < 7) {
-                assertTrue(selector.select(20_000) > 0, () -> "nothing after " + seen);
+            while (ids.seen.size() < 7) {
+                assertTrue(selector.select(20_000) > 0, () -> "nothing after " + ids.seen);
                 for (SelectionKey key : selector.selectedKeys()) {
                     EventChannel channel = (EventChannel) key.attachment();
                     for (Optional<CmEvent> event = channel.poll(); event.isPresent(); event = channel.poll()) {
-                        handle(event.get(), ids);
+                        ids.handle(event.get());
                     }
                 }
                 selector.selectedKeys().clear();
@@ -80,7 +61,7 @@ class SelectorLabTest {
                             CmEventType.DISCONNECTED,
                             CmEventType.TIMEWAIT_EXIT,
                             CmEventType.TIMEWAIT_EXIT),
-                    seen);
+                    ids.seen);
             assertEquals(0, selector.select(NOTHING_MILLIS));
 
             ids.close();

@@ -1,6 +1,8 @@
 package org.rdmapanama.cm;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmapanama.testing.Lab;
 
@@ -20,6 +22,9 @@ final class TwoIds implements AutoCloseable {
     final CmId listener;
     final CmId client;
     final int port;
+
+    /** The events that {@link #handle} was given. */
+    final List<CmEventType> seen = new ArrayList<>();
 
     private TwoIds(PortSpace portSpace, int port) {
         this.port = port;
@@ -57,6 +62,23 @@ final class TwoIds implements AutoCloseable {
     CmEvent request(byte... privateData) throws InterruptedException {
         client.connect(parameters().privateData(privateData));
         return CmEvents.await(passive, CmEventType.CONNECT_REQUEST);
+    }
+
+    /** Does what an event of either side asks for: they connect, and the client disconnects at once. */
+    void handle(CmEvent event) {
+        seen.add(event.type());
+        switch (event.type()) {
+            case CONNECT_REQUEST -> event.id().accept(parameters());
+            case CONNECT_RESPONSE -> client.establish();
+            case ESTABLISHED -> client.disconnect();
+            case DISCONNECTED -> {
+                if (event.id() != client) {
+                    event.id().disconnect();
+                }
+            }
+            case TIMEWAIT_EXIT -> {}
+            default -> throw new AssertionError(event);
+        }
     }
 
     @Override

@@ -50,7 +50,7 @@ public final class EventLoop implements AutoCloseable {
         private final ReadySource source;
         private final Object attachment;
 
-        /** Whether it is to be looked at. Guarded by the lock. */
+        /** Whether the next wait must look at it. Guarded by the lock. */
         private boolean suspected;
 
         private Entry(Waitable waitable, ReadySource source, Object attachment) {
@@ -73,7 +73,7 @@ public final class EventLoop implements AutoCloseable {
     /** How long to sleep at most while there are objects that nobody can tell of, for lack of descriptors or threads. */
     private static final long LOOK_NANOS = 2_000_000;
 
-    /** Signalled when an entry is to be looked at. */
+    /** Signalled when the waiting thread must look at an entry. */
     private final ReadySource own = ReadySource.of(() -> false);
 
     /** Made once, so that waiting allocates nothing. */

@@ -17,7 +17,7 @@ import java.util.function.BooleanSupplier;
 public final class ReadySource {
     private static final long NAP_NANOS = 20_000;
 
-    /** Who is told. */
+    /** Is told when there may be an event. */
     public interface Listener {
         /** Called when there may be an event. It must return soon, and may be called after it was removed. */
         void signalled();

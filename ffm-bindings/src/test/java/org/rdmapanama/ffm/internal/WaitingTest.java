@@ -23,7 +23,7 @@ import org.rdmapanama.testing.Bound;
 class WaitingTest {
     private static final Duration LONG = Duration.ofMinutes(1);
 
-    /** Who waits, and for what. */
+    /** The kind of thread that waits, and what it waits for. */
     private enum Way {
         PLATFORM_THREAD_WITHOUT_DESCRIPTOR(false, false),
         PLATFORM_THREAD_WITH_DESCRIPTOR(true, false),
