@@ -62,7 +62,7 @@ public final class AddressHandle extends ContextObject {
             String verb, ProtectionDomain protectionDomain, AddressVector path, LongSupplier nativeCreate) {
         return protectionDomain.context.create(
                 new Creation(verb, ENDING)
-                        .arguments(path.toString())
+                        .arguments(path::toString)
                         .cures(errno -> errno == Errno.ETIMEDOUT.number
                                 ? "no host answers at " + path.destination() + "; check the address and the route to it"
                                 : null),

@@ -20,7 +20,7 @@ final class CompletionQueueCreation {
         }
         return context.create(
                 new Creation("ibv_create_cq", CompletionQueue.ENDING)
-                        .arguments(entries + " entries, completion vector " + completionVector)
+                        .arguments(() -> entries + " entries, completion vector " + completionVector)
                         .cures(errno -> cureOfCreate(context, errno)),
                 () -> {
                     if (channel != null) {
@@ -46,7 +46,7 @@ final class CompletionQueueCreation {
             options.write(attributes);
             return context.create(
                     new Creation("ibv_create_cq_ex", CompletionQueue.ENDING)
-                            .arguments(options.toString())
+                            .arguments(options::toString)
                             .cures(errno -> cureOfCreate(context, errno))
                             .capability(options.capability()),
                     () -> {

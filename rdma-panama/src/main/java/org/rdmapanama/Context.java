@@ -88,6 +88,8 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     /** Whether the queue pairs have been drained. Guarded by the arena's lock. */
     private boolean drained;
 
+    private volatile DeviceAttributes attributes;
+
     /** For {@link ContextOpening}. The caller must hold the arena's lock. */
     Context(VerbsArena arena, ProviderContext provider, Device device) {
         super(arena, provider.address());
@@ -304,6 +306,16 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
             check("ibv_query_device_ex", call(() -> provider.queryDevice(attributes.address())), "");
             return DeviceAttributes.ofNative(attributes);
         }
+    }
+
+    /** Returns what {@link #queryDevice} returned first: the limits of a device do not change while it is open. */
+    DeviceAttributes attributes() {
+        DeviceAttributes known = attributes;
+        if (known == null) {
+            known = queryDevice();
+            attributes = known;
+        }
+        return known;
     }
 
     /**

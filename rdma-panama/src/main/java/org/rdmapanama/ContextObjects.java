@@ -31,7 +31,11 @@ final class ContextObjects {
             long result = nativeCreate.getAsLong();
             if (result < 0) {
                 throw context.failure(
-                        creation.verb(), (int) -result, creation.arguments(), creation.cures(), creation.capability());
+                        creation.verb(),
+                        (int) -result,
+                        creation.arguments().get(),
+                        creation.cures(),
+                        creation.capability());
             }
             return adopted(creation, result, wrapper);
         } finally {

@@ -1,27 +1,29 @@
 package org.rdmapanama;
 
 import java.util.Objects;
+import java.util.function.Supplier;
 
 /**
  * A verb that creates an object, with what its failure is reported by.
  *
  * @param verb its C name
  * @param ending how to destroy the native object if no Java object is created for it
- * @param arguments what the object is created with, for messages; may be empty
+ * @param arguments describes what the object is created with, for messages: called only on failure, since text takes
+ *     longer to make than most objects; may return an empty text
  * @param cures what to do about a failure
  * @param capability where to look for support of the verb, or null when every device supports it
  * @param lost called with the arena's lock held when the native object has no Java object and cannot be destroyed
  */
-record Creation(String verb, Ending ending, String arguments, Cures cures, String capability, Runnable lost) {
+record Creation(String verb, Ending ending, Supplier<String> arguments, Cures cures, String capability, Runnable lost) {
     Creation {
         Objects.requireNonNull(arguments, "arguments");
     }
 
     Creation(String verb, Ending ending) {
-        this(verb, ending, "", Cures.NONE, null, () -> {});
+        this(verb, ending, () -> "", Cures.NONE, null, () -> {});
     }
 
-    Creation arguments(String description) {
+    Creation arguments(Supplier<String> description) {
         return new Creation(verb, ending, description, cures, capability, lost);
     }
 

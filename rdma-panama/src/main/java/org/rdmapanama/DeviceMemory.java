@@ -53,7 +53,7 @@ public final class DeviceMemory extends ContextObject {
             ibv_alloc_dm_attr.log_align_req(attributes, logAlignment);
             return context.create(
                     new Creation("ibv_alloc_dm", ENDING)
-                            .arguments(byteSize + " bytes, aligned to 2 to the power of " + logAlignment)
+                            .arguments(() -> byteSize + " bytes, aligned to 2 to the power of " + logAlignment)
                             .cures(errno -> "DeviceAttributes.maxDeviceMemory is the total that the device has")
                             .capability("DeviceAttributes.maxDeviceMemory, which is 0 without device memory"),
                     () -> context.provider().allocateDeviceMemory(attributes.address()),
@@ -65,7 +65,7 @@ public final class DeviceMemory extends ContextObject {
         checkSize(byteSize);
         return context.create(
                 new Creation("ibv_import_dm", UNIMPORT)
-                        .arguments("handle " + handle)
+                        .arguments(() -> "handle " + handle)
                         .capability(Context.IMPORT_CAPABILITY),
                 () -> context.provider().importDeviceMemory(handle),
                 dm -> new DeviceMemory(context, dm, byteSize, true));

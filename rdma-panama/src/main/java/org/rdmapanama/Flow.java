@@ -51,7 +51,7 @@ public final class Flow extends ContextObject {
             attributes.copyFrom(MemorySegment.ofArray(encoded));
             return queuePair.context.create(
                     new Creation("ibv_create_flow", ENDING)
-                            .arguments(rule + " to " + queuePair)
+                            .arguments(() -> rule + " to " + queuePair)
                             .cures(Flow::cureOfCreate)
                             .capability(CAPABILITY),
                     () -> {

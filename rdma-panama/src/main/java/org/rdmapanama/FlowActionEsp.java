@@ -26,7 +26,7 @@ public final class FlowActionEsp extends ContextObject {
         try (FlowActionEspOptions.Native struct = options.toNative()) {
             return context.create(
                     new Creation("ibv_create_flow_action_esp", ENDING)
-                            .arguments(options.toString())
+                            .arguments(options::toString)
                             .capability(CAPABILITY),
                     () -> context.provider().createFlowActionEsp(struct.address()),
                     action -> new FlowActionEsp(context, action));

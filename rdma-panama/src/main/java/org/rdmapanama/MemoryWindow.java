@@ -66,7 +66,7 @@ public final class MemoryWindow extends ContextObject {
         int code = type.code();
         return protectionDomain.context.create(
                 new Creation("ibv_alloc_mw", ENDING)
-                        .arguments(type.toString())
+                        .arguments(type::toString)
                         .capability("DeviceCapability.MEM_WINDOW, MEM_WINDOW_TYPE_2A or MEM_WINDOW_TYPE_2B in"
                                 + " DeviceAttributes.capabilities"),
                 () -> {

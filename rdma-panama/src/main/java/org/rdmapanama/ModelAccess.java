@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.util.Set;
+import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.memory.AccessFlag;
 
@@ -24,6 +25,11 @@ final class ModelAccess extends ObjectModelAccess {
     @Override
     public void removeDependent(VerbsArena arena, AutoCloseable dependent) {
         arena.removeDependent(dependent);
+    }
+
+    @Override
+    public DeviceAttributes attributes(Context context) {
+        return context.attributes();
     }
 
     @Override

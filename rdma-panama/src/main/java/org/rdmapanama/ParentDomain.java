@@ -49,7 +49,7 @@ public final class ParentDomain extends ProtectionDomain {
             }
             return protectionDomain.context.create(
                     new Creation("ibv_alloc_parent_domain", ENDING)
-                            .arguments(protectionDomain + ", " + options)
+                            .arguments(() -> protectionDomain + ", " + options)
                             .capability(CAPABILITY),
                     () -> {
                         protectionDomain.checkOpen();

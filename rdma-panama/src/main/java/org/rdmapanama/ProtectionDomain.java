@@ -78,7 +78,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     static ProtectionDomain importFrom(Context context, int handle) {
         return context.create(
                 new Creation("ibv_import_pd", UNIMPORT)
-                        .arguments("handle " + handle)
+                        .arguments(() -> "handle " + handle)
                         .capability(Context.IMPORT_CAPABILITY),
                 () -> context.provider().importProtectionDomain(handle),
                 pd -> new ProtectionDomain(context, pd, true));
@@ -219,7 +219,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     MemoryRegion register(
             String verb, MemorySegment memory, long iova, Set<AccessFlag> flags, LongFunction<MemoryRegion> wrapper) {
         RegistrableMemory.checkAddress(iova, memory.address(), memory.byteSize());
-        String arguments = memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address())
+        Supplier<String> arguments = () -> memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address())
                 + (iova == memory.address() ? "" : " as 0x" + Long.toHexString(iova)) + ", access " + flags;
         return orUnsupported(
                 flags,
@@ -291,7 +291,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 true,
                 () -> context.create(
                         new Creation("ibv_reg_mr", MemoryRegion.ENDING)
-                                .arguments("all memory, access " + flags)
+                                .arguments(() -> "all memory, access " + flags)
                                 .capability(RegistrableMemory.capability(flags))
                                 .lost(arena::leak),
                         () -> {
@@ -339,7 +339,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         long pd = this.address;
         return context.create(
                 new Creation("ibv_reg_dmabuf_mr", MemoryRegion.ENDING)
-                        .arguments(length + " bytes at offset " + offset + " of descriptor " + fileDescriptor
+                        .arguments(() -> length + " bytes at offset " + offset + " of descriptor " + fileDescriptor
                                 + ", access " + flags)
                         .cures(errno -> errno == Errno.EBADF.number ? "the descriptor is not a dma-buf" : null)
                         .capability("a driver with ibv_reg_dmabuf_mr, which no capability shows"),
@@ -399,7 +399,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         RegistrableMemory.checkAccess(flags);
         return context.create(
                 new Creation("ibv_reg_dm_mr", MemoryRegion.ENDING)
-                        .arguments(length + " bytes at offset " + offset + " of " + memory + ", access " + flags)
+                        .arguments(() -> length + " bytes at offset " + offset + " of " + memory + ", access " + flags)
                         .capability("DeviceAttributes.maxDeviceMemory, which is 0 without device memory"),
                 () -> {
                     checkOpen();
@@ -429,7 +429,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         long pd = this.address;
         return context.create(
                 new Creation("ibv_import_mr", MemoryRegion.UNIMPORT)
-                        .arguments("handle " + handle)
+                        .arguments(() -> "handle " + handle)
                         .capability(Context.IMPORT_CAPABILITY),
                 () -> {
                     checkOpen();

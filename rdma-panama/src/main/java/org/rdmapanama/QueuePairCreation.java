@@ -50,7 +50,7 @@ final class QueuePairCreation {
             options.write(attributes, protectionDomain.address, temporary);
             Supplier<T> maker = () -> context.create(
                     new Creation(verb, QueuePair.ENDING)
-                            .arguments(options.toString())
+                            .arguments(options::toString)
                             .cures(errno -> cureOfCreate(context, errno))
                             .capability(options.capability()),
                     () -> {
@@ -175,7 +175,7 @@ final class QueuePairCreation {
             ibv_qp_open_attr.qp_type(attributes, options.type().code());
             return context.create(
                     new Creation("ibv_open_qp", QueuePair.ENDING)
-                            .arguments("number " + number)
+                            .arguments(() -> "number " + number)
                             .capability(QueuePairOptions.capability(options.type())),
                     () -> {
                         xrcDomain.checkOpen();

@@ -66,7 +66,7 @@ public final class ReceiveIndirectionTable extends ContextObject {
             ibv_rwq_ind_table_init_attr.ind_tbl(attributes, list);
             return context.create(
                     new Creation("ibv_create_rwq_ind_table", ENDING)
-                            .arguments(queues.size() + " work queues")
+                            .arguments(() -> queues.size() + " work queues")
                             .capability("DeviceAttributes.rssCapabilities"),
                     () -> {
                         queues.forEach(WorkQueue::checkOpen);

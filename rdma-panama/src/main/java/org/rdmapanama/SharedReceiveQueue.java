@@ -117,7 +117,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
             options.writeBasic(attributes);
             return context.create(
                     new Creation("ibv_create_srq", ENDING)
-                            .arguments(options.toString())
+                            .arguments(options::toString)
                             .cures(errno -> cureOfCreate(context, errno))
                             .capability("DeviceAttributes.maxSharedReceiveQueues"),
                     () -> {
@@ -141,7 +141,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
             options.writeExtended(attributes, protectionDomain);
             return context.create(
                     new Creation("ibv_create_srq_ex", ENDING)
-                            .arguments(options.toString())
+                            .arguments(options::toString)
                             .cures(errno -> cureOfCreate(context, errno))
                             .capability(capability),
                     () -> {

@@ -62,7 +62,7 @@ public final class WorkQueue extends ContextObject implements EventSource {
             options.write(attributes, protectionDomain);
             return context.create(
                     new Creation("ibv_create_wq", ENDING)
-                            .arguments(options.toString())
+                            .arguments(options::toString)
                             .capability(CAPABILITY),
                     () -> {
                         protectionDomain.checkOpen();

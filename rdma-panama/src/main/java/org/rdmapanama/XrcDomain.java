@@ -35,8 +35,8 @@ public final class XrcDomain extends ContextObject {
             ibv_xrcd_init_attr.oflags(attributes, Codes.mask(flags, OpenFlag::code));
             return context.create(
                     new Creation("ibv_open_xrcd", ENDING)
-                            .arguments((fileDescriptor < 0 ? "no file" : "file descriptor " + fileDescriptor) + ", "
-                                    + flags)
+                            .arguments(() -> (fileDescriptor < 0 ? "no file" : "file descriptor " + fileDescriptor)
+                                    + ", " + flags)
                             .cures(XrcDomain::cure)
                             .capability(CAPABILITY),
                     () -> context.provider().openXrcDomain(attributes.address()),

@@ -91,7 +91,7 @@ final class QueuePairDriver {
      */
     private void ready(QueuePair queuePair, ConnectionParameters parameters, QueuePairAttributes receive) {
         QueuePairAttributes send = id.queuePairAttributes(QueuePairState.RTS);
-        DeviceAttributes device = queuePair.context().queryDevice();
+        DeviceAttributes device = ReadLimits.ofDevice(queuePair.context());
         // MAX_RESOURCES is more than there can be.
         int answers = Math.min(parameters.responderResources(), device.maxReadAtomicAsTarget());
         int asks = Math.min(parameters.initiatorDepth(), device.maxReadAtomicAsInitiator());

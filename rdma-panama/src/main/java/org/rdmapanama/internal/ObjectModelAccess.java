@@ -2,10 +2,12 @@ package org.rdmapanama.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.util.Set;
+import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.memory.AccessFlag;
 
 /**
@@ -40,6 +42,9 @@ public abstract class ObjectModelAccess {
 
     /** Returns the arena that owns a region. */
     public abstract VerbsArena arenaOf(MemoryRegion region);
+
+    /** Returns the attributes of a device, which are queried once while it is open. */
+    public abstract DeviceAttributes attributes(Context context);
 
     /** Has an arena close an object of another module before everything else. */
     public abstract void addDependent(VerbsArena arena, AutoCloseable dependent);

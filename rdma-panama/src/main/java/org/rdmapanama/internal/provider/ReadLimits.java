@@ -1,8 +1,24 @@
 package org.rdmapanama.internal.provider;
 
+import org.rdmapanama.Context;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.internal.ObjectModelAccess;
+
 /** How many reads and atomics a queue pair may have outstanding. */
 public final class ReadLimits {
     private ReadLimits() {}
+
+    /**
+     * Returns the attributes of a device, among them how many reads and atomics it can have outstanding. They are queried
+     * once while it is open, because each connection needs them.
+     *
+     * @param context the open device
+     * @return its attributes
+     * @throws org.rdmapanama.VerbsException when they were not queried before, and the verb fails
+     */
+    public static DeviceAttributes ofDevice(Context context) {
+        return ObjectModelAccess.get().attributes(context);
+    }
 
     /**
      * Returns the number of reads to have outstanding with a peer that answers a given number at once. Drivers such as rxe
