@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.internal.ObjectModelAccess;
@@ -30,6 +31,11 @@ final class ModelAccess extends ObjectModelAccess {
     @Override
     public DeviceAttributes attributes(Context context) {
         return context.attributes();
+    }
+
+    @Override
+    public void modify(QueuePair queuePair, MemorySegment attributes, int mask) {
+        queuePair.modify(attributes, mask);
     }
 
     @Override

@@ -269,6 +269,12 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
         }
     }
 
+    /** For {@link org.rdmapanama.internal.provider.NativeModify}. */
+    final void modify(MemorySegment attributes, int mask) {
+        control.modify(attributes, mask);
+        connecting.stateChanged();
+    }
+
     /**
      * Returns the endpoint that a peer needs to connect to this queue pair: the one that {@link
      * #localEndpoint(ConnectOptions)} created last. If there is none yet, it is created with default options, for port

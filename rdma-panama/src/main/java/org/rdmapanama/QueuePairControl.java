@@ -85,10 +85,7 @@ final class QueuePairControl {
     }
 
     void modify(QueuePairAttributes attributes) {
-        // iWARP has the same states but other attributes, which its driver checks.
-        if (queuePair.context.transportType() != TransportType.IWARP) {
-            QueuePairTransitions.check(queuePair, queuePair.type(), queuePair.state(), attributes);
-        }
+        checkTransition(attributes);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment encoded = temporary.allocate(ibv_qp_attr.layout());
             QueueStructs.writeAttributes(attributes, encoded);
@@ -96,12 +93,38 @@ final class QueuePairControl {
             try {
                 int result = modify(encoded.address(), attributes);
                 if (result < 0) {
-                    throw new VerbsException(
-                            "ibv_modify_qp", -result, queuePair + ", " + attributes, cureOfModify(-result));
+                    throw failureOfModify(result, attributes);
                 }
             } finally {
                 queuePair.exit();
             }
+        }
+    }
+
+    private void checkTransition(QueuePairAttributes attributes) {
+        // iWARP has the same states but other attributes, which its driver checks.
+        if (queuePair.context.transportType() != TransportType.IWARP) {
+            QueuePairTransitions.check(queuePair, queuePair.type(), queuePair.state(), attributes);
+        }
+    }
+
+    private VerbsException failureOfModify(int result, QueuePairAttributes attributes) {
+        return new VerbsException("ibv_modify_qp", -result, queuePair + ", " + attributes, cureOfModify(-result));
+    }
+
+    /** For {@link org.rdmapanama.internal.provider.NativeModify}. */
+    void modify(MemorySegment encoded, int mask) {
+        queuePair.enter();
+        try {
+            int result = ClearedQueues.NONE.call(
+                    queuePair, () -> queuePair.provider.modifyQueuePair(queuePair.address, encoded.address(), mask));
+            if (result < 0) {
+                QueuePairAttributes attributes = QueuePairAttributes.ofNative(encoded, mask);
+                checkTransition(attributes);
+                throw failureOfModify(result, attributes);
+            }
+        } finally {
+            queuePair.exit();
         }
     }
 

@@ -99,6 +99,9 @@ public final class CmId implements AutoCloseable {
     /** The parameters given to {@link #connect}; the peer's answer may grant more. Guarded by the lock. */
     private ConnectionParameters asked = new ConnectionParameters();
 
+    /** Null until it is asked for. Guarded by the lock. */
+    private String deviceName;
+
     private volatile boolean closed;
 
     /** Whether the native id has been destroyed, which may take several attempts. Guarded by the lock. */
@@ -180,7 +183,7 @@ public final class CmId implements AutoCloseable {
         lock.lock();
         try {
             checkOpen();
-            device();
+            nativeContext();
             call(verb, arguments, call);
         } finally {
             lock.unlock();
@@ -209,15 +212,20 @@ public final class CmId implements AutoCloseable {
 
     /** Returns the native device. Needs the lock. */
     private MemorySegment device() {
-        MemorySegment context = rdma_cm_id.verbs(struct);
-        if (context.address() == 0) {
+        long device = ibv_context
+                .device(Native.struct(nativeContext(), ibv_context.sizeof()))
+                .address();
+        return Native.struct(device, ibv_device.sizeof());
+    }
+
+    /** Returns the address of the context of the connection manager. Needs the lock. */
+    private long nativeContext() {
+        long context = rdma_cm_id.verbs(struct).address();
+        if (context == 0) {
             throw new IllegalStateException(this
                     + " is not bound to a device: bind it to the address of a device, or resolve an address, first");
         }
-        long device = ibv_context
-                .device(Native.struct(context.address(), ibv_context.sizeof()))
-                .address();
-        return Native.struct(device, ibv_device.sizeof());
+        return context;
     }
 
     private void checkOpen() {
@@ -785,15 +793,21 @@ public final class CmId implements AutoCloseable {
             throw new IllegalArgumentException("state must be INIT, RTR or RTS: " + state);
         }
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attributes = arena.allocate(ibv_qp_attr.layout());
-            MemorySegment mask = arena.allocate(JAVA_INT);
-            ibv_qp_attr.qp_state(attributes, state.code());
-            callWithDevice(
-                    "rdma_init_qp_attr",
-                    state::toString,
-                    id -> manager.initQueuePairAttributes(id, attributes.address(), mask.address()));
-            return QueuePairAttributes.ofNative(attributes, mask.get(JAVA_INT, 0));
+            NativeAttributes attributes = nativeAttributes(arena, state);
+            return QueuePairAttributes.ofNative(attributes.struct(), attributes.mask());
         }
+    }
+
+    /** Returns the same as {@link #queuePairAttributes}, in memory of an arena. */
+    NativeAttributes nativeAttributes(Arena arena, QueuePairState state) {
+        MemorySegment attributes = arena.allocate(ibv_qp_attr.layout());
+        MemorySegment mask = arena.allocate(JAVA_INT);
+        ibv_qp_attr.qp_state(attributes, state.code());
+        callWithDevice(
+                "rdma_init_qp_attr",
+                state::toString,
+                id -> manager.initQueuePairAttributes(id, attributes.address(), mask.address()));
+        return new NativeAttributes(attributes, mask.get(JAVA_INT, 0));
     }
 
     /**
@@ -937,7 +951,11 @@ public final class CmId implements AutoCloseable {
         lock.lock();
         try {
             checkOpen();
-            return ibv_device.name(device()).getString(0);
+            if (deviceName == null) {
+                // Once: an id keeps its device.
+                deviceName = ibv_device.name(device()).getString(0);
+            }
+            return deviceName;
         } finally {
             lock.unlock();
         }

@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import java.lang.foreign.Arena;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.TransportType;
@@ -23,7 +24,9 @@ final class QueuePairDriver {
     /** Moves a queue pair to INIT, or, for datagrams, to RTS. */
     void initialize(QueuePair queuePair) {
         checkDevice(queuePair);
-        queuePair.modify(id.queuePairAttributes(QueuePairState.INIT));
+        try (Arena arena = Arena.ofConfined()) {
+            id.nativeAttributes(arena, QueuePairState.INIT).applyTo(queuePair);
+        }
         if (queuePair.type() == QueuePairType.UD) {
             queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
             queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(0));
@@ -41,7 +44,9 @@ final class QueuePairDriver {
         checkDevice(queuePair);
         initializeOnce(queuePair);
         if (movesQueuePair(queuePair)) {
-            ready(queuePair, parameters, id.queuePairAttributes(QueuePairState.RTR));
+            try (Arena arena = Arena.ofConfined()) {
+                ready(arena, queuePair, parameters, id.nativeAttributes(arena, QueuePairState.RTR));
+            }
         }
     }
 
@@ -49,10 +54,12 @@ final class QueuePairDriver {
     void beforeEstablish(QueuePair queuePair) {
         checkDevice(queuePair);
         if (movesQueuePair(queuePair)) {
-            // Unlike on the accepting side, the access flags were not known when the queue pair was initialized.
-            QueuePairAttributes receive = id.queuePairAttributes(QueuePairState.RTR);
-            receive.accessFlags(id.queuePairAttributes(QueuePairState.INIT).accessFlags());
-            ready(queuePair, id.asked(), receive);
+            try (Arena arena = Arena.ofConfined()) {
+                // Unlike on the accepting side, the access flags were not known when the queue pair was initialized.
+                NativeAttributes receive = id.nativeAttributes(arena, QueuePairState.RTR)
+                        .accessFlagsOf(id.nativeAttributes(arena, QueuePairState.INIT));
+                ready(arena, queuePair, id.asked(), receive);
+            }
         }
     }
 
@@ -89,8 +96,8 @@ final class QueuePairDriver {
      * Moves a queue pair from INIT to RTS. The peer may ask for or grant more than this side wants or its device
      * supports; the parameters are lowered to what the queue pair gets.
      */
-    private void ready(QueuePair queuePair, ConnectionParameters parameters, QueuePairAttributes receive) {
-        QueuePairAttributes send = id.queuePairAttributes(QueuePairState.RTS);
+    private void ready(Arena arena, QueuePair queuePair, ConnectionParameters parameters, NativeAttributes receive) {
+        NativeAttributes send = id.nativeAttributes(arena, QueuePairState.RTS);
         DeviceAttributes device = ReadLimits.ofDevice(queuePair.context());
         // MAX_RESOURCES is more than there can be.
         int answers = Math.min(parameters.responderResources(), device.maxReadAtomicAsTarget());
@@ -100,7 +107,7 @@ final class QueuePairDriver {
         parameters.responderResources(Math.min(answers, receive.maxReadAtomicAsTarget()));
         // A peer that answers none is not told of the one that is there to be refused.
         parameters.initiatorDepth(Math.min(asksAtOnce, agreed));
-        queuePair.modify(receive.maxReadAtomicAsTarget(parameters.responderResources()));
-        queuePair.modify(send.maxReadAtomicAsInitiator(asksAtOnce));
+        receive.maxReadAtomicAsTarget(parameters.responderResources()).applyTo(queuePair);
+        send.maxReadAtomicAsInitiator(asksAtOnce).applyTo(queuePair);
     }
 }

@@ -1,10 +1,12 @@
 package org.rdmapanama.internal;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.Set;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.device.DeviceAttributes;
@@ -45,6 +47,9 @@ public abstract class ObjectModelAccess {
 
     /** Returns the attributes of a device, which are queried once while it is open. */
     public abstract DeviceAttributes attributes(Context context);
+
+    /** For {@link org.rdmapanama.internal.provider.NativeModify}. */
+    public abstract void modify(QueuePair queuePair, MemorySegment attributes, int mask);
 
     /** Has an arena close an object of another module before everything else. */
     public abstract void addDependent(VerbsArena arena, AutoCloseable dependent);
