@@ -610,6 +610,16 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
         }
     }
 
+    /** Returns an open queue pair that completes requests on a queue, or null. Takes no lock. */
+    QueuePair queuePair(CompletionQueue queue, int number) {
+        return objects.find(queue, number);
+    }
+
+    /** Returns the only open queue pair that completes requests on a queue; null if there is none, or several. */
+    QueuePair onlyQueuePair(CompletionQueue queue) {
+        return objects.findOnly(queue);
+    }
+
     /** Returns the object at an address, or null. Takes no lock. */
     VerbsObject find(long nativeAddress) {
         return objects.find(nativeAddress);

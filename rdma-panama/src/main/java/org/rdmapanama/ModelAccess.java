@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.util.Set;
+import java.util.function.Supplier;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.memory.AccessFlag;
 
@@ -44,6 +45,11 @@ final class ModelAccess extends ObjectModelAccess {
     @Override
     public void checkOpen(MemoryRegion region) {
         region.checkOpen();
+    }
+
+    @Override
+    public void watch(QueuePair queuePair, Supplier<String> peerName, Runnable failed) {
+        queuePair.failures().watch(peerName, failed);
     }
 
     @Override

@@ -53,6 +53,9 @@ public final class WorkCompletions {
     private final int capacity;
     private int count;
 
+    /** Where completions with an error status were polled last; null before. Not set on the good path. */
+    private CompletionQueue failedQueue;
+
     /**
      * Creates a batch.
      *
@@ -97,8 +100,25 @@ public final class WorkCompletions {
         return start + at(index, 0);
     }
 
-    void polled(int completions) {
+    /** Returns whether a completion has an error status. */
+    boolean polled(int completions) {
         count = completions;
+        int statuses = 0;
+        for (int i = 0; i < completions; i++) {
+            statuses |= batch.getInt(i * SIZE + STATUS);
+        }
+        return statuses != 0;
+    }
+
+    /** Tells the queue pairs of completions with an error status. */
+    void noteFailures(CompletionQueue queue) {
+        failedQueue = queue;
+        for (int i = 0; i < count; i++) {
+            if (!succeeded(i)) {
+                queue.noteFailure(
+                        queue.context().queuePair(queue, queuePairNumber(i)), status(i), id(i), vendorError(i));
+            }
+        }
     }
 
     /** {@return the number of completions that one poll may take} */
@@ -344,13 +364,38 @@ public final class WorkCompletions {
      * Returns one line about a completion, for logs and exceptions.
      *
      * @param index the index of the completion
-     * @return status, what it means, queue pair and work request, such as {@code RETRY_EXC_ERR (peer does not answer,
-     *     and the retries are used up; vendor error 0x81) on queue pair 0x000011, work request 3}
+     * @return status, what it means, queue pair and work request; of a failure also which operations end so, the peer if
+     *     the queue pair is connected, and what to do, such as {@code RETRY_EXC_ERR (peer does not answer, and the retries
+     *     are used up; vendor error 0x81) of a send, RDMA write, read or atomic on queue pair 0x000011 to
+     *     10.77.0.2:7471, work request 3; check that the peer's process runs ...}. A flushed completion names the first
+     *     failure of its queue pair, if that is known
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public String describe(int index) {
-        return "%s on queue pair 0x%06x, work request %d"
-                .formatted(explained(status(index), vendorError(index)), queuePairNumber(index), id(index));
+        CompletionStatus status = status(index);
+        QueuePair queuePair = status == CompletionStatus.SUCCESS || failedQueue == null
+                ? null
+                : failedQueue.context().queuePair(failedQueue, queuePairNumber(index));
+        return queuePair == null
+                ? CompletionText.of(
+                        " on queue pair 0x%06x".formatted(queuePairNumber(index)),
+                        status,
+                        vendorError(index),
+                        id(index))
+                : CompletionText.of(queuePair, failedQueue, status, vendorError(index), id(index));
+    }
+
+    /**
+     * Checks that a work request succeeded. Allocates nothing if it did.
+     *
+     * @param index the index of the completion
+     * @throws FailedCompletionException when it did not, with the text of {@link #describe}
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public void check(int index) {
+        if (!succeeded(index)) {
+            throw new FailedCompletionException(describe(index), status(index), id(index));
+        }
     }
 
     /** The completions of the last poll. */

@@ -6,9 +6,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
@@ -16,10 +18,12 @@ import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairFailure;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ArenaDependents;
+import org.rdmapanama.internal.provider.QueuePairFailures;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -30,7 +34,8 @@ import org.rdmapanama.queue.QueuePairState;
  * others, which connections may share.
  *
  * <p>Post sends and receives to the {@linkplain #queuePair() queue pair}. A queue pair does not notice when the peer
- * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do.
+ * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do. They also tell that the
+ * queue pair has failed, once a completion did; {@link #failure} has the first cause.
  *
  * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; with a shared arena, any number of
  * threads may wait for the end. Other objects created on it, such as regions, are closed by the arena or by the
@@ -83,6 +88,9 @@ public final class RdmaConnection implements AutoCloseable {
     /** True once an event reported the end; any thread that takes events may set it. */
     private volatile boolean ended = true;
 
+    /** True once the queue pair has failed; any thread that polls may set it. */
+    private volatile boolean failed;
+
     /** Whether the peer has been told that this side ends the connection. */
     private volatile boolean endSent;
 
@@ -96,6 +104,9 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** Whether a server has given this to its program. Guarded by the server. */
     private boolean handedOut;
+
+    /** Whether a server knows of the end, which may be the second thing that happens after a failure. Guarded by the server. */
+    private boolean endTold;
 
     private volatile Object attachment;
 
@@ -138,6 +149,7 @@ public final class RdmaConnection implements AutoCloseable {
             id.initialize(connection.queuePair);
             table.add(connection);
             ArenaDependents.add(arena, domain, connection.ending);
+            QueuePairFailures.watch(connection.queuePair, connection::peerName, connection::fail);
             options.preparation().accept(connection);
             return connection;
         } catch (RuntimeException | Error e) {
@@ -241,9 +253,30 @@ public final class RdmaConnection implements AutoCloseable {
         handedOut = true;
     }
 
-    /** Whether the end is known. True as well before it is established. */
+    /** Whether the end, or a failure, is known. True as well before it is established. */
     boolean hasEnded() {
-        return ended;
+        return ended || failed;
+    }
+
+    /** Returns true the first time. */
+    boolean tellEnd() {
+        boolean first = !endTold;
+        endTold = true;
+        return first;
+    }
+
+    private String peerName() {
+        Established is = established;
+        return is == null ? null : is.remoteAddress.getAddress().getHostAddress() + ":" + is.remoteAddress.getPort();
+    }
+
+    /** The queue pair has failed: nothing can be sent or received any more, though the peer may not know yet. */
+    private void fail() {
+        failed = true;
+        inbox.changed();
+        if (endNoted != null) {
+            endNoted.accept(this);
+        }
     }
 
     /** What wakes threads that wait for something of this connection. */
@@ -416,9 +449,22 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
+     * Returns why the queue pair has failed, as {@link QueuePair#failure} does, which says when this is known. The peer is
+     * named by its address. From then on {@link #isConnected} is false, {@link #awaitDisconnect} returns true, and {@link
+     * RdmaServer#nextEnded} returns this connection. The peer is not told before {@link #disconnect} or {@link #close}.
+     * Any thread may call this at any time, also after closing.
+     *
+     * @return the first cause; empty if the queue pair has not failed, or if this side has ended the connection
+     */
+    public Optional<QueuePairFailure> failure() {
+        return queuePair.failure();
+    }
+
+    /**
      * Returns whether the connection is up, as far as this side knows. Takes pending events first.
      *
-     * @return false before it is established, and once either side has ended it
+     * @return false before it is established, once either side has ended it, and once its {@linkplain #failure queue pair
+     *     has failed}
      * @throws ConnectionException when the event channel fails; or when the peer has ended the connection and cannot be
      *     answered: then the peer waits for the answer until this is closed, and the next call returns false
      */
@@ -431,7 +477,7 @@ public final class RdmaConnection implements AutoCloseable {
             }
         }
         throwUnanswered();
-        return connected && id.isOpen();
+        return connected && !failed && id.isOpen();
     }
 
     private void throwUnanswered() {
@@ -498,26 +544,28 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Waits until either side has ended the connection. Closing this object also ends it.
+     * Waits until either side has ended the connection, or until its {@linkplain #failure queue pair has failed}, which
+     * threads that poll find out. Closing this object also ends it.
      *
      * @param timeout how long to wait at most; zero checks once
-     * @return true if the connection has ended, false if it did not end in time
+     * @return true if the connection has ended or failed, false if it did not in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws ConnectionException when the event channel fails; or when the peer has ended the connection and cannot be
      *     answered: then the peer waits for the answer until this is closed, and the next call returns true
      */
     public boolean awaitDisconnect(Duration timeout) throws InterruptedException {
-        return awaitEnd(new Deadline(timeout));
+        return await(this::hasEnded, new Deadline(timeout));
     }
 
-    private boolean awaitEnd(Deadline deadline) throws InterruptedException {
+    /** Waits until the id is closed, or a condition holds that can come true by an event. */
+    private boolean await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
         boolean over;
         try {
             if (!ended) {
                 events.poll();
             }
-            over = inbox.await(() -> ended || !id.isOpen(), deadline);
+            over = inbox.await(() -> condition.getAsBoolean() || !id.isOpen(), deadline);
         } catch (IllegalStateException closedMeanwhile) {
             return true;
         }
@@ -545,7 +593,7 @@ public final class RdmaConnection implements AutoCloseable {
         if (!ended) {
             connected = false;
             sendEnd();
-            if (!awaitEnd(deadline)) {
+            if (!await(() -> ended, deadline)) {
                 throw CmFailures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
             }
         }

@@ -346,7 +346,7 @@ public final class RdmaServer implements AutoCloseable {
     void handOut(RdmaConnection connection) {
         synchronized (ended) {
             connection.handOut();
-            if (connection.hasEnded()) {
+            if (connection.hasEnded() && connection.tellEnd()) {
                 ended.add(connection);
             }
         }
@@ -355,7 +355,7 @@ public final class RdmaServer implements AutoCloseable {
     private void noteEnd(RdmaConnection connection) {
         synchronized (ended) {
             // One that is being closed has forgotten its end, or will.
-            if (connection.isHandedOut() && connection.id().isOpen()) {
+            if (connection.isHandedOut() && connection.id().isOpen() && connection.tellEnd()) {
                 ended.add(connection);
             }
         }
@@ -369,8 +369,9 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Returns a connection of this server whose peer has ended it, or whose device is gone, and that is not closed yet: each
-     * once. So one thread learns of the ends of all connections. It takes no events itself: {@link #accept} does.
+     * Returns a connection of this server whose peer has ended it, whose device is gone, or whose {@linkplain
+     * RdmaConnection#failure queue pair has failed}, and that is not closed yet: each once. So one thread learns of the ends
+     * of all connections. It takes no events itself: {@link #accept} does, and polling finds failures.
      *
      * @return the connection, for the program to close; null if no further one has ended
      */

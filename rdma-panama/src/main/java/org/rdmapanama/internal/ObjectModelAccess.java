@@ -2,8 +2,10 @@ package org.rdmapanama.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.memory.AccessFlag;
@@ -72,6 +74,14 @@ public abstract class ObjectModelAccess {
      * @throws WrongThreadException when its arena is confined to another thread
      */
     public abstract void checkOpen(MemoryRegion region);
+
+    /**
+     * Names the peer of a queue pair, and watches for its failure.
+     *
+     * @param peerName called for messages; returns null while the peer is not known
+     * @param failed called once, by a thread that polls or takes an event; must neither wait nor throw
+     */
+    public abstract void watch(QueuePair queuePair, Supplier<String> peerName, Runnable failed);
 
     /**
      * Checks that a set of operations may be allowed together.
