@@ -127,7 +127,7 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
             beginCall();
             int count;
             try {
-                count = provider.pollCompletionQueue(address, completions.capacity(), completions.address(arena));
+                count = provider.pollCompletionQueue(address, completions.capacity(), completions.address(this));
             } finally {
                 endCall();
             }

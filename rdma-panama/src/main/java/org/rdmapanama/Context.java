@@ -496,8 +496,9 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
             WorkCompletions completions, int index, MemorySegment routingHeader, int port) {
         Objects.requireNonNull(routingHeader, "routingHeader");
         checkPort(port);
-        long completion = completions.addressOfDatagram(arena, index);
         try (Arena temporary = Arena.ofConfined()) {
+            long completion =
+                    completions.copyOfDatagram(arena, index, temporary).address();
             MemorySegment header = AddressHandle.copyOfHeader(temporary, routingHeader);
             MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
             int result = (int) call(

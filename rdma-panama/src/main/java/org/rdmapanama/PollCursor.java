@@ -60,7 +60,7 @@ public final class PollCursor implements AutoCloseable {
         address = queue.address;
         struct = Native.struct(address, ibv_cq_ex.sizeof() + Pthread.MUTEX_GROWTH);
         readable = Codes.mask(fields, CompletionField::code);
-        tagInfo = fields.contains(CompletionField.TM_INFO) ? queue.arena.allocate(ibv_wc_tm_info.layout()) : null;
+        tagInfo = fields.contains(CompletionField.TM_INFO) ? queue.allocate(ibv_wc_tm_info.sizeof(), Long.BYTES) : null;
     }
 
     /**

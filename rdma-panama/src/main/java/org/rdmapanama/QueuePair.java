@@ -455,7 +455,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
     public final int tryPostSend(SendWorkRequest first) {
         enter();
         try {
-            long chain = first.address(arena);
+            long chain = first.address(this);
             first.firstNotPosted(chain);
             beginCall();
             try {
@@ -524,7 +524,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
             int result = postChain(first, chain);
             long bad = first.firstNotPosted();
             for (SendWorkRequest request = first;
-                    request != null && request.address(arena) != bad;
+                    request != null && request.address(this) != bad;
                     request = request.next()) {
                 request.posted(this);
             }
@@ -651,7 +651,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
     public final int tryPostReceive(ReceiveWorkRequest first) {
         enter();
         try {
-            long chain = first.address(arena);
+            long chain = first.address(this);
             first.firstNotPosted(chain);
             if (!takesReceives) {
                 throw noReceiveQueue();
@@ -780,7 +780,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      */
     public final SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
-        return ChainedRequest.rest(first, arena);
+        return ChainedRequest.rest(first, this);
     }
 
     /**
@@ -795,7 +795,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      */
     public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return ChainedRequest.rest(first, arena);
+        return ChainedRequest.rest(first, this);
     }
 
     /**

@@ -42,7 +42,9 @@ import org.rdmapanama.queue.QueuePairState;
  * program. Closing the arena ends its connections first, as {@link #close} does, so their peers learn of it.
  *
  * <p>An arena frees its memory only when it closes. A program whose connections come and go should {@link #register}
- * memory with each connection instead of allocating it from the arena.
+ * memory with each connection instead of allocating it from the arena, and allocate the work requests of a connection
+ * with {@link org.rdmapanama.SendWorkRequest#allocate(QueuePair, int)} and its like, and completions with {@link
+ * org.rdmapanama.WorkCompletions#WorkCompletions(CompletionQueue, int)}: they are freed when the connection closes.
  */
 public final class RdmaConnection implements AutoCloseable {
     /** A cache line, so that writes of a peer into one region do not slow down accesses to the next one. */
