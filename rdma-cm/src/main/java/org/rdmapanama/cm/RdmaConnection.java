@@ -260,6 +260,11 @@ public final class RdmaConnection implements AutoCloseable {
         return ended || failed;
     }
 
+    /** Whether the end is known, and confirmed if it is of this side's making. */
+    boolean isOver() {
+        return ended;
+    }
+
     /** Returns true the first time. */
     boolean tellEnd() {
         boolean first = !endTold;
@@ -576,9 +581,10 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Ends the connection, and waits until the peer has confirmed that. Work requests that are still posted complete as
-     * flushed, so wait for completions first. Only moves the queue pair to the error state if the peer has ended the
-     * connection. After a failure, another call goes on where this one failed.
+     * Ends the connection at once, and waits until the peer has confirmed that. Nothing is closed, so that completions can
+     * still be polled: work requests that are still posted complete as flushed, and may or may not have reached the peer.
+     * To lose nothing, wait for completions first, or call {@link #finish}. Only moves the queue pair to the error
+     * state if the peer has ended the connection. After a failure, another call goes on where this one failed.
      *
      * @param timeout how long to wait at most
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
@@ -593,7 +599,6 @@ public final class RdmaConnection implements AutoCloseable {
         isConnected();
         queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
         if (!ended) {
-            connected = false;
             sendEnd();
             if (!await(() -> ended, deadline)) {
                 throw CmFailures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
@@ -601,7 +606,9 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
-    private void sendEnd() {
+    /** Tells the peer that this side ends the connection, unless it has been told. */
+    void sendEnd() {
+        connected = false;
         if (!endSent) {
             try {
                 id.disconnect();
@@ -616,10 +623,53 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Ends the connection without waiting for the peer, and closes the queue pair, the regions that were {@linkplain
-     * #register registered} with it, the completion queues and the id. The protection domain stays open; only if the
-     * device has been removed is it closed, with the device and everything on it, after the last connection. A second
-     * call does nothing.
+     * Ends the connection gracefully, and closes it: waits until the peer has everything that was posted to the send queue,
+     * then tells the peer of the end. It is like closing a socket with {@link java.net.StandardSocketOptions#SO_LINGER}:
+     * if that takes too long, or the connection has failed or ended, the rest is lost, as with {@link #close()}. Having
+     * arrived means that it is in the peer's memory, not that the peer's program has looked at it.
+     *
+     * <p>This polls the completion queue of the sends, and drops what it finds there, so no other thread may poll it.
+     * Receives are not waited for: what the peer has sent and this side has not polled is lost, so let the side that
+     * sends last begin the end. Messages for which the peer has no receive posted do not arrive.
+     *
+     * @param linger how long to wait at most; zero is as {@link #close()}, unless everything has arrived already
+     * @return whether everything arrived; if not, {@link #failure} may tell why
+     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds; this is closed, and the
+     *     rest lost
+     * @throws IllegalArgumentException when the duration is negative
+     * @throws IllegalStateException when this is closed; or when the sends complete on a {@linkplain
+     *     RdmaConnectionOptions#completionQueues given} queue, which only the program polls: it waits for the completion of
+     *     its last send itself, and then calls {@link #close()}
+     * @throws org.rdmapanama.VerbsException when polling or closing fails; this is closed as far as possible
+     * @throws WrongThreadException when its arena is confined to another thread
+     */
+    public boolean finish(Duration linger) throws InterruptedException {
+        Deadline deadline = new Deadline(linger);
+        if (!queuePair.isOpen()) {
+            throw new IllegalStateException(this + " is closed");
+        }
+        requireOwnSendQueue();
+        return GracefulEnd.endAll(List.of(this), deadline);
+    }
+
+    /** Checks that nobody else polls for completions of sends. */
+    void requireOwnSendQueue() {
+        if (!queues.hasOwnSends()) {
+            throw new IllegalStateException(
+                    this + " completes its sends on a queue that RdmaConnectionOptions named, which"
+                            + " only the program polls; wait for the completion of the last send, and then call close()");
+        }
+    }
+
+    /**
+     * Ends the connection at once, without waiting for the peer, and closes the queue pair, the regions that were {@linkplain
+     * #register registered} with it, the completion queues and the id. What is posted and has not completed may be lost,
+     * and no completion tells; {@link #finish} waits for it. The peer learns of the end. The protection domain
+     * stays open; only if the device has been removed is it closed, with the device and everything on it, after the last
+     * connection. A second call does nothing.
+     *
+     * <p>It waits for nothing but calls of other threads on these objects, up to ten seconds, and for their batches on an
+     * extended queue, up to two.
      *
      * @throws org.rdmapanama.VerbsException when closing fails; the remaining objects are closed nevertheless
      * @throws WrongThreadException when its arena is confined to another thread
