@@ -46,8 +46,10 @@ public final class AddressHandle extends ContextObject {
             ProtectionDomain protectionDomain, WorkCompletions completions, int index, MemorySegment header, int port) {
         protectionDomain.checkOpen();
         AddressVector path = protectionDomain.context.addressVectorOf(completions, index, header, port);
-        long completion = completions.addressOfDatagram(protectionDomain.arena, index);
         try (Arena temporary = Arena.ofConfined()) {
+            long completion = completions
+                    .copyOfDatagram(protectionDomain.arena, index, temporary)
+                    .address();
             MemorySegment copy = copyOfHeader(temporary, header);
             return create(
                     "ibv_create_ah_from_wc",

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 import java.util.Objects;
 import org.rdmapanama.ffm.internal.Native;
 
@@ -17,6 +18,10 @@ import org.rdmapanama.ffm.internal.Native;
 abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
         permits SendWorkRequest, ReceiveWorkRequest, TagOperation {
     final VerbsArena arena;
+
+    /** Where this may be posted: the arena for all of its queues, or the queue pair that frees the memory. */
+    private final Object home;
+
     final MemorySegment struct;
     final long address;
     final Segments segments;
@@ -32,9 +37,26 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
      * @param count the offset of the number of segments
      */
     ChainedRequest(VerbsArena arena, int maxSegments, long size, long list, long count) {
+        this(arena, arena, arena::allocate, maxSegments, size, list, count);
+    }
+
+    /** Allocates the memory with a queue pair, which frees it when it closes. */
+    ChainedRequest(QueuePair queuePair, int maxSegments, long size, long list, long count) {
+        this(queuePair.arena, queuePair, queuePair::allocate, maxSegments, size, list, count);
+    }
+
+    private ChainedRequest(
+            VerbsArena arena,
+            Object home,
+            SegmentAllocator allocator,
+            int maxSegments,
+            long size,
+            long list,
+            long count) {
         this.arena = arena;
+        this.home = home;
         notPosted = size + Segments.bytes(maxSegments);
-        struct = arena.allocate(notPosted + Long.BYTES, Long.BYTES);
+        struct = allocator.allocate(notPosted + Long.BYTES, Long.BYTES);
         address = struct.address();
         segments = new Segments(struct, size, maxSegments, count);
         struct.set(JAVA_LONG, list, address + size);
@@ -43,13 +65,35 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
     /** Returns the request that is chained behind this one, or null. */
     abstract T following();
 
-    /** Returns the address of the C structure, for a queue of this arena. */
-    final long address(VerbsArena queueArena) {
-        if (queueArena != arena) {
-            throw new IllegalArgumentException(
-                    this + " belongs to another arena than the queue; allocate it in the arena of the queue");
+    /** Returns the address of the C structure, for a queue that may use it. */
+    final long address(VerbsObject queue) {
+        checkMayBeUsedBy(queue);
+        return address;
+    }
+
+    @SuppressWarnings("ReferenceEquality") // arenas and queue pairs are compared by identity
+    private void checkMayBeUsedBy(VerbsObject queue) {
+        if (home != queue.arena && home != queue) {
+            throw elsewhere(queue.arena);
+        }
+    }
+
+    /** Returns the address of the C structure, for a request that this is chained behind. */
+    @SuppressWarnings("ReferenceEquality") // arenas and queue pairs are compared by identity
+    final long addressBehind(ChainedRequest<?> before) {
+        if (home != before.arena && home != before.home) {
+            throw elsewhere(before.arena);
         }
         return address;
+    }
+
+    @SuppressWarnings("ReferenceEquality") // arenas are compared by identity
+    private IllegalArgumentException elsewhere(VerbsArena wanted) {
+        return new IllegalArgumentException(
+                wanted == arena
+                        ? this + " was allocated for " + home
+                                + " and can be posted only there; allocate it in the arena"
+                        : this + " belongs to another arena than the queue; allocate it in the arena of the queue");
     }
 
     /** For the driver. Each chain has its own field, because many threads may post to a queue. */
@@ -62,7 +106,7 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
         return struct.get(JAVA_LONG, notPosted);
     }
 
-    /** Called only within a call on a queue of the same arena, which keeps the memory alive. */
+    /** Called only within a call on a queue that may use this, which keeps the memory alive. */
     final void firstNotPosted(long first) {
         Native.MEMORY.set(JAVA_LONG, address + notPosted, first);
     }
@@ -70,13 +114,18 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
     /**
      * Returns the first request of a chain that was not posted, or null.
      *
-     * @throws IllegalArgumentException when the chain belongs to another arena than the queue
+     * @throws IllegalArgumentException when the chain cannot be posted to the queue
      */
-    static <T extends ChainedRequest<T>> T rest(T first, VerbsArena queueArena) {
+    static <T extends ChainedRequest<T>> T rest(T first, VerbsObject queue) {
         Objects.requireNonNull(first, "first");
+        ((ChainedRequest<?>) first).checkMayBeUsedBy(queue);
+        return rest(first);
+    }
+
+    static <T extends ChainedRequest<T>> T rest(T first) {
         long wanted = first.firstNotPosted();
         T request = first;
-        while (request != null && request.address(queueArena) != wanted) {
+        while (request != null && request.address != wanted) {
             request = request.following();
         }
         return request;

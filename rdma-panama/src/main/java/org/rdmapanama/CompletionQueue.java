@@ -7,6 +7,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntSupplier;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Sleeper;
@@ -24,9 +25,7 @@ import org.rdmapanama.internal.provider.ProviderContext;
  * WorkCompletions completions = new WorkCompletions(arena, 16);
  * int count = queue.poll(completions);
  * for (int i = 0; i < count; i++) {
- *     if (completions.status(i) != CompletionStatus.SUCCESS) {
- *         throw new IllegalStateException(completions.describe(i));
- *     }
+ *     completions.check(i); // or look at completions.status(i)
  * }
  * }
  *
@@ -112,7 +111,8 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
     }
 
     /**
-     * Removes completions from the queue, without waiting; see ibv_poll_cq(3). Allocates nothing.
+     * Removes completions from the queue, without waiting; see ibv_poll_cq(3). Allocates nothing
+     * unless a completion has an error status; {@link QueuePair#failure} of its queue pair then tells of the first one.
      *
      * @param completions receives the completions and is overwritten; it is empty after a failure
      * @return the number of completions, 0 if the queue is empty
@@ -127,7 +127,7 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
             beginCall();
             int count;
             try {
-                count = provider.pollCompletionQueue(address, completions.capacity(), completions.address(arena));
+                count = provider.pollCompletionQueue(address, completions.capacity(), completions.address(this));
             } finally {
                 endCall();
             }
@@ -135,10 +135,24 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
                 completions.polled(0);
                 throw broken("ibv_poll_cq", -count);
             }
-            completions.polled(count);
+            if (completions.polled(count)) {
+                completions.noteFailures(this);
+            }
             return count;
         } finally {
             exit();
+        }
+    }
+
+    /**
+     * Tells a queue pair that one of its requests failed. Tag matching fails without it.
+     *
+     * @param queuePair null if it is not known
+     */
+    final void noteFailure(QueuePair queuePair, CompletionStatus status, long workRequestId, int vendorError) {
+        boolean ofTags = status == CompletionStatus.TM_ERR || status == CompletionStatus.TM_RNDV_INCOMPLETE;
+        if (queuePair != null && !ofTags) {
+            queuePair.failures().note(this, status, workRequestId, vendorError);
         }
     }
 

@@ -508,8 +508,9 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
             WorkCompletions completions, int index, MemorySegment routingHeader, int port) {
         Objects.requireNonNull(routingHeader, "routingHeader");
         checkPort(port);
-        long completion = completions.addressOfDatagram(arena, index);
         try (Arena temporary = Arena.ofConfined()) {
+            long completion =
+                    completions.copyOfDatagram(arena, index, temporary).address();
             MemorySegment header = AddressHandle.copyOfHeader(temporary, routingHeader);
             MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
             int result = (int) call(
@@ -620,6 +621,16 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
         } finally {
             provider.ackAsyncEvent(event.address());
         }
+    }
+
+    /** Returns an open queue pair that completes requests on a queue, or null. Takes no lock. */
+    QueuePair queuePair(CompletionQueue queue, int number) {
+        return objects.find(queue, number);
+    }
+
+    /** Returns the only open queue pair that completes requests on a queue; null if there is none, or several. */
+    QueuePair onlyQueuePair(CompletionQueue queue) {
+        return objects.findOnly(queue);
     }
 
     /** Returns the object at an address, or null. Takes no lock. */

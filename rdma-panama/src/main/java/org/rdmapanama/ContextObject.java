@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /** A verbs object that was created on an open device. */
@@ -9,6 +11,9 @@ abstract class ContextObject extends VerbsObject {
 
     /** The completion queues that this reports to. */
     final ClearedQueues clearedQueues;
+
+    /** Memory that is freed with this; null before it is needed. Guarded by the arena's lock. */
+    private Arena memory;
 
     ContextObject(Context context, long address, VerbsObject... parents) {
         this(context, address, ClearedQueues.NONE, parents);
@@ -58,11 +63,29 @@ abstract class ContextObject extends VerbsObject {
     @Override
     void ended() {
         context.forget(this);
+        if (memory != null) {
+            memory.close();
+            memory = null;
+        }
     }
 
     @Override
     boolean canTryAgain() {
         return context.endsAgain();
+    }
+
+    /** Allocates memory for what only this uses: it is freed once this is closed, when no call can be using it. */
+    final MemorySegment allocate(long byteSize, long byteAlignment) {
+        arena.lock().lock();
+        try {
+            checkOpen();
+            if (memory == null) {
+                memory = arena.owner() == null ? Arena.ofShared() : Arena.ofConfined();
+            }
+            return memory.allocate(byteSize, byteAlignment);
+        } finally {
+            arena.lock().unlock();
+        }
     }
 
     final void requireSameContext(ContextObject other) {

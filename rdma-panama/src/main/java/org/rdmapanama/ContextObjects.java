@@ -19,6 +19,9 @@ final class ContextObjects {
     /** Changed with the arena's lock held, and read without it to find the source of an event. */
     private final Map<Long, VerbsObject> objects = new ConcurrentHashMap<>();
 
+    /** The queue pairs that report to completion queues, by their numbers. Changed as the objects are. */
+    private final Map<Integer, QueuePair> queuePairs = new ConcurrentHashMap<>();
+
     ContextObjects(Context context) {
         this.context = context;
     }
@@ -90,6 +93,9 @@ final class ContextObjects {
         try {
             object.join();
             objects.put(object.address, object);
+            if (object instanceof QueuePair queuePair && queuePair.reports()) {
+                queuePairs.put(queuePair.number(), queuePair);
+            }
         } catch (Throwable e) {
             object.leave();
             throw e;
@@ -118,13 +124,39 @@ final class ContextObjects {
                 if (find(ibv_async_event.element.qp(element).address()) instanceof EventSource known) {
                     source = known;
                 }
+                if (source instanceof QueuePair queuePair) {
+                    queuePair.failures().note(type);
+                }
             }
         }
         return new AsyncEvent(type, port, source);
     }
 
+    /** Returns an open queue pair that completes requests on a queue, or null. Takes no lock. */
+    QueuePair find(CompletionQueue queue, int number) {
+        QueuePair known = queuePairs.get(number);
+        return known != null && known.reportsTo(queue) ? known : null;
+    }
+
+    /** Returns the only open queue pair that completes requests on a queue; null if there is none, or several. */
+    QueuePair findOnly(CompletionQueue queue) {
+        QueuePair only = null;
+        for (QueuePair each : queuePairs.values()) {
+            if (each.reportsTo(queue)) {
+                if (only != null) {
+                    return null;
+                }
+                only = each;
+            }
+        }
+        return only;
+    }
+
     void forget(VerbsObject object) {
         objects.remove(object.address, object);
+        if (object instanceof QueuePair queuePair) {
+            queuePairs.remove(queuePair.number(), queuePair);
+        }
     }
 
     /** A view of all objects except the context. Reading it takes no lock. */
@@ -145,5 +177,6 @@ final class ContextObjects {
     void loseAll() {
         objects.values().forEach(VerbsObject::lose);
         objects.clear();
+        queuePairs.clear();
     }
 }

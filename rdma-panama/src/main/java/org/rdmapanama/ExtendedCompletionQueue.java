@@ -152,6 +152,9 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
         if (result < 0 && result != -ENOENT) {
             throw broken(verb, -result);
         }
+        if (current && cursor.isFailure()) {
+            cursor.noteFailure();
+        }
         return current;
     }
 

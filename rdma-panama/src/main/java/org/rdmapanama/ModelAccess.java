@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.rdmapanama.device.DeviceAttributes;
+import java.util.function.Supplier;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.memory.AccessFlag;
 
@@ -56,6 +57,11 @@ final class ModelAccess extends ObjectModelAccess {
     @Override
     public void checkOpen(MemoryRegion region) {
         region.checkOpen();
+    }
+
+    @Override
+    public void watch(QueuePair queuePair, Supplier<String> peerName, Runnable failed) {
+        queuePair.failures().watch(peerName, failed);
     }
 
     @Override

@@ -32,8 +32,9 @@ import org.rdmapanama.internal.provider.CompletionVerbs;
  *
  * <p>The first {@link #next} that finds a completion begins a batch, and {@link #close} ends it; {@link
  * ExtendedCompletionQueue} says what is refused in between. Without a completion no batch begins, and nothing has to be
- * ended. Each queue has one cursor, which every {@link ExtendedCompletionQueue#poll()} returns. No method except {@link
- * #describe} allocates.
+ * ended. Each queue has one cursor, which every {@link ExtendedCompletionQueue#poll()} returns. Only {@link
+ * #describe} allocates, and what meets a completion with an error status: {@link QueuePair#failure} of its queue pair then
+ * tells of the first one.
  *
  * <p>Threads: a batch belongs to the thread that began it. Methods throw {@link WrongThreadException} when the arena is
  * confined to another thread.
@@ -59,7 +60,7 @@ public final class PollCursor implements AutoCloseable {
         address = queue.address;
         struct = Native.struct(address, ibv_cq_ex.sizeof() + Pthread.MUTEX_GROWTH);
         readable = Codes.mask(fields, CompletionField::code);
-        tagInfo = fields.contains(CompletionField.TM_INFO) ? queue.arena.allocate(ibv_wc_tm_info.layout()) : null;
+        tagInfo = fields.contains(CompletionField.TM_INFO) ? queue.allocate(ibv_wc_tm_info.sizeof(), Long.BYTES) : null;
     }
 
     /**
@@ -434,16 +435,54 @@ public final class PollCursor implements AutoCloseable {
      * Returns one line about the current completion, for logs and exceptions.
      *
      * @return status, what it means, queue pair and work request, as {@link WorkCompletions#describe} has them; the
-     *     queue pair only if {@link CompletionField#QP_NUM} was requested
+     *     queue pair only if {@link CompletionField#QP_NUM} was requested, or no other one reports to the queue
      * @throws IllegalStateException when the queue is closed, or the calling thread has no batch open with a
      *     current completion
      */
     public String describe() {
-        return WorkCompletions.explained(status(), vendorError())
-                + (queue.fields().contains(CompletionField.QP_NUM)
-                        ? " on queue pair 0x%06x".formatted(queuePairNumber())
-                        : "")
-                + ", work request " + id();
+        CompletionStatus status = status();
+        QueuePair queuePair = status == CompletionStatus.SUCCESS ? null : queuePair();
+        return queuePair == null
+                ? CompletionText.of(
+                        readsNumber() ? " on queue pair 0x%06x".formatted(queuePairNumber()) : "",
+                        status,
+                        vendorError(),
+                        id())
+                : CompletionText.of(queuePair, queue, status, vendorError(), id());
+    }
+
+    /**
+     * Checks that the work request succeeded. Allocates nothing if it did.
+     *
+     * @throws FailedCompletionException when it did not, with the text of {@link #describe}
+     * @throws IllegalStateException when the queue is closed, or the calling thread has no batch open with a
+     *     current completion
+     */
+    public void check() {
+        if (!succeeded()) {
+            throw new FailedCompletionException(describe(), status(), id());
+        }
+    }
+
+    /** Whether the current completion, which must exist, has an error status. */
+    boolean isFailure() {
+        return struct.get(JAVA_INT, STATUS) != 0;
+    }
+
+    /** Tells the queue pair of the current completion that it failed. */
+    void noteFailure() {
+        queue.noteFailure(queuePair(), status(), id(), vendorError());
+    }
+
+    /** Returns the queue pair of the current completion; null if it is not known, or closed. */
+    private QueuePair queuePair() {
+        return readsNumber()
+                ? queue.context().queuePair(queue, verbs.readQpNum(address))
+                : queue.context().onlyQueuePair(queue);
+    }
+
+    private boolean readsNumber() {
+        return (readable & CompletionField.QP_NUM.code()) != 0;
     }
 
     private void requireCurrent() {

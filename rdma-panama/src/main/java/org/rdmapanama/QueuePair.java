@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.address.AddressVector;
@@ -77,6 +78,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
     private final MulticastGroups groups;
     private final QueuePairControl control;
     private final Connecting connecting;
+    private final FirstFailure failures = new FirstFailure(this);
 
     QueuePair(
             Context context,
@@ -204,19 +206,61 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
     }
 
     /**
-     * Returns the state that this side last put the queue pair into. After an error the device moves it to ERR by
-     * itself, which only {@link #query} tells.
+     * Returns the state that this side last put the queue pair into; or the state after an error, once a completion with
+     * an error status was polled that tells of it. Before that, only {@link #query} tells that the device has moved it to
+     * ERR. A queue pair of type UC, UD, RAW_PACKET or DRIVER may be able to continue; the device is asked then.
      *
      * @return the state
+     * @throws VerbsException when the device is asked, and the verb fails
      * @throws IllegalStateException when this is closed
      */
     public final QueuePairState state() {
+        QueuePairState known = knownState();
+        if (failures.get() == null || known == QueuePairState.ERR) {
+            return known;
+        }
+        return failures.failsWithItsWork()
+                ? QueuePairState.ERR
+                : query(QueuePairAttribute.STATE).state();
+    }
+
+    private QueuePairState knownState() {
         enter();
         try {
             return QueuePairState.of(ibv_qp.state(struct));
         } finally {
             exit();
         }
+    }
+
+    /**
+     * Returns why the queue pair has failed, as far as this side knows: what the first completion with an error status
+     * told that was polled from either completion queue, or an event that {@link Context#awaitAsyncEvent} returned.
+     * Completions that are flushed afterwards do not replace it. Until the cause is known, it may be a flushed completion;
+     * see {@link QueuePairFailure#isCauseKnown}. Moving this to RESET forgets it.
+     *
+     * <p>An {@link ExtendedCompletionQueue} that several queue pairs share tells it only if it was created with {@link
+     * org.rdmapanama.completion.CompletionField#QP_NUM}. Any thread may call this at any time, also after closing.
+     *
+     * @return the failure; empty if there is none, or if this side itself moved the queue pair to ERR before
+     */
+    public final Optional<QueuePairFailure> failure() {
+        return Optional.ofNullable(failures.get());
+    }
+
+    /** For completions and events that tell of failures. */
+    final FirstFailure failures() {
+        return failures;
+    }
+
+    /** Whether this completes requests on any queue. */
+    final boolean reports() {
+        return sendQueue != null || receiveQueue != null;
+    }
+
+    @SuppressWarnings("ReferenceEquality") // queues are compared by identity
+    final boolean reportsTo(CompletionQueue queue) {
+        return sendQueue == queue || receiveQueue == queue;
     }
 
     /**
@@ -264,6 +308,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      */
     public final void modify(QueuePairAttributes attributes) {
         control.modify(attributes);
+        failures.modified(attributes);
         if (attributes.given().contains(QueuePairAttribute.STATE)) {
             connecting.stateChanged();
         }
@@ -416,7 +461,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
     public final int tryPostSend(SendWorkRequest first) {
         enter();
         try {
-            long chain = first.address(arena);
+            long chain = first.address(this);
             first.firstNotPosted(chain);
             beginCall();
             try {
@@ -485,7 +530,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
             int result = postChain(first, chain);
             long bad = first.firstNotPosted();
             for (SendWorkRequest request = first;
-                    request != null && request.address(arena) != bad;
+                    request != null && request.address(this) != bad;
                     request = request.next()) {
                 request.posted(this);
             }
@@ -612,7 +657,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
     public final int tryPostReceive(ReceiveWorkRequest first) {
         enter();
         try {
-            long chain = first.address(arena);
+            long chain = first.address(this);
             first.firstNotPosted(chain);
             if (!takesReceives) {
                 throw noReceiveQueue();
@@ -741,7 +786,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      */
     public final SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
-        return ChainedRequest.rest(first, arena);
+        return ChainedRequest.rest(first, this);
     }
 
     /**
@@ -756,7 +801,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      */
     public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return ChainedRequest.rest(first, arena);
+        return ChainedRequest.rest(first, this);
     }
 
     /**

@@ -34,10 +34,10 @@ final class RareOperation {
     private short maxSegmentSize;
     private long windowAddress;
 
-    RareOperation(VerbsArena arena, SendVerbs verbs, long extended, int maxTsoHeader) {
+    RareOperation(ExtendedQueuePair queuePair, SendVerbs verbs, long extended, int maxTsoHeader) {
         this.verbs = verbs;
         this.extended = extended;
-        memory = arena.allocate(Math.max(ibv_mw_bind_info.sizeof(), maxTsoHeader), Long.BYTES);
+        memory = queuePair.allocate(Math.max(ibv_mw_bind_info.sizeof(), maxTsoHeader), Long.BYTES);
     }
 
     void withImmediate(int value) {

@@ -20,7 +20,8 @@ import org.rdmapanama.queue.QueuePairCapabilities;
  * <p>The request itself may be changed or posted again as soon as posting returns. The memory that it points to belongs
  * to the device until it has completed. A datagram needs {@link AddressHandle#GRH_BYTES} bytes more than its data.
  *
- * <p>Threads: one at a time. It lives as long as its arena. Methods that use a region throw {@link
+ * <p>Threads: one at a time. It lives as long as its arena, or as the queue pair that it was
+ * allocated for. Methods that use a region throw {@link
  * WrongThreadException} when the arena is confined to another thread.
  */
 public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest> {
@@ -46,6 +47,10 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
     /** The number of segments at the last check. */
     private int segmentsSeen;
 
+    private ReceiveWorkRequest(QueuePair queuePair, int maxSegments) {
+        super(queuePair, maxSegments, SIZE, SG_LIST, NUM_SGE);
+    }
+
     private ReceiveWorkRequest(VerbsArena arena, int maxSegments) {
         super(arena, maxSegments, SIZE, SG_LIST, NUM_SGE);
     }
@@ -61,6 +66,21 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
      */
     public static ReceiveWorkRequest allocate(VerbsArena arena, int maxSegments) {
         return new ReceiveWorkRequest(arena, Segments.checkCount(maxSegments));
+    }
+
+    /**
+     * Creates a work request, initially an empty receive, for one queue pair: its memory is freed when the queue pair closes, not only with the arena. So a
+     * program whose queue pairs come and go needs no more of it with time.
+     *
+     * @param queuePair the only queue pair that it can be posted to
+     * @param maxSegments the maximum number of segments, 0 to 65535
+     * @return the new object; once the queue pair is closed, its methods throw IllegalStateException
+     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalStateException when the queue pair is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static ReceiveWorkRequest allocate(QueuePair queuePair, int maxSegments) {
+        return new ReceiveWorkRequest(queuePair, Segments.checkCount(maxSegments));
     }
 
     @Override
@@ -222,11 +242,12 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
      *
      * @param following the request that follows this one, or null for none
      * @return this
-     * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
+     * @throws IllegalArgumentException when it belongs to another arena, or to a queue pair that this one does not
+     *     belong to, or the chain would be a ring
      */
     public ReceiveWorkRequest next(ReceiveWorkRequest following) {
         requireNoRing(following);
-        struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
+        struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.addressBehind(this));
         next = following;
         fits = 0;
         changed();

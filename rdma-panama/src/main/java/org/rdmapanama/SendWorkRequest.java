@@ -30,7 +30,8 @@ import org.rdmapanama.queue.WorkRequestOpcode;
  * <p>The request itself may be changed or posted again as soon as posting returns. The memory that it points to must
  * not be modified until it has completed, unless the data is {@link #inline}.
  *
- * <p>Threads: one at a time. It lives as long as its arena. Methods that use a region throw {@link
+ * <p>Threads: one at a time. It lives as long as its arena, or as the queue pair that it was
+ * allocated for. Methods that use a region throw {@link
  * WrongThreadException} when the arena is confined to another thread.
  */
 public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
@@ -114,6 +115,11 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     /** Keeps the header of a segmented send from being collected. */
     private MemorySegment header;
 
+    private SendWorkRequest(QueuePair queuePair, int maxSegments) {
+        super(queuePair, maxSegments, SIZE, SG_LIST, NUM_SGE);
+        struct.set(JAVA_INT, OPCODE, SEND);
+    }
+
     private SendWorkRequest(VerbsArena arena, int maxSegments) {
         super(arena, maxSegments, SIZE, SG_LIST, NUM_SGE);
         struct.set(JAVA_INT, OPCODE, SEND);
@@ -130,6 +136,21 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      */
     public static SendWorkRequest allocate(VerbsArena arena, int maxSegments) {
         return new SendWorkRequest(arena, Segments.checkCount(maxSegments));
+    }
+
+    /**
+     * Creates a work request, initially an empty, unsignaled send, for one queue pair: its memory is freed when the queue pair closes, not only with the arena. So a
+     * program whose queue pairs come and go needs no more of it with time.
+     *
+     * @param queuePair the only queue pair that it can be posted to
+     * @param maxSegments the maximum number of segments, 0 to 65535
+     * @return the new object; once the queue pair is closed, its methods throw IllegalStateException
+     * @throws IllegalArgumentException when the number is out of its range
+     * @throws IllegalStateException when the queue pair is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public static SendWorkRequest allocate(QueuePair queuePair, int maxSegments) {
+        return new SendWorkRequest(queuePair, Segments.checkCount(maxSegments));
     }
 
     @Override
@@ -735,11 +756,12 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      *
      * @param following the request that follows this one, or null for none
      * @return this
-     * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
+     * @throws IllegalArgumentException when it belongs to another arena, or to a queue pair that this one does not
+     *     belong to, or the chain would be a ring
      */
     public SendWorkRequest next(SendWorkRequest following) {
         requireNoRing(following);
-        struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
+        struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.addressBehind(this));
         next = following;
         fits = null;
         changed();

@@ -456,7 +456,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
     public int tryPostReceive(ReceiveWorkRequest first) {
         enter();
         try {
-            long chain = first.address(arena);
+            long chain = first.address(this);
             first.firstNotPosted(chain);
             first.checkFits(maxSegments, SEGMENTS_OPTION);
             int result = provider.postSharedReceive(address, chain, first.addressOfFirstNotPosted());
@@ -485,7 +485,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return ChainedRequest.rest(first, arena);
+        return ChainedRequest.rest(first, this);
     }
 
     /**
@@ -526,7 +526,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
     public int tryPostTagOperation(TagOperation first) {
         enter();
         try {
-            long chain = first.address(arena);
+            long chain = first.address(this);
             // Drivers without tag matching do not report where they stopped, which is at the first operation.
             first.firstNotPosted(chain);
             if (type == SharedReceiveQueueType.TM) {
@@ -562,7 +562,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
      */
     public TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
-        return ChainedRequest.rest(first, arena);
+        return ChainedRequest.rest(first, this);
     }
 
     @Override

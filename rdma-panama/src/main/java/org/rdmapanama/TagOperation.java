@@ -256,7 +256,7 @@ public final class TagOperation extends ChainedRequest<TagOperation> {
      */
     public TagOperation next(TagOperation following) {
         requireNoRing(following);
-        struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.address(arena));
+        struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.addressBehind(this));
         next = following;
         return this;
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -44,6 +45,10 @@ public final class WorkCompletions {
     private static final int RECEIVE = rdma_h.IBV_WC_RECV();
 
     private final VerbsArena arena;
+
+    /** What this may be used for: the arena for all of its queues, or the queue that frees the memory. */
+    private final Object home;
+
     /**
      * A buffer instead of a segment: its offsets have 32 bits, and reading completions in a loop takes half the time.
      */
@@ -52,6 +57,9 @@ public final class WorkCompletions {
     private final long address;
     private final int capacity;
     private int count;
+
+    /** Where completions with an error status were polled last; null before. Not set on the good path. */
+    private CompletionQueue failedQueue;
 
     /**
      * Creates a batch.
@@ -62,43 +70,95 @@ public final class WorkCompletions {
      * @throws IllegalStateException when the arena is closed
      */
     public WorkCompletions(VerbsArena arena, int capacity) {
-        if (capacity < 1 || capacity > MAX_CAPACITY) {
-            throw new IllegalArgumentException("capacity must be between 1 and " + MAX_CAPACITY + ": " + capacity);
-        }
+        this(arena, arena, checkedCapacity(capacity), arena.allocate((long) SIZE * capacity, 64));
+    }
+
+    /**
+     * Creates a batch for one queue: its memory is freed when the queue closes, not only with the arena. So a program whose
+     * queues come and go needs no more of it with time.
+     *
+     * @param queue the only queue that will be polled; once it is closed, the methods throw IllegalStateException
+     * @param capacity the maximum number of completions of one poll, 1 to 1048576
+     * @throws IllegalArgumentException when the capacity is out of its range
+     * @throws IllegalStateException when the queue is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public WorkCompletions(CompletionQueue queue, int capacity) {
+        this(queue.arena, queue, checkedCapacity(capacity), queue.allocate((long) SIZE * capacity, 64));
+    }
+
+    private WorkCompletions(VerbsArena arena, Object home, int capacity, MemorySegment memory) {
         this.arena = arena;
+        this.home = home;
         this.capacity = capacity;
-        MemorySegment memory = arena.allocate((long) SIZE * capacity, 64);
         address = memory.address();
         batch = memory.asByteBuffer().order(ByteOrder.nativeOrder());
     }
 
-    long address(VerbsArena queueArena) {
-        if (queueArena != arena) {
-            throw new IllegalArgumentException(
-                    "completions belong to another arena than the queue; create them with the arena of the queue");
+    private static int checkedCapacity(int capacity) {
+        if (capacity < 1 || capacity > MAX_CAPACITY) {
+            throw new IllegalArgumentException("capacity must be between 1 and " + MAX_CAPACITY + ": " + capacity);
+        }
+        return capacity;
+    }
+
+    @SuppressWarnings("ReferenceEquality") // arenas and queues are compared by identity
+    long address(CompletionQueue queue) {
+        if (home != queue.arena && home != queue) {
+            throw elsewhere(queue.arena);
         }
         return address;
     }
 
+    @SuppressWarnings("ReferenceEquality") // arenas are compared by identity
+    private IllegalArgumentException elsewhere(VerbsArena wanted) {
+        return new IllegalArgumentException(
+                wanted == arena
+                        ? "completions were created for " + home + " only; create them with the arena"
+                        : "completions belong to another arena than the queue; create them with the arena of the queue");
+    }
+
     /**
-     * Returns the address of the completion of a datagram.
+     * Returns a copy of the completion of a datagram, which stays if the queue of these closes.
      *
      * @throws IllegalArgumentException when it is not that of a datagram received without error, or these belong to
      *     another arena
      */
-    long addressOfDatagram(VerbsArena otherArena, int index) {
-        long start = address(otherArena);
+    @SuppressWarnings("ReferenceEquality") // arenas are compared by identity
+    MemorySegment copyOfDatagram(VerbsArena otherArena, int index, Arena temporary) {
+        if (otherArena != arena) {
+            throw elsewhere(otherArena);
+        }
         if (!succeeded(index)) {
             throw new IllegalArgumentException("only a successful completion names a sender: " + describe(index));
         }
         if ((batch.getInt(at(index, OPCODE)) & RECEIVE) == 0) {
             throw new IllegalArgumentException("only the completion of a receive names a sender: " + describe(index));
         }
-        return start + at(index, 0);
+        MemorySegment copy = temporary.allocate(ibv_wc.layout());
+        copy.copyFrom(MemorySegment.ofBuffer(batch.duplicate().clear()).asSlice(at(index, 0), SIZE));
+        return copy;
     }
 
-    void polled(int completions) {
+    /** Returns whether a completion has an error status. */
+    boolean polled(int completions) {
         count = completions;
+        int statuses = 0;
+        for (int i = 0; i < completions; i++) {
+            statuses |= batch.getInt(i * SIZE + STATUS);
+        }
+        return statuses != 0;
+    }
+
+    /** Tells the queue pairs of completions with an error status. */
+    void noteFailures(CompletionQueue queue) {
+        failedQueue = queue;
+        for (int i = 0; i < count; i++) {
+            if (!succeeded(i)) {
+                queue.noteFailure(
+                        queue.context().queuePair(queue, queuePairNumber(i)), status(i), id(i), vendorError(i));
+            }
+        }
     }
 
     /** {@return the number of completions that one poll may take} */
@@ -344,13 +404,38 @@ public final class WorkCompletions {
      * Returns one line about a completion, for logs and exceptions.
      *
      * @param index the index of the completion
-     * @return status, what it means, queue pair and work request, such as {@code RETRY_EXC_ERR (peer does not answer,
-     *     and the retries are used up; vendor error 0x81) on queue pair 0x000011, work request 3}
+     * @return status, what it means, queue pair and work request; of a failure also which operations end so, the peer if
+     *     the queue pair is connected, and what to do, such as {@code RETRY_EXC_ERR (peer does not answer, and the retries
+     *     are used up; vendor error 0x81) of a send, RDMA write, read or atomic on queue pair 0x000011 to
+     *     10.77.0.2:7471, work request 3; check that the peer's process runs ...}. A flushed completion names the first
+     *     failure of its queue pair, if that is known
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public String describe(int index) {
-        return "%s on queue pair 0x%06x, work request %d"
-                .formatted(explained(status(index), vendorError(index)), queuePairNumber(index), id(index));
+        CompletionStatus status = status(index);
+        QueuePair queuePair = status == CompletionStatus.SUCCESS || failedQueue == null
+                ? null
+                : failedQueue.context().queuePair(failedQueue, queuePairNumber(index));
+        return queuePair == null
+                ? CompletionText.of(
+                        " on queue pair 0x%06x".formatted(queuePairNumber(index)),
+                        status,
+                        vendorError(index),
+                        id(index))
+                : CompletionText.of(queuePair, failedQueue, status, vendorError(index), id(index));
+    }
+
+    /**
+     * Checks that a work request succeeded. Allocates nothing if it did.
+     *
+     * @param index the index of the completion
+     * @throws FailedCompletionException when it did not, with the text of {@link #describe}
+     * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
+     */
+    public void check(int index) {
+        if (!succeeded(index)) {
+            throw new FailedCompletionException(describe(index), status(index), id(index));
+        }
     }
 
     /** The completions of the last poll. */

@@ -210,7 +210,7 @@ public final class WorkQueue extends ContextObject implements EventSource {
     public int tryPostReceive(ReceiveWorkRequest first) {
         enter();
         try {
-            long chain = first.address(arena);
+            long chain = first.address(this);
             first.firstNotPosted(chain);
             first.checkFits(maxSegments, SEGMENTS_OPTION);
             int result = provider.postWorkQueueReceive(address, chain, first.addressOfFirstNotPosted());
@@ -239,7 +239,7 @@ public final class WorkQueue extends ContextObject implements EventSource {
      */
     public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
-        return ChainedRequest.rest(first, arena);
+        return ChainedRequest.rest(first, this);
     }
 
     @Override

@@ -175,10 +175,10 @@ public final class WorkRequestBuilder implements AutoCloseable {
         mustBeAddressed = type == QueuePairType.UD;
         addressed = mustBeAddressed || type == QueuePairType.DRIVER;
         xrc = type == QueuePairType.XRC_SEND;
-        segments = arena.allocate(Math.max(1, sizes.maxSendSegments()) * SGE_SIZE, Long.BYTES);
-        inline = arena.allocate(Math.max(1, sizes.maxInlineData()), Long.BYTES);
-        buffers = arena.allocate(MAX_BUFFERS * BUFFER_SIZE, Long.BYTES);
-        rare = new RareOperation(arena, verbs, extended, maxTsoHeader);
+        segments = queuePair.allocate(Math.max(1, sizes.maxSendSegments()) * SGE_SIZE, Long.BYTES);
+        inline = queuePair.allocate(Math.max(1, sizes.maxInlineData()), Long.BYTES);
+        buffers = queuePair.allocate(MAX_BUFFERS * BUFFER_SIZE, Long.BYTES);
+        rare = new RareOperation(queuePair, verbs, extended, maxTsoHeader);
     }
 
     Batch batch() {

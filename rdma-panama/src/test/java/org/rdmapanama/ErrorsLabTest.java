@@ -163,7 +163,10 @@ class ErrorsLabTest {
             assertEquals(CompletionStatus.RETRY_EXC_ERR, completion.status());
             assertContains(completion.text(), "RETRY_EXC_ERR");
             assertContains(
-                    completion.text(), "on queue pair 0x%06x, work request 1".formatted(pair.a.queuePair.number()));
+                    completion.text(),
+                    "on queue pair 0x%06x to queue pair 0x%06x at "
+                            .formatted(pair.a.queuePair.number(), pair.b.queuePair.number()));
+            assertContains(completion.text(), ", work request 1; check that the peer's process runs");
         }
     }
 

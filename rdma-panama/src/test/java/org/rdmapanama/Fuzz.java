@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -32,6 +33,7 @@ final class Fuzz {
             IndexOutOfBoundsException.class,
             VerbsException.class,
             UnsupportedOperationException.class,
+            FailedCompletionException.class,
             OutOfMemoryError.class);
 
     /** Their arguments are addresses and descriptors that only exist if somebody made them. */
@@ -205,7 +207,8 @@ final class Fuzz {
         }
     }
 
-    private void addToWorld(Object result) {
+    private void addToWorld(Object returned) {
+        Object result = returned instanceof Optional<?> optional ? optional.orElse(null) : returned;
         if (result != null && result.getClass().getName().startsWith("org.rdmapanama.")) {
             world.add(result);
         }

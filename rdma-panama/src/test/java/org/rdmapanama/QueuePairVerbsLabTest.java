@@ -301,7 +301,7 @@ class QueuePairVerbsLabTest {
     }
 
     private void same(String statements, SendWorkRequest request) throws IOException {
-        long address = request.address(arena);
+        long address = request.address;
         byte[] made = RecordingSendVerbs.at(address, ibv_send_wr.sizeof()).toArray(ValueLayout.JAVA_BYTE);
         String expected = CStructs.hexOf("struct ibv_send_wr x; memset(&x, 0, sizeof x); x.sg_list = (void *) "
                 + (address + ibv_send_wr.sizeof()) + "L; " + statements);

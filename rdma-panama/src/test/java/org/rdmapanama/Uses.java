@@ -83,6 +83,7 @@ final class Uses {
             "ParentDomain.threadDomain",
             "ProtectionDomain.handle",
             "QueuePair.capabilities",
+            "QueuePair.failure",
             "QueuePair.number",
             "QueuePair.protectionDomain",
             "QueuePair.receiveQueue",
@@ -233,7 +234,8 @@ final class Uses {
                 cursor("flowTag", PollCursor::flowTag),
                 cursor("tag", PollCursor::tag),
                 cursor("tagPrivateData", PollCursor::tagPrivateData),
-                cursor("describe", PollCursor::describe));
+                cursor("describe", PollCursor::describe),
+                cursor("check", PollCursor::check));
     }
 
     private static List<Use> ofDomain() {

@@ -180,7 +180,7 @@ class XrcAndWorkQueuesLabTest {
     @Test
     void shouldNameTheReceiveQueueOfAPeer() throws Exception {
         SendWorkRequest send = SendWorkRequest.allocate(arena, 0).id(3).toSharedReceiveQueue(0x123456);
-        long address = send.address(arena);
+        long address = send.address;
         MemorySegment struct = Native.struct(address, ibv_send_wr.layout());
         CStructs.assertSame("""
                 struct ibv_send_wr x; memset(&x, 0, sizeof x);
@@ -248,7 +248,7 @@ class XrcAndWorkQueuesLabTest {
         ReceiveWorkRequest first = ReceiveWorkRequest.allocate(arena, 0).next(second);
         workQueue.postReceive(first);
         provider.result = QueuePair.QUEUE_FULL;
-        provider.bad = second.address(arena);
+        provider.bad = second.address;
         assertEquals(QueuePair.QUEUE_FULL, workQueue.tryPostReceive(first));
         assertSame(second, workQueue.firstNotReceiving(first));
         provider.result = -Errno.EINVAL.number;
@@ -287,7 +287,7 @@ class XrcAndWorkQueuesLabTest {
                 Ownership.BORROWED);
         ReceiveWorkRequest request = ReceiveWorkRequest.allocate(arena, 0);
         workQueue.postReceive(request);
-        assertEquals(List.of(struct.address(), request.address(arena)), posted);
+        assertEquals(List.of(struct.address(), request.address), posted);
     }
 
     @Test
@@ -360,14 +360,14 @@ class XrcAndWorkQueuesLabTest {
                 .unexpectedCount(3)
                 .next(delete);
         Unsupported.verb("ibv_post_srq_ops", () -> receives.postTagOperation(add));
-        long segments = add.address(arena) + ibv_ops_wr.sizeof();
+        long segments = add.address + ibv_ops_wr.sizeof();
         CStructs.assertSame("""
                 struct ibv_ops_wr x; memset(&x, 0, sizeof x);
                 x.wr_id = 0x1122334455667788; x.next = (void *) 0x%xUL; x.opcode = IBV_WR_TAG_ADD;
                 x.flags = IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC; x.tm.unexpected_cnt = 3;
                 x.tm.add.recv_wr_id = 99; x.tm.add.sg_list = (void *) 0x%xUL; x.tm.add.num_sge = 2;
                 x.tm.add.tag = 0xabcd; x.tm.add.mask = 0xffffffffffffffff;
-                """.formatted(delete.address(arena), segments), provider.bytesOf("postSharedOperations"));
+                """.formatted(delete.address, segments), provider.bytesOf("postSharedOperations"));
         assertSame(add, receives.firstNotOperated(add));
 
         Unsupported.verb("ibv_post_srq_ops", () -> receives.postTagOperation(delete));
@@ -376,7 +376,7 @@ class XrcAndWorkQueuesLabTest {
                 struct ibv_ops_wr x; memset(&x, 0, sizeof x);
                 x.wr_id = 5; x.opcode = IBV_WR_TAG_DEL; x.tm.handle = 77;
                 x.tm.add.sg_list = (void *) 0x%xUL;
-                """.formatted(delete.address(arena) + ibv_ops_wr.sizeof()), provider.bytesOf("postSharedOperations"));
+                """.formatted(delete.address + ibv_ops_wr.sizeof()), provider.bytesOf("postSharedOperations"));
 
         TagOperation synchronize = TagOperation.allocate(arena, 0).synchronize(12);
         Unsupported.verb("ibv_post_srq_ops", () -> receives.postTagOperation(synchronize));
@@ -385,8 +385,7 @@ class XrcAndWorkQueuesLabTest {
                 struct ibv_ops_wr x; memset(&x, 0, sizeof x);
                 x.opcode = IBV_WR_TAG_SYNC; x.flags = IBV_OPS_TM_SYNC; x.tm.unexpected_cnt = 12;
                 x.tm.add.sg_list = (void *) 0x%xUL;
-                """.formatted(synchronize.address(arena) + ibv_ops_wr.sizeof()),
-                provider.bytesOf("postSharedOperations"));
+                """.formatted(synchronize.address + ibv_ops_wr.sizeof()), provider.bytesOf("postSharedOperations"));
     }
 
     @Test
@@ -407,10 +406,10 @@ class XrcAndWorkQueuesLabTest {
         TagOperation chain = TagOperation.allocate(arena, 0).next(delete);
         assertThrows(IllegalArgumentException.class, () -> chain.check(1, 10));
         assertThrows(IllegalArgumentException.class, () -> delete.next(chain));
-        chain.firstNotPosted(delete.address(arena));
-        assertSame(delete, ChainedRequest.rest(chain, arena));
+        chain.firstNotPosted(delete.address);
+        assertSame(delete, ChainedRequest.rest(chain));
         chain.firstNotPosted(0);
-        assertNull(ChainedRequest.rest(chain, arena));
+        assertNull(ChainedRequest.rest(chain));
         assertEquals(0, add.unexpectedCount(4).withoutUnexpectedCount().clear().handle());
         try (VerbsArena other = VerbsArena.ofConfined()) {
             TagOperation foreign = TagOperation.allocate(other, 0);

@@ -46,7 +46,8 @@ final class ConnectionQueues {
 
     private void make(ProtectionDomain domain, QueuePairType type) {
         channel = options.completionEvents() ? context.createCompletionChannel() : null;
-        sends = givenOrOwn(options.sendQueue(), options.sendWorkRequests());
+        // Another one for the last request of GracefulEnd.
+        sends = givenOrOwn(options.sendQueue(), options.sendWorkRequests() + 1);
         receives = givenOrOwn(options.receiveQueue(), options.receiveWorkRequests());
         QueuePairOptions wanted =
                 new QueuePairOptions(type, sends, receives).maxSendWorkRequests(options.sendWorkRequests());
@@ -79,6 +80,11 @@ final class ConnectionQueues {
 
     CompletionQueue sends() {
         return sends;
+    }
+
+    /** Whether the queue of the sends was made here. */
+    boolean hasOwnSends() {
+        return own.contains(sends);
     }
 
     CompletionQueue receives() {

@@ -1,5 +1,7 @@
 package org.rdmapanama.cm;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.Context;
@@ -114,6 +116,22 @@ final class ConnectionTable {
                     return;
                 }
             }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns all connections at this moment. */
+    List<RdmaConnection> all() {
+        lock.lock();
+        try {
+            List<RdmaConnection> all = new ArrayList<>(size);
+            for (int i = 0; i < slots.length(); i++) {
+                if (slots.getPlain(i) instanceof RdmaConnection connection) {
+                    all.add(connection);
+                }
+            }
+            return all;
         } finally {
             lock.unlock();
         }

@@ -6,9 +6,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
@@ -16,10 +18,12 @@ import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairFailure;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ArenaDependents;
+import org.rdmapanama.internal.provider.QueuePairFailures;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -30,14 +34,17 @@ import org.rdmapanama.queue.QueuePairState;
  * others, which connections may share.
  *
  * <p>Post sends and receives to the {@linkplain #queuePair() queue pair}. A queue pair does not notice when the peer
- * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do.
+ * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do. They also tell that the
+ * queue pair has failed, once a completion did; {@link #failure} has the first cause.
  *
  * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; with a shared arena, any number of
  * threads may wait for the end. Other objects created on it, such as regions, are closed by the arena or by the
  * program. Closing the arena ends its connections first, as {@link #close} does, so their peers learn of it.
  *
  * <p>An arena frees its memory only when it closes. A program whose connections come and go should {@link #register}
- * memory with each connection instead of allocating it from the arena.
+ * memory with each connection instead of allocating it from the arena, and allocate the work requests of a connection
+ * with {@link org.rdmapanama.SendWorkRequest#allocate(QueuePair, int)} and its like, and completions with {@link
+ * org.rdmapanama.WorkCompletions#WorkCompletions(CompletionQueue, int)}: they are freed when the connection closes.
  */
 public final class RdmaConnection implements AutoCloseable {
     /** A cache line, so that writes of a peer into one region do not slow down accesses to the next one. */
@@ -83,6 +90,9 @@ public final class RdmaConnection implements AutoCloseable {
     /** True once an event reported the end; any thread that takes events may set it. */
     private volatile boolean ended = true;
 
+    /** True once the queue pair has failed; any thread that polls may set it. */
+    private volatile boolean failed;
+
     /** Whether the peer has been told that this side ends the connection. */
     private volatile boolean endSent;
 
@@ -96,6 +106,9 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** Whether a server has given this to its program. Guarded by the server. */
     private boolean handedOut;
+
+    /** Whether a server knows of the end, which may be the second thing that happens after a failure. Guarded by the server. */
+    private boolean endTold;
 
     private volatile Object attachment;
 
@@ -138,6 +151,7 @@ public final class RdmaConnection implements AutoCloseable {
             id.initialize(connection.queuePair);
             table.add(connection);
             ArenaDependents.add(arena, domain, connection.ending);
+            QueuePairFailures.watch(connection.queuePair, connection::peerName, connection::fail);
             options.preparation().accept(connection);
             return connection;
         } catch (RuntimeException | Error e) {
@@ -241,9 +255,35 @@ public final class RdmaConnection implements AutoCloseable {
         handedOut = true;
     }
 
-    /** Whether the end is known. True as well before it is established. */
+    /** Whether the end, or a failure, is known. True as well before it is established. */
     boolean hasEnded() {
+        return ended || failed;
+    }
+
+    /** Whether the end is known, and confirmed if it is of this side's making. */
+    boolean isOver() {
         return ended;
+    }
+
+    /** Returns true the first time. */
+    boolean tellEnd() {
+        boolean first = !endTold;
+        endTold = true;
+        return first;
+    }
+
+    private String peerName() {
+        Established is = established;
+        return is == null ? null : is.remoteAddress.getAddress().getHostAddress() + ":" + is.remoteAddress.getPort();
+    }
+
+    /** The queue pair has failed: nothing can be sent or received any more, though the peer may not know yet. */
+    private void fail() {
+        failed = true;
+        inbox.changed();
+        if (endNoted != null) {
+            endNoted.accept(this);
+        }
     }
 
     /** What wakes threads that wait for something of this connection. */
@@ -416,9 +456,22 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
+     * Returns why the queue pair has failed, as {@link QueuePair#failure} does, which says when this is known. The peer is
+     * named by its address. From then on {@link #isConnected} is false, {@link #awaitDisconnect} returns true, and {@link
+     * RdmaServer#nextEnded} returns this connection. The peer is not told before {@link #disconnect} or {@link #close}.
+     * Any thread may call this at any time, also after closing.
+     *
+     * @return the first cause; empty if the queue pair has not failed, or if this side has ended the connection
+     */
+    public Optional<QueuePairFailure> failure() {
+        return queuePair.failure();
+    }
+
+    /**
      * Returns whether the connection is up, as far as this side knows. Takes pending events first.
      *
-     * @return false before it is established, and once either side has ended it
+     * @return false before it is established, once either side has ended it, and once its {@linkplain #failure queue pair
+     *     has failed}
      * @throws ConnectionException when the event channel fails; or when the peer has ended the connection and cannot be
      *     answered: then the peer waits for the answer until this is closed, and the next call returns false
      */
@@ -431,7 +484,7 @@ public final class RdmaConnection implements AutoCloseable {
             }
         }
         throwUnanswered();
-        return connected && id.isOpen();
+        return connected && !failed && id.isOpen();
     }
 
     private void throwUnanswered() {
@@ -498,26 +551,28 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Waits until either side has ended the connection. Closing this object also ends it.
+     * Waits until either side has ended the connection, or until its {@linkplain #failure queue pair has failed}, which
+     * threads that poll find out. Closing this object also ends it.
      *
      * @param timeout how long to wait at most; zero checks once
-     * @return true if the connection has ended, false if it did not end in time
+     * @return true if the connection has ended or failed, false if it did not in time
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when the timeout is negative
      * @throws ConnectionException when the event channel fails; or when the peer has ended the connection and cannot be
      *     answered: then the peer waits for the answer until this is closed, and the next call returns true
      */
     public boolean awaitDisconnect(Duration timeout) throws InterruptedException {
-        return awaitEnd(new Deadline(timeout));
+        return await(this::hasEnded, new Deadline(timeout));
     }
 
-    private boolean awaitEnd(Deadline deadline) throws InterruptedException {
+    /** Waits until the id is closed, or a condition holds that can come true by an event. */
+    private boolean await(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
         boolean over;
         try {
             if (!ended) {
                 events.poll();
             }
-            over = inbox.await(() -> ended || !id.isOpen(), deadline);
+            over = inbox.await(() -> condition.getAsBoolean() || !id.isOpen(), deadline);
         } catch (IllegalStateException closedMeanwhile) {
             return true;
         }
@@ -526,9 +581,10 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Ends the connection, and waits until the peer has confirmed that. Work requests that are still posted complete as
-     * flushed, so wait for completions first. Only moves the queue pair to the error state if the peer has ended the
-     * connection. After a failure, another call goes on where this one failed.
+     * Ends the connection at once, and waits until the peer has confirmed that. Nothing is closed, so that completions can
+     * still be polled: work requests that are still posted complete as flushed, and may or may not have reached the peer.
+     * To lose nothing, wait for completions first, or call {@link #finish}. Only moves the queue pair to the error
+     * state if the peer has ended the connection. After a failure, another call goes on where this one failed.
      *
      * @param timeout how long to wait at most
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
@@ -543,15 +599,16 @@ public final class RdmaConnection implements AutoCloseable {
         isConnected();
         queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
         if (!ended) {
-            connected = false;
             sendEnd();
-            if (!awaitEnd(deadline)) {
+            if (!await(() -> ended, deadline)) {
                 throw CmFailures.of("rdma_disconnect", -Errno.ETIMEDOUT, this + ", after " + deadline);
             }
         }
     }
 
-    private void sendEnd() {
+    /** Tells the peer that this side ends the connection, unless it has been told. */
+    void sendEnd() {
+        connected = false;
         if (!endSent) {
             try {
                 id.disconnect();
@@ -566,10 +623,53 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Ends the connection without waiting for the peer, and closes the queue pair, the regions that were {@linkplain
-     * #register registered} with it, the completion queues and the id. The protection domain stays open; only if the
-     * device has been removed is it closed, with the device and everything on it, after the last connection. A second
-     * call does nothing.
+     * Ends the connection gracefully, and closes it: waits until the peer has everything that was posted to the send queue,
+     * then tells the peer of the end. It is like closing a socket with {@link java.net.StandardSocketOptions#SO_LINGER}:
+     * if that takes too long, or the connection has failed or ended, the rest is lost, as with {@link #close()}. Having
+     * arrived means that it is in the peer's memory, not that the peer's program has looked at it.
+     *
+     * <p>This polls the completion queue of the sends, and drops what it finds there, so no other thread may poll it.
+     * Receives are not waited for: what the peer has sent and this side has not polled is lost, so let the side that
+     * sends last begin the end. Messages for which the peer has no receive posted do not arrive.
+     *
+     * @param linger how long to wait at most; zero is as {@link #close()}, unless everything has arrived already
+     * @return whether everything arrived; if not, {@link #failure} may tell why
+     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds; this is closed, and the
+     *     rest lost
+     * @throws IllegalArgumentException when the duration is negative
+     * @throws IllegalStateException when this is closed; or when the sends complete on a {@linkplain
+     *     RdmaConnectionOptions#completionQueues given} queue, which only the program polls: it waits for the completion of
+     *     its last send itself, and then calls {@link #close()}
+     * @throws org.rdmapanama.VerbsException when polling or closing fails; this is closed as far as possible
+     * @throws WrongThreadException when its arena is confined to another thread
+     */
+    public boolean finish(Duration linger) throws InterruptedException {
+        Deadline deadline = new Deadline(linger);
+        if (!queuePair.isOpen()) {
+            throw new IllegalStateException(this + " is closed");
+        }
+        requireOwnSendQueue();
+        return GracefulEnd.endAll(List.of(this), deadline);
+    }
+
+    /** Checks that nobody else polls for completions of sends. */
+    void requireOwnSendQueue() {
+        if (!queues.hasOwnSends()) {
+            throw new IllegalStateException(
+                    this + " completes its sends on a queue that RdmaConnectionOptions named, which"
+                            + " only the program polls; wait for the completion of the last send, and then call close()");
+        }
+    }
+
+    /**
+     * Ends the connection at once, without waiting for the peer, and closes the queue pair, the regions that were {@linkplain
+     * #register registered} with it, the completion queues and the id. What is posted and has not completed may be lost,
+     * and no completion tells; {@link #finish} waits for it. The peer learns of the end. The protection domain
+     * stays open; only if the device has been removed is it closed, with the device and everything on it, after the last
+     * connection. A second call does nothing.
+     *
+     * <p>It waits for nothing but calls of other threads on these objects, up to ten seconds, and for their batches on an
+     * extended queue, up to two.
      *
      * @throws org.rdmapanama.VerbsException when closing fails; the remaining objects are closed nevertheless
      * @throws WrongThreadException when its arena is confined to another thread

@@ -54,8 +54,8 @@ public final class RdmaConnectionOptions {
     }
 
     /**
-     * Sets how many sends may be outstanding; the completion queue of the sends gets the same number of entries, unless
-     * another one is given.
+     * Sets how many sends may be outstanding; the completion queue of the sends gets as many entries, and one for {@link
+     * RdmaConnection#finish}, unless another queue is given.
      *
      * @param count 1 or more
      * @return this

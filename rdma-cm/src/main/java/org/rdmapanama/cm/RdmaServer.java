@@ -346,7 +346,7 @@ public final class RdmaServer implements AutoCloseable {
     void handOut(RdmaConnection connection) {
         synchronized (ended) {
             connection.handOut();
-            if (connection.hasEnded()) {
+            if (connection.hasEnded() && connection.tellEnd()) {
                 ended.add(connection);
             }
         }
@@ -355,7 +355,7 @@ public final class RdmaServer implements AutoCloseable {
     private void noteEnd(RdmaConnection connection) {
         synchronized (ended) {
             // One that is being closed has forgotten its end, or will.
-            if (connection.isHandedOut() && connection.id().isOpen()) {
+            if (connection.isHandedOut() && connection.id().isOpen() && connection.tellEnd()) {
                 ended.add(connection);
             }
         }
@@ -369,8 +369,9 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Returns a connection of this server whose peer has ended it, or whose device is gone, and that is not closed yet: each
-     * once. So one thread learns of the ends of all connections. It takes no events itself: {@link #accept} does.
+     * Returns a connection of this server whose peer has ended it, whose device is gone, or whose {@linkplain
+     * RdmaConnection#failure queue pair has failed}, and that is not closed yet: each once. So one thread learns of the ends
+     * of all connections. It takes no events itself: {@link #accept} does, and polling finds failures.
      *
      * @return the connection, for the program to close; null if no further one has ended
      */
@@ -499,8 +500,37 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
+     * Stops listening, as {@link #close()}, and ends all connections of this server gracefully, side by side, as {@link
+     * RdmaConnection#finish} does, which says what that means.
+     *
+     * @param linger how long to wait at most, for all of them together
+     * @return whether everything arrived that was posted on any of them
+     * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds; all is closed, and what has
+     *     not arrived is lost
+     * @throws IllegalArgumentException when the duration is negative
+     * @throws IllegalStateException when a connection completes its sends on a {@linkplain
+     *     RdmaConnectionOptions#completionQueues given} queue, which only the program polls; nothing is closed then
+     * @throws org.rdmapanama.VerbsException when polling or closing fails; everything else is closed
+     * @throws WrongThreadException when the arena is confined to another thread
+     */
+    public boolean finish(Duration linger) throws InterruptedException {
+        Deadline deadline = new Deadline(linger);
+        handedOut().forEach(RdmaConnection::requireOwnSendQueue);
+        close();
+        return GracefulEnd.endAll(handedOut(), deadline);
+    }
+
+    private List<RdmaConnection> handedOut() {
+        synchronized (ended) {
+            return connections.all().stream()
+                    .filter(RdmaConnection::isHandedOut)
+                    .toList();
+        }
+    }
+
+    /**
      * Stops listening. Unanswered requests are rejected, and connections that nobody has taken are closed; all others stay
-     * open. A second call does nothing, unless the first one failed: then it tries again.
+     * open, and {@link #finish} ends them. A second call does nothing, unless the first one failed: then it tries again.
      *
      * @throws ConnectionException when an id cannot be destroyed; everything else is closed
      * @throws org.rdmapanama.VerbsException when closing a connection fails; everything else is closed

@@ -3,6 +3,7 @@ package org.rdmapanama.cm;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
 
@@ -11,26 +12,31 @@ import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 
 /** Memory that lives as long as a connection. */
 @Tag("lab")
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 400, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConnectionMemoryLabTest {
     private static final int PORT = 7551;
     private static final int BYTES = 1 << 20;
     private static final int ROUNDS = 8;
+    private static final int IN_A_ROW = Integer.getInteger("cm.in.a.row", Lab.isInLab() ? 300 : 10_000);
 
     private static BufferPoolMXBean directMemory() {
         return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
@@ -109,5 +115,66 @@ class ConnectionMemoryLabTest {
                     () -> client.connect(server.localAddress(), options, Lab.SECONDS));
             assertFalse(made.getFirst().isOpen());
         }
+    }
+
+    /** What an application allocates for a connection goes with it, and nothing of the connection itself stays. */
+    @Test
+    void shouldLeaveNativeMemoryWhereItWas() throws Exception {
+        BufferPoolMXBean memory = directMemory();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT))) {
+            server.connections(new RdmaConnectionOptions().prepare(ConnectionMemoryLabTest::receiveOne));
+            RdmaClient client = new RdmaClient(arena);
+            connectOften(server, client, IN_A_ROW / 10);
+            long before = memory.getMemoryUsed();
+            long allocatedBefore = Malloc.used();
+            connectOften(server, client, IN_A_ROW);
+            long grown = memory.getMemoryUsed() - before;
+            long allocated = Malloc.used() - allocatedBefore;
+            System.out.printf(
+                    "%,d connections one after the other: %,d bytes more for segments, %,d for all of malloc(3)%n",
+                    IN_A_ROW, grown, allocated);
+            // Each allocates more than 10,000 bytes, so that one in a hundred would be seen.
+            assertTrue(grown < 100L * IN_A_ROW, () -> grown + " bytes of segments are left");
+            // The compilers of the JVM use it as well.
+            assertTrue(allocated < 32 << 20, () -> allocated + " bytes of malloc(3) are left");
+        }
+    }
+
+    private static void connectOften(RdmaServer server, RdmaClient client, int times) throws Exception {
+        CompletableFuture<Void> serving = Async.start(() -> {
+            for (int i = 0; i < times; i++) {
+                try (RdmaConnection connection = server.accept(Lab.SECONDS).orElseThrow()) {
+                    await(connection.receiveQueue());
+                }
+            }
+            return null;
+        });
+        RdmaConnectionOptions options = new RdmaConnectionOptions().localAddress(Lab.first(0));
+        for (int i = 0; i < times && !serving.isCompletedExceptionally(); i++) {
+            try (RdmaConnection connection = client.connect(server.localAddress(), options, Lab.SECONDS)) {
+                SendWorkRequest[] sends = new SendWorkRequest[32];
+                for (int j = 0; j < sends.length; j++) {
+                    sends[j] = SendWorkRequest.allocate(connection.queuePair(), 4);
+                }
+                connection.queuePair().postSend(sends[0].send().signaled(true));
+                await(connection.sendQueue());
+                // A client that leaves earlier may not be handed out.
+                assertTrue(connection.awaitDisconnect(Lab.SECONDS));
+            }
+        }
+        serving.get(Lab.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    private static void receiveOne(RdmaConnection connection) {
+        for (int i = 0; i < 16; i++) {
+            connection.queuePair().postReceive(ReceiveWorkRequest.allocate(connection.queuePair(), 8));
+        }
+    }
+
+    private static void await(CompletionQueue queue) throws InterruptedException {
+        WorkCompletions completions = new WorkCompletions(queue, 16);
+        Bound.of(Lab.SECONDS).await("no completion", () -> queue.poll(completions) > 0);
+        completions.check(0);
     }
 }

@@ -10,25 +10,28 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
+import org.rdmapanama.ExtendedCompletionQueue;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.PollCursor;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.SharedReceiveQueue;
 import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.WorkCompletions;
-import org.rdmapanama.completion.CompletionOpcode;
-import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.ffm.Program;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
@@ -41,9 +44,10 @@ import org.rdmapanama.testing.Lab;
 @Timeout(value = 400, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SharedQueuesLabTest {
     private static final int PORT = 7619;
-    private static final int COUNT = Integer.getInteger("cm.shared", Lab.isInLab() ? 100 : 1000);
+    private static final int COUNT = Integer.getInteger("cm.shared", Lab.isInLab() ? 300 : 2000);
     private static final int BYTES = 16;
     private static final int RECEIVES = 256;
+    private static final int KILLED = 20;
     private static final int PATIENCE_SECONDS = 120;
 
     /** Where messages are sent from, behind those that are received. */
@@ -51,20 +55,23 @@ class SharedQueuesLabTest {
 
     /** What the connections of one side share; a message is the number of its connection. */
     private static final class Side {
-        final CompletionQueue queue;
+        final ExtendedCompletionQueue queue;
         final SharedReceiveQueue receives;
         final RdmaConnectionOptions options;
         private final MemoryRegion memory;
         private final List<ReceiveWorkRequest> requests = new ArrayList<>();
         private final SendWorkRequest send;
-        private final WorkCompletions completions;
+
+        /** The connections that are being closed, by the number of their queue pair on this side: what they do may fail. */
+        final Set<Integer> leaving = new HashSet<>();
 
         Side(VerbsArena arena, ProtectionDomain domain) {
-            queue = domain.context().createCompletionQueue(new CompletionQueueOptions(4 * COUNT + RECEIVES));
+            queue = domain.context()
+                    .createCompletionQueue(
+                            new CompletionQueueOptions(4 * (COUNT + KILLED) + RECEIVES).fields(CompletionField.QP_NUM));
             receives = domain.createSharedReceiveQueue(new SharedReceiveQueueOptions().maxWorkRequests(RECEIVES));
             memory = domain.register(arena.allocate((RECEIVES + 1L) * BYTES, 64), AccessFlag.LOCAL_WRITE);
             send = SendWorkRequest.allocate(arena, 1);
-            completions = new WorkCompletions(arena, 64);
             for (int i = 0; i < RECEIVES; i++) {
                 ReceiveWorkRequest request =
                         ReceiveWorkRequest.allocate(arena, 1).id(i).add(memory, (long) i * BYTES, BYTES);
@@ -95,16 +102,20 @@ class SharedQueuesLabTest {
         /** Handles what has completed, and returns how many messages came. */
         int poll(Taker taker) {
             int messages = 0;
-            int count = queue.poll(completions);
-            for (int i = 0; i < count; i++) {
-                int index = i;
-                assertEquals(CompletionStatus.SUCCESS, completions.status(i), () -> completions.describe(index));
-                if (completions.opcode(i) == CompletionOpcode.RECV) {
-                    int place = (int) completions.id(i);
-                    int number = memory.memory().get(ValueLayout.JAVA_INT_UNALIGNED, (long) place * BYTES);
-                    taker.take(completions.queuePairNumber(i), number);
-                    receives.postReceive(requests.get(place));
-                    messages++;
+            try (PollCursor cursor = queue.poll()) {
+                while (cursor.next()) {
+                    int number = cursor.queuePairNumber();
+                    boolean received = cursor.id() >= 0;
+                    if (!cursor.succeeded()) {
+                        assertTrue(leaving.contains(number), cursor::describe);
+                    } else if (received) {
+                        int place = (int) cursor.id();
+                        taker.take(number, memory.memory().get(ValueLayout.JAVA_INT_UNALIGNED, (long) place * BYTES));
+                        messages++;
+                    }
+                    if (received) {
+                        receives.postReceive(requests.get((int) cursor.id()));
+                    }
                 }
             }
             return messages;
@@ -132,6 +143,7 @@ class SharedQueuesLabTest {
         Side serving = new Side(arena, domain);
         server.connections(serving.options);
         RdmaClient client = new RdmaClient(arena);
+        Footprint before = Footprint.now();
         List<RdmaConnection> accepted = new ArrayList<>();
         FutureTask<Void> accepting = new FutureTask<>(() -> {
             for (int i = 0; i < COUNT; i++) {
@@ -155,28 +167,89 @@ class SharedQueuesLabTest {
         }
 
         echo(server, serving, client, asking, clients);
-        // Half of them go, from both sides; what is left works.
-        Random random = new Random(COUNT);
-        Collections.shuffle(accepted, random);
-        for (int i = 0; i < COUNT / 4; i++) {
-            RdmaConnection gone = accepted.removeLast();
-            gone.close();
-            assertNull(server.connection(gone.queuePair().number()));
-            RdmaConnection left = clients.remove(random.nextInt(clients.size()));
-            left.close();
-            assertNull(client.connection(left.queuePair().number()));
+        System.out.printf(
+                "%,d connections, each with both ends: %s%n",
+                COUNT, Footprint.now().since(before, COUNT));
+        closeSome(server, serving, client, asking, clients);
+        awaitEnds(server, accepted, clients);
+        echo(server, serving, client, asking, clients);
+        if (Lab.isInLab()) {
+            killSome(server, accepted, serving);
+            echo(server, serving, client, asking, clients);
         }
+        clients.forEach(RdmaConnection::close);
+        accepted.forEach(RdmaConnection::close);
+        assertNull(server.nextEnded(), "all are closed");
+    }
+
+    /** Half of the connections go in the middle of their messages, from both sides. */
+    private static void closeSome(
+            RdmaServer server, Side serving, RdmaClient client, Side asking, List<RdmaConnection> clients) {
+        Random random = new Random(COUNT);
+        List<RdmaConnection> leaving = new ArrayList<>(clients);
+        Collections.shuffle(leaving, random);
+        for (RdmaConnection each : leaving.subList(0, COUNT / 2)) {
+            RdmaConnection accepted = acceptedBy(server, each);
+            asking.leaving.add(each.queuePair().number());
+            serving.leaving.add(accepted.queuePair().number());
+            asking.send(each, (int) each.attachment());
+            if (random.nextBoolean()) {
+                serving.poll((number, message) -> answer(server, serving, number, message));
+            }
+            RdmaConnection closed = random.nextBoolean() ? each : accepted;
+            closed.close();
+            assertNull(closed == each ? client.connection(each.number()) : server.connection(accepted.number()));
+            asking.poll((number, message) -> {});
+        }
+    }
+
+    /** Both know the other's number from the handshake. */
+    private static RdmaConnection acceptedBy(RdmaServer server, RdmaConnection client) {
+        return Objects.requireNonNull(server.connection(client.peer().queuePairNumber()));
+    }
+
+    /** The connection may have been closed since the message came. */
+    private static void answer(RdmaServer server, Side serving, int number, int message) {
+        RdmaConnection connection = server.connection(number);
+        if (connection != null) {
+            serving.send(connection, message);
+        }
+    }
+
+    /** Until the other side of each connection that was closed is closed as well. */
+    private static void awaitEnds(RdmaServer server, List<RdmaConnection> accepted, List<RdmaConnection> clients)
+            throws InterruptedException {
         Bound bound = Bound.ofSeconds(PATIENCE_SECONDS);
         while (clients.removeIf(SharedQueuesLabTest::closeIfEnded)
                 || closeEnded(server, accepted)
+                || accepted.removeIf(each -> !each.queuePair().isOpen())
                 || clients.size() != accepted.size()) {
             bound.check(() -> clients.size() + " clients, " + accepted.size() + " accepted");
             Thread.sleep(10);
         }
-        echo(server, serving, client, asking, clients);
-        clients.forEach(RdmaConnection::close);
-        accepted.forEach(RdmaConnection::close);
-        assertNull(server.nextEnded(), "all are closed");
+        assertEquals(COUNT - COUNT / 2, clients.size());
+    }
+
+    /** A process with connections is killed, and all of them end. */
+    private static void killSome(RdmaServer server, List<RdmaConnection> accepted, Side serving) throws Exception {
+        String host = server.localAddress().getAddress().getHostAddress();
+        try (Program program =
+                Program.java(List.of(), Leaver.class, host, "" + PORT, "stay", Integer.toString(KILLED))) {
+            for (int i = 0; i < KILLED; i++) {
+                RdmaConnection made = server.accept(Lab.PATIENCE).orElseThrow();
+                serving.leaving.add(made.queuePair().number());
+                accepted.add(made);
+            }
+            program.await(", " + KILLED);
+            int before = accepted.size();
+            program.kill();
+            Bound bound = Bound.ofSeconds(PATIENCE_SECONDS);
+            while (accepted.size() > before - KILLED) {
+                bound.check(() -> accepted.size() + " are left");
+                closeEnded(server, accepted);
+                Thread.sleep(10);
+            }
+        }
     }
 
     private static boolean closeIfEnded(RdmaConnection connection) {

@@ -102,6 +102,61 @@ public enum CompletionStatus {
     }
 
     /**
+     * Returns which operations end with this status. A failed completion does not tell its own; see ibv_poll_cq(3).
+     *
+     * @return a phrase in lower case with an article, such as "an RDMA write, read or atomic"
+     */
+    public String operation() {
+        return switch (this) {
+            case REM_ACCESS_ERR -> "an RDMA write, read or atomic";
+            case RNR_RETRY_EXC_ERR -> "a send or a write with immediate data";
+            case RETRY_EXC_ERR, REM_OP_ERR, BAD_RESP_ERR, REM_ABORT_ERR, RESP_TIMEOUT_ERR ->
+                "a send, RDMA write, read or atomic";
+            case LOC_LEN_ERR -> "a send or a receive";
+            case LOC_ACCESS_ERR -> "a receive of a write with immediate data";
+            case MW_BIND_ERR -> "the binding of a memory window";
+            case TM_ERR, TM_RNDV_INCOMPLETE -> "a receive with a tag";
+            default -> "a work request";
+        };
+    }
+
+    /**
+     * Returns what to do about this status.
+     *
+     * @return a phrase in lower case, without a full stop
+     */
+    public String cure() {
+        return switch (this) {
+            case SUCCESS -> "nothing is to be done";
+            case LOC_LEN_ERR -> "post receives as long as the longest message, and send no more than 2 GiB at once";
+            case LOC_QP_OP_ERR -> "check the opcode, the flags and the sizes of the request";
+            case LOC_PROT_ERR ->
+                "check that the region is open, belongs to the protection domain of the queue pair, and has LOCAL_WRITE"
+                        + " if the device is to write there";
+            case WR_FLUSH_ERR ->
+                "look for an earlier completion with another status, which has the cause; without one, this side or the"
+                        + " peer ended the connection, or the peer made a request that is not allowed";
+            case MW_BIND_ERR -> "check that the region was registered with MW_BIND, and the rights of the window";
+            case LOC_ACCESS_ERR, REM_ACCESS_ERR ->
+                "check the address, the length and the rkey of the request, and that the memory is still registered, with"
+                        + " remote access for this operation";
+            case REM_INV_REQ_ERR ->
+                "check that the peer's receives are long enough, and that it answers RDMA reads and atomics, and as many"
+                        + " at once";
+            case REM_OP_ERR, BAD_RESP_ERR, REM_ABORT_ERR -> "look for errors on the side of the peer";
+            case RETRY_EXC_ERR, RESP_TIMEOUT_ERR ->
+                "check that the peer's process runs and its connection is open, and the network in between; then connect"
+                        + " again";
+            case RNR_RETRY_EXC_ERR ->
+                "have the peer post receives before they are needed, or allow more retries with rnrRetry";
+            case FATAL_ERR -> "close the device and open it again";
+            case TM_ERR, TM_RNDV_INCOMPLETE -> "check the tags that are posted";
+            case LOC_EEC_OP_ERR, LOC_RDD_VIOL_ERR, REM_INV_RD_REQ_ERR, INV_EECN_ERR, INV_EEC_STATE_ERR, GENERAL_ERR ->
+                "see the vendor error, and the log of the kernel";
+        };
+    }
+
+    /**
      * Returns the constant with a value in C.
      *
      * @param code the value in {@code verbs.h}

@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.Set;
 import org.rdmapanama.Context;
+import java.util.function.Supplier;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -82,6 +83,14 @@ public abstract class ObjectModelAccess {
      * @throws WrongThreadException when its arena is confined to another thread
      */
     public abstract void checkOpen(MemoryRegion region);
+
+    /**
+     * Names the peer of a queue pair, and watches for its failure.
+     *
+     * @param peerName called for messages; returns null while the peer is not known
+     * @param failed called once, by a thread that polls or takes an event; must neither wait nor throw
+     */
+    public abstract void watch(QueuePair queuePair, Supplier<String> peerName, Runnable failed);
 
     /**
      * Checks that a set of operations may be allowed together.

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -38,6 +40,8 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Bound;
@@ -55,7 +59,7 @@ class ReadmeLabTest {
 
     /** How many samples each document has: a new one needs a test that runs it. */
     private static final Map<String, Integer> SAMPLES =
-            Map.of("README.md", 4, "ADVANCED.md", 1, "MEMORY.md", 1, "CONNECTIONS.md", 1);
+            Map.of("README.md", 4, "ADVANCED.md", 1, "MEMORY.md", 1, "CONNECTIONS.md", 2);
 
     @TempDir
     private static Path folder;
@@ -149,6 +153,67 @@ class ReadmeLabTest {
         } catch (ExecutionException e) {
             // Where the interrupt finds the sample decides whether it ends so, or with its loop.
             assertInstanceOf(InterruptedException.class, e.getCause().getCause().getCause());
+        }
+    }
+
+    /** A server that starts late, and throws its client out after each two messages. */
+    @Test
+    void shouldRunTheSampleThatConnectsAgain() throws Exception {
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        FutureTask<Void> sending = new FutureTask<>(() -> run("CONNECTIONS.md", 1, output), null);
+        Thread.ofPlatform().start(sending);
+        Bound.ofSeconds(60)
+                .await(
+                        "the client does not try again while nobody listens",
+                        () -> output.toString(StandardCharsets.UTF_8).contains("lost: "));
+        List<Integer> received = new ArrayList<>();
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress(Lab.SECOND_HOST, 7473))) {
+            server.connections(new RdmaConnectionOptions().prepare(ReadmeLabTest::receiveTwo));
+            Bound bound = Bound.ofSeconds(60);
+            while (!sending.isDone()) {
+                bound.check(() -> "received " + received);
+                Optional<RdmaConnection> client = server.accept(Duration.ofMillis(100));
+                if (client.isPresent()) {
+                    try (RdmaConnection connection = client.get()) {
+                        addMessages(connection, received);
+                    }
+                }
+            }
+            sending.get();
+        }
+        // What has arrived before the end may come twice, and nothing is left out.
+        assertEquals(received.stream().sorted().toList(), received);
+        assertEquals(List.of(1, 2, 3, 4, 5, 6), received.stream().distinct().toList());
+    }
+
+    private static void receiveTwo(RdmaConnection connection) {
+        MemoryRegion memory = connection.register(8, AccessFlag.LOCAL_WRITE);
+        connection.attach(memory);
+        for (int i = 0; i < 2; i++) {
+            connection
+                    .queuePair()
+                    .postReceive(ReceiveWorkRequest.allocate(connection.queuePair(), 1)
+                            .id(i)
+                            .add(memory, i * 4L, 4));
+        }
+    }
+
+    /** Adds two numbers that come from a client, or fewer if it leaves. */
+    private static void addMessages(RdmaConnection connection, List<Integer> received) throws Exception {
+        MemoryRegion memory = (MemoryRegion) connection.attachment();
+        WorkCompletions completions = new WorkCompletions(connection.receiveQueue(), 1);
+        Bound bound = Bound.ofSeconds(20);
+        int taken = 0;
+        boolean mayComeMore = true;
+        while (taken < 2 && mayComeMore) {
+            bound.check("the client neither sends nor leaves");
+            mayComeMore = connection.isConnected();
+            while (connection.receiveQueue().poll(completions) > 0) {
+                completions.check(0);
+                received.add(memory.memory().getAtIndex(ValueLayout.JAVA_INT, completions.id(0)));
+                taken++;
+            }
         }
     }
 

@@ -1,0 +1,170 @@
+package org.rdmapanama;
+
+import java.util.function.Supplier;
+import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+
+/**
+ * Remembers why a queue pair failed, and who its peer is. Called for completions with an error status and for events, never
+ * on the good path.
+ *
+ * <p>Threads: any. Nothing waits while the lock is held.
+ */
+final class FirstFailure {
+    private final QueuePair queuePair;
+    private volatile QueuePairFailure first;
+
+    /** Whether this side itself has put the queue pair into the error state, so that flushed completions are expected. */
+    private boolean endedHere;
+
+    /** What was connected to; null before, or if the kernel connected. */
+    private Integer peerNumber;
+
+    private AddressVector path;
+
+    /** How the connection manager names the peer; null for none. */
+    private Supplier<String> peerName;
+
+    /** Called once when this fails; null for none. */
+    private Runnable listener;
+
+    FirstFailure(QueuePair queuePair) {
+        this.queuePair = queuePair;
+    }
+
+    /** Null if there is none. */
+    QueuePairFailure get() {
+        return first;
+    }
+
+    synchronized void watch(Supplier<String> name, Runnable told) {
+        peerName = name;
+        listener = told;
+    }
+
+    /** Takes note of attributes that were set. */
+    synchronized void modified(QueuePairAttributes attributes) {
+        if (attributes.given().contains(QueuePairAttribute.DEST_QPN)) {
+            peerNumber = attributes.destinationQueuePair();
+        }
+        if (attributes.given().contains(QueuePairAttribute.AV)) {
+            path = attributes.addressVector();
+        }
+        if (attributes.given().contains(QueuePairAttribute.STATE)) {
+            enter(attributes.state());
+        }
+    }
+
+    private void enter(QueuePairState state) {
+        switch (state) {
+            case RESET -> {
+                first = null;
+                endedHere = false;
+                peerNumber = null;
+                path = null;
+            }
+            case ERR -> endedHere = true;
+            // Sends go on after an error of a type without retransmission.
+            case RTS -> first = null;
+            default -> {
+                // It cannot be entered after an error.
+            }
+        }
+    }
+
+    /**
+     * Takes note of a completion with an error status.
+     *
+     * @param queue where it was polled
+     */
+    void note(CompletionQueue queue, CompletionStatus status, long workRequestId, int vendorError) {
+        QueuePairFailure known = first;
+        boolean flushed = status == CompletionStatus.WR_FLUSH_ERR;
+        if (known != null && (flushed || known.isCauseKnown())) {
+            return;
+        }
+        if ((flushed || !failsWithItsWork()) && !hasFailedByItself()) {
+            return;
+        }
+        String text = CompletionText.of(queuePair, queue, status, vendorError, workRequestId);
+        set(QueuePairFailure.ofCompletion(status, workRequestId, vendorError, text));
+    }
+
+    /** Whether one request that fails ends all. Types without retransmission may go on, which only the device knows. */
+    boolean failsWithItsWork() {
+        return switch (queuePair.type()) {
+            case RC, XRC_SEND, XRC_RECV -> true;
+            case UC, UD, RAW_PACKET, DRIVER -> false;
+        };
+    }
+
+    /** Whether flushed completions are those of a failure, and not of this side's own doing, perhaps before a reset. */
+    private boolean hasFailedByItself() {
+        synchronized (this) {
+            if (endedHere) {
+                return false;
+            }
+        }
+        try {
+            QueuePairState state = queuePair.query(QueuePairAttribute.STATE).state();
+            return state == QueuePairState.ERR || state == QueuePairState.SQE;
+        } catch (VerbsException | IllegalStateException gone) {
+            return false;
+        }
+    }
+
+    /** Takes note of an event, if it is about a failure. */
+    void note(AsyncEventType event) {
+        String cause = switch (event) {
+            case QP_FATAL -> "the device stopped it; see the log of the kernel";
+            case QP_REQ_ERR -> "the peer made an invalid request; check the opcodes and sizes that it uses";
+            case QP_ACCESS_ERR ->
+                "the peer made a request that violates access rights; check the address, the length and the rkey"
+                        + " that it uses, and how the memory was registered";
+            default -> null;
+        };
+        if (cause != null) {
+            set(QueuePairFailure.ofEvent(event, event + " on " + queuePair + peer() + "; " + cause));
+        }
+    }
+
+    private void set(QueuePairFailure failure) {
+        Runnable told;
+        synchronized (this) {
+            QueuePairFailure known = first;
+            if (known != null && (known.isCauseKnown() || !failure.isCauseKnown())) {
+                return;
+            }
+            if (endedHere && !failure.isCauseKnown()) {
+                return;
+            }
+            first = failure;
+            told = known == null ? listener : null;
+        }
+        if (told != null) {
+            told.run();
+        }
+    }
+
+    /** Returns " to " and what is known of the peer, or nothing. */
+    String peer() {
+        Supplier<String> naming;
+        String name = "";
+        synchronized (this) {
+            naming = peerName;
+            if (peerNumber != null) {
+                name = "queue pair 0x%06x".formatted(peerNumber)
+                        + (path == null ? "" : " at " + (path.global() ? path.destination() : "LID " + path.lid()));
+            }
+        }
+        String address = naming == null ? null : naming.get();
+        if (address != null) {
+            return " to " + address + (name.isEmpty() ? "" : " (" + name + ")");
+        }
+        return name.isEmpty() ? "" : " to " + name;
+    }
+}
