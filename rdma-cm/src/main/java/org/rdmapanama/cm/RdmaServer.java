@@ -501,7 +501,7 @@ public final class RdmaServer implements AutoCloseable {
 
     /**
      * Stops listening, as {@link #close()}, and ends all connections of this server gracefully, side by side, as {@link
-     * RdmaConnection#finish} does, which says what that means.
+     * RdmaConnection#finish} does, which says what that means. It can follow {@link #close()}, which leaves them open.
      *
      * @param linger how long to wait at most, for all of them together
      * @return whether everything arrived that was posted on any of them

@@ -92,6 +92,7 @@ class BadInputLabTest {
             "CmId.queuePairType/0",
             "CmId.channel/0",
             "SynchronousId.id/0",
+            "RdmaServer.finish/1",
             "RdmaServer.localAddress/0",
             "RdmaServer.channel/0",
             "RdmaServer.connection/1",
