@@ -19,6 +19,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.ibv_context;
@@ -746,6 +747,28 @@ public final class CmId implements AutoCloseable {
             ibv_ece.options(encoded, ece.options());
             ibv_ece.comp_mask(encoded, ece.compMask());
             call("rdma_set_local_ece", ece::toString, id -> manager.setLocalEce(id, encoded.address()));
+        }
+    }
+
+    /**
+     * Has a software device ask the peer whether it is there when it is silent; see {@link
+     * RdmaConnectionOptions#keepAlive}.
+     *
+     * @throws UnsupportedOperationException when the connection manager is librdmacm
+     */
+    void keepAlive(Duration time, Duration timeout) {
+        lock.lock();
+        try {
+            checkOpen();
+            int result = manager.keepAlive(address, time.toNanos(), timeout.toNanos());
+            if (result == -Errno.EOPNOTSUPP) {
+                throw new UnsupportedOperationException(this
+                        + ": devices of the kernel send nothing by themselves that a peer answers: use a KeepAlive"
+                        + " instead of RdmaConnectionOptions.keepAlive");
+            }
+            CmFailures.check("keepAlive", result, this);
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -136,6 +136,7 @@ public final class RdmaConnection implements AutoCloseable {
             connection = new RdmaConnection(id, events, table, arena, devices, domain, queues);
             events.acquire();
             id.initialize(connection.queuePair);
+            options.keepAlive(id);
             table.add(connection);
             ArenaDependents.add(arena, domain, connection.ending);
             options.preparation().accept(connection);
@@ -463,12 +464,28 @@ public final class RdmaConnection implements AutoCloseable {
             } catch (ConnectionException e) {
                 unanswered.set(e);
             } finally {
-                ended = true;
-                inbox.changed();
-                if (endNoted != null) {
-                    endNoted.accept(this);
-                }
+                noteEnd();
             }
+        }
+    }
+
+    /** The peer does not answer any more: the connection has ended, also if it cannot be told. */
+    void endWithoutPeer() {
+        connected = false;
+        try {
+            if (!ended && id.isOpen()) {
+                sendEnd();
+            }
+        } finally {
+            noteEnd();
+        }
+    }
+
+    private void noteEnd() {
+        ended = true;
+        inbox.changed();
+        if (endNoted != null) {
+            endNoted.accept(this);
         }
     }
 
