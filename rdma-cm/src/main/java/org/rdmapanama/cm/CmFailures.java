@@ -49,7 +49,8 @@ final class CmFailures {
             case Errno.EACCES, Errno.EPERM -> "this process needs read and write permission on /dev/infiniband/rdma_cm";
             case Errno.EMFILE -> FreeDescriptors.CURE;
             case Errno.EADDRINUSE ->
-                "another id is bound to this port: choose another port, or call reuseAddress(true)";
+                "another id, perhaps of another process, is bound to this port: choose another port, or call"
+                        + " reuseAddress(true)";
             case Errno.EADDRNOTAVAIL -> "this machine does not have that address";
             case Errno.ENETUNREACH, Errno.EHOSTUNREACH ->
                 "there is no route to this address: check the address and the routing table";

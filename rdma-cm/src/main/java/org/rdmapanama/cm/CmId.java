@@ -1191,6 +1191,16 @@ public final class CmId implements AutoCloseable {
         }
     }
 
+    /** Says where the peer is, for messages, also when this is closed: such as "at 10.0.0.1:7471". */
+    String atPeer() {
+        InetSocketAddress peer = remote;
+        if (peer == null || peer.getAddress() == null) {
+            return "there";
+        }
+        String host = peer.getAddress().getHostAddress();
+        return "at " + (host.contains(":") ? "[" + host + "]:" : host + ":") + peer.getPort();
+    }
+
     /** Returns port space, native address and socket address, all of which a closed id still has. */
     @Override
     public String toString() {

@@ -33,7 +33,7 @@ import org.rdmapanama.completion.CompletionStatus;
  * }
  *
  * <p>How long the peer has to answer is the acknowledgement timeout of the queue pair, times the retries: with the defaults
- * of the connection manager between one and a few tens of seconds, by the device. {@link CmId#ackTimeout} and {@link
+ * of the connection manager between one and a few tens of seconds, by the device. {@link CmId#acknowledgeTimeout} and {@link
  * ConnectionParameters#retryCount} set them. The question takes one entry of the send queue, and one of its completion
  * queue, until it is answered.
  *

@@ -4,17 +4,53 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.rdmapanama.VerbsArena;
 
-/** A process that connects, and then leaves without closing anything. Arguments: host, port, and "exit" or "stay". */
+/**
+ * A process that connects or listens, and leaves without closing anything. Arguments: host, port, and what to do; with
+ * keep-alive, how long the peer may be silent and how long it then has to answer, in milliseconds.
+ */
 final class Leaver {
+    private static final Duration PATIENCE = Duration.ofSeconds(50);
+
     private Leaver() {}
 
     public static void main(String[] arguments) throws InterruptedException {
         InetSocketAddress server = new InetSocketAddress(arguments[0], Integer.parseInt(arguments[1]));
-        RdmaConnection connection = new RdmaClient(VerbsArena.ofShared()).connect(server, Duration.ofSeconds(20));
-        System.out.println("connected to " + connection.remoteAddress());
-        if (arguments[2].equals("exit")) {
-            System.exit(0);
+        RdmaConnectionOptions options = new RdmaConnectionOptions();
+        if (arguments.length > 3) {
+            options.keepAlive(
+                    Duration.ofMillis(Integer.parseInt(arguments[3])),
+                    Duration.ofMillis(Integer.parseInt(arguments[4])));
         }
+        VerbsArena arena = VerbsArena.ofShared();
+        switch (arguments[2]) {
+            case "exit" -> {
+                connect(arena, server, options);
+                System.exit(0);
+            }
+            case "stay" -> stay(connect(arena, server, options));
+            case "serve" -> serve(RdmaServer.listen(arena, server));
+            default -> throw new IllegalArgumentException(arguments[2]);
+        }
+    }
+
+    private static RdmaConnection connect(VerbsArena arena, InetSocketAddress server, RdmaConnectionOptions options)
+            throws InterruptedException {
+        System.out.println("asking");
+        RdmaConnection connection = new RdmaClient(arena).connect(server, options, PATIENCE);
+        System.out.println("connected to " + connection.remoteAddress());
+        return connection;
+    }
+
+    private static void serve(RdmaServer server) throws InterruptedException {
+        System.out.println("listening at " + server.localAddress());
+        RdmaConnection connection = server.accept(Duration.ofMinutes(2)).orElseThrow();
+        System.out.println("connected from " + connection.remoteAddress());
+        stay(connection);
+    }
+
+    private static void stay(RdmaConnection connection) throws InterruptedException {
+        boolean ended = connection.awaitDisconnect(Duration.ofMinutes(2));
+        System.out.println((ended ? "ended: " : "there: ") + connection.isConnected());
         Thread.sleep(Duration.ofMinutes(2));
     }
 }

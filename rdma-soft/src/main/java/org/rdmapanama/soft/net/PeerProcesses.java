@@ -4,6 +4,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
@@ -107,7 +108,7 @@ public final class PeerProcesses implements AutoCloseable {
     public static PeerProcesses open(String device, int port, Consumer<InetSocketAddress> gone) {
         ServerSocketChannel server = null;
         try {
-            server = ServerSocketChannel.open();
+            server = ServerSocketChannel.open(StandardProtocolFamily.INET);
             server.configureBlocking(false);
             server.bind(new InetSocketAddress(LOOPBACK, port), BACKLOG);
         } catch (IOException e) {
@@ -155,10 +156,10 @@ public final class PeerProcesses implements AutoCloseable {
     private void work() {
         while (!closed) {
             try {
-                selector.select(this::handle, suspects.isEmpty() ? 0 : LOOK_MILLIS);
                 for (InetSocketAddress each = wanted.poll(); each != null; each = wanted.poll()) {
                     start(each);
                 }
+                selector.select(this::handle, suspects.isEmpty() ? 0 : LOOK_MILLIS);
                 look();
             } catch (IOException | RuntimeException | Error e) {
                 // Without this thread nobody would notice anything any more.
@@ -196,7 +197,7 @@ public final class PeerProcesses implements AutoCloseable {
     private void connect(InetSocketAddress place, String inode) {
         Link link = new Link(place, inode);
         try {
-            link.channel = SocketChannel.open();
+            link.channel = SocketChannel.open(StandardProtocolFamily.INET);
             link.channel.configureBlocking(false);
             boolean connected = link.channel.connect(new InetSocketAddress(LOOPBACK, place.getPort()));
             link.channel.register(selector, connected ? SelectionKey.OP_READ : SelectionKey.OP_CONNECT, link);
