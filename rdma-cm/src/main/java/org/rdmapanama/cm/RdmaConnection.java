@@ -30,7 +30,9 @@ import org.rdmapanama.queue.QueuePairState;
  * others, which connections may share.
  *
  * <p>Post sends and receives to the {@linkplain #queuePair() queue pair}. A queue pair does not notice when the peer
- * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do.
+ * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do, at once if the peer's
+ * kernel is alive, or the peer is another process of this machine on {@code soft0}. What is silent for another reason,
+ * such as a machine that is gone, is noticed with {@link RdmaConnectionOptions#keepAlive} or {@link KeepAlive}.
  *
  * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; with a shared arena, any number of
  * threads may wait for the end. Other objects created on it, such as regions, are closed by the arena or by the

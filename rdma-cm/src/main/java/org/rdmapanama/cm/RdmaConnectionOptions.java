@@ -239,12 +239,14 @@ public final class RdmaConnectionOptions {
      * @throws NullPointerException when a time is null
      */
     public RdmaConnectionOptions keepAlive(Duration time, Duration timeout) {
+        Objects.requireNonNull(timeout, "timeout");
         keepAliveTime = checked("time", time);
         keepAliveTimeout = checked("timeout", timeout);
         return this;
     }
 
     private static Duration checked(String name, Duration value) {
+        Objects.requireNonNull(value, name);
         if (value.compareTo(SHORTEST_SILENCE) < 0 || value.compareTo(LONGEST_SILENCE) > 0) {
             throw new IllegalArgumentException(
                     name + " must be between " + SHORTEST_SILENCE + " and " + LONGEST_SILENCE + ": " + value);

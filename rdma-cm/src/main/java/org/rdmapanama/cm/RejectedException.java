@@ -42,7 +42,7 @@ public final class RejectedException extends ConnectionException {
     }
 
     private static String cure(CmEvent event) {
-        String at = event.id().atPeer();
+        String at = event.atPeer();
         String byProgram = "the program " + at + " rejected the connection";
         String noListener = NO_LISTENER.formatted(at);
         if (event.type() == CmEventType.UNREACHABLE) {

@@ -135,12 +135,11 @@ final class SoftCmId {
 
     // Addresses.
 
-    /** Binds for a program that may listen next: no other process of this machine gets the same. */
+    /** Binds for a program that may listen next, to a port that no other process of this machine has. */
     int bind(InetSocketAddress address) {
+        boolean any = address.getPort() == 0;
         int result = -Errno.EADDRINUSE;
-        // With port 0, the port that is chosen may be that of another process.
-        int tries = address.getPort() == 0 ? PORT_TRIES : 1;
-        for (int i = 0; result == -Errno.EADDRINUSE && i < tries; i++) {
+        for (int i = 0; result == -Errno.EADDRINUSE && i < (any ? PORT_TRIES : 1); i++) {
             result = bindHere(address);
             if (result == 0 && !sharesPort) {
                 result = claimPort();
@@ -148,6 +147,10 @@ final class SoftCmId {
                     unbind();
                 }
             }
+        }
+        if (any) {
+            // Most ids with a port that they did not choose are clients, for which a descriptor would be too much.
+            claim.close();
         }
         return result;
     }
@@ -270,8 +273,8 @@ final class SoftCmId {
         if (state != IdState.BOUND) {
             return -Errno.EINVAL;
         }
-        if (sharesPort) {
-            // Several ids may be bound to it, but only one listens.
+        if (!claim.isHeld()) {
+            // Of those that share a port, one may listen.
             int result = claimPort();
             if (result < 0) {
                 return result;

@@ -12,7 +12,7 @@ import org.rdmapanama.ffm.internal.Errno;
  * are numbers in datagrams, of which the kernel knows nothing; so an {@link AbstractName} stands for each address and
  * port. The kernel takes the names back when the process dies.
  *
- * <p>{@link SoftCmId} has one while it is bound. It holds one file descriptor for each address. Callers must hold the lock
+ * <p>{@link SoftCmId} has one while it listens, or is bound to a port of its choice. It holds one file descriptor for each address. Callers must hold the lock
  * of the device.
  */
 public final class PortClaim implements AutoCloseable {
@@ -42,7 +42,12 @@ public final class PortClaim implements AutoCloseable {
         return 0;
     }
 
-    /** Gives the port back. */
+    /** Returns whether a port is claimed. */
+    public boolean isHeld() {
+        return !names.isEmpty();
+    }
+
+    /** Gives the port back, if there is one. */
     @Override
     public void close() {
         names.forEach(AbstractName::release);
