@@ -13,6 +13,7 @@ import org.rdmapanama.ffm.internal.AbstractName;
 import org.rdmapanama.ffm.internal.Errno;
 
 @EnabledOnOs(OS.LINUX)
+@SuppressWarnings("try") // some are closed earlier
 class PortClaimTest {
     private static final int SPACE = 0x106;
 
