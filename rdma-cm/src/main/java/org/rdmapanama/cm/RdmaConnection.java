@@ -474,19 +474,27 @@ public final class RdmaConnection implements AutoCloseable {
     /** The peer does not answer any more: the connection has ended, also if it cannot be told. */
     void endWithoutPeer() {
         connected = false;
+        if (ended || !id.isOpen()) {
+            return;
+        }
         try {
-            if (!ended && id.isOpen()) {
-                sendEnd();
-            }
+            sendEnd();
+        } catch (IllegalStateException closedMeanwhile) {
+            // Closing the id has told the peer.
         } finally {
             noteEnd();
         }
     }
 
     private void noteEnd() {
-        ended = true;
+        boolean first;
+        // An event may tell the same a little later, or at the same time.
+        synchronized (this) {
+            first = !ended;
+            ended = true;
+        }
         inbox.changed();
-        if (endNoted != null) {
+        if (first && endNoted != null) {
             endNoted.accept(this);
         }
     }

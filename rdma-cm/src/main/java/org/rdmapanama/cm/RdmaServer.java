@@ -369,8 +369,8 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Returns a connection of this server whose peer has ended it, or whose device is gone, and that is not closed yet: each
-     * once. So one thread learns of the ends of all connections. It takes no events itself: {@link #accept} does.
+     * Returns a connection of this server whose peer has ended it or does not answer, or whose device is gone, and that is
+     * not closed yet: each once. So one thread learns of the ends of all connections. It takes no events itself: {@link #accept} does.
      *
      * @return the connection, for the program to close; null if no further one has ended
      */

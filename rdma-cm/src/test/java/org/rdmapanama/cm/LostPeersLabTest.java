@@ -12,6 +12,8 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -122,6 +124,27 @@ class LostPeersLabTest {
                 assertTrue(connection.isConnected());
                 server.kill();
                 assertEnded(connection);
+            }
+        }
+    }
+
+    /** The event says why, where nobody else could. */
+    @Test
+    void shouldTellADeathFromAnEnd() throws Exception {
+        for (String signal : List.of("TERM", "KILL")) {
+            try (TwoIds ids = TwoIds.listening(PortSpace.TCP, PORT);
+                    Program client = leaver("stay")) {
+                CmEvent request = ids.passive.await(Lab.PATIENCE).orElseThrow();
+                request.id().accept(TwoIds.parameters());
+                assertEquals(
+                        CmEventType.ESTABLISHED,
+                        ids.passive.await(Lab.PATIENCE).orElseThrow().type());
+                client.signal(signal);
+                CmEvent end = ids.passive.await(Lab.PATIENCE).orElseThrow();
+                assertEquals(CmEventType.DISCONNECTED, end.type());
+                boolean known = !Lab.isInLab() && signal.equals("KILL");
+                assertEquals(known ? -104 : 0, end.status());
+                request.id().close();
             }
         }
     }
@@ -266,6 +289,36 @@ class LostPeersLabTest {
                 assertSame(connection, server.nextEnded());
                 client.signal("CONT");
                 client.await("ended: false");
+            }
+        }
+    }
+
+    @Test
+    void shouldNoticeInALoopOfTheProgramThatACableWasCut() throws Exception {
+        Lab.assumeInLab("the interface is of the lab");
+        try (Wire wire = Wire.add("rxe");
+                VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, wire.right(PORT))) {
+            FutureTask<RdmaConnection> accepting =
+                    new FutureTask<>(() -> server.accept(Lab.PATIENCE).orElseThrow());
+            Thread.ofPlatform().start(accepting);
+            // Three times after 67 milliseconds.
+            RdmaConnectionOptions options = new RdmaConnectionOptions()
+                    .localAddress(wire.left(0))
+                    .parameters(new ConnectionParameters().retryCount(2))
+                    .prepare(each -> each.id().acknowledgeTimeout(14));
+            try (RdmaConnection connection = new RdmaClient(arena).connect(wire.right(PORT), options, Lab.PATIENCE);
+                    RdmaConnection accepted = accepting.get(60, TimeUnit.SECONDS)) {
+                KeepAlive keepAlive =
+                        new KeepAlive(connection, KeepAlive.question(arena, 77), Duration.ofMillis(SILENT_MILLIS));
+                WorkCompletions completions = new WorkCompletions(arena, 1);
+                assertEquals(CompletionStatus.SUCCESS, ask(keepAlive, connection, completions));
+                assertTrue(keepAlive.answered(CompletionStatus.SUCCESS));
+                Program.run("tc", "qdisc", "add", "dev", wire.left, "root", "netem", "loss", "100%");
+                assertEquals(CompletionStatus.RETRY_EXC_ERR, ask(keepAlive, connection, completions));
+                assertFalse(keepAlive.answered(completions.status(0)));
+                assertEnded(connection);
+                assertTrue(accepted.isConnected(), "it could not be told");
             }
         }
     }
