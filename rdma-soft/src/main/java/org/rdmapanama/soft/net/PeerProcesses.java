@@ -50,6 +50,10 @@ public final class PeerProcesses implements AutoCloseable {
     private static final int LOOKS = 100;
 
     private static final int LOOK_MILLIS = 10;
+
+    /** So often in succession must a socket be missing in the list, which may lack one by chance. */
+    private static final int MISSES = 3;
+
     private static final long LOOK_NANOS = LOOK_MILLIS * 1_000_000L;
 
     private final String device;
@@ -78,7 +82,7 @@ public final class PeerProcesses implements AutoCloseable {
     private static final class Link {
         private final InetSocketAddress place;
 
-        /** As the kernel lists it; null where it lists none. */
+        /** As the kernel lists it; null where it does not. */
         private final String inode;
 
         /** Null if it could not be opened. */
@@ -86,10 +90,23 @@ public final class PeerProcesses implements AutoCloseable {
 
         private int looks;
 
+        /** How often in succession its socket was not in the list. */
+        private int misses;
+
         private Link(InetSocketAddress place, String inode) {
             this.place = place;
             this.inode = inode;
         }
+    }
+
+    /** What has become of a peer. */
+    private enum Fate {
+        UNKNOWN,
+        GONE,
+        /** It was only missing in the list. */
+        THERE,
+        /** It lives, but nothing tells when it ends. */
+        UNWATCHED
     }
 
     private PeerProcesses(String device, ServerSocketChannel server, Consumer<InetSocketAddress> gone) {
@@ -177,19 +194,25 @@ public final class PeerProcesses implements AutoCloseable {
 
     private void start(InetSocketAddress place) {
         String inode = null;
-        try {
-            UdpSockets sockets = UdpSockets.query();
-            inode = sockets.inodeOf(place);
-            if (inode == null) {
-                // What is bound to the wildcard address is a device of the kernel, which tells of its processes itself.
-                known.remove(place);
-                if (!sockets.isBound(place)) {
-                    gone.accept(place);
+        if (UdpSockets.LISTED) {
+            try {
+                UdpSockets sockets = UdpSockets.query();
+                inode = sockets.inodeOf(place);
+                if (inode == null && sockets.isBound(place)) {
+                    // A device of the kernel, bound to the wildcard address, whose kernel tells of its processes.
+                    known.remove(place);
+                    return;
                 }
+            } catch (IOException e) {
+                // For want of a descriptor. The next connection to it tries again.
+                LOG.warn("{}: cannot notice when the process at {} dies: {}", device, place, e.toString());
+                known.remove(place);
                 return;
             }
-        } catch (IOException notListed) {
-            // Then the connection has to do.
+            if (inode == null) {
+                suspects.add(new Link(place, null));
+                return;
+            }
         }
         connect(place, inode);
     }
@@ -260,28 +283,47 @@ public final class PeerProcesses implements AutoCloseable {
     }
 
     /** Decides on the peers whose connection has ended. */
-    private void look() throws IOException {
+    private void look() {
         if (suspects.isEmpty()) {
             return;
         }
         UdpSockets sockets = null;
         try {
-            sockets = UdpSockets.query();
-        } catch (IOException notListed) {
-            // The connections have ended, and nothing else is known.
+            sockets = UdpSockets.LISTED ? UdpSockets.query() : null;
+        } catch (IOException notNow) {
+            return;
         }
         for (Iterator<Link> all = suspects.iterator(); all.hasNext(); ) {
             Link each = all.next();
-            boolean alive = sockets != null && each.inode != null && each.inode.equals(sockets.inodeOf(each.place));
-            if (alive && ++each.looks < LOOKS) {
+            Fate fate = sockets == null ? Fate.GONE : fate(each, sockets);
+            if (fate == Fate.UNKNOWN) {
                 continue;
             }
             all.remove();
+            if (fate == Fate.THERE) {
+                wanted.add(each.place);
+                continue;
+            }
             known.remove(each.place);
-            if (!alive) {
+            if (fate == Fate.GONE) {
                 gone.accept(each.place);
             }
         }
+    }
+
+    private static Fate fate(Link link, UdpSockets sockets) {
+        String inode = sockets.inodeOf(link.place);
+        if (link.inode == null ? !sockets.isBound(link.place) : inode == null) {
+            return ++link.misses < MISSES ? Fate.UNKNOWN : Fate.GONE;
+        }
+        link.misses = 0;
+        if (link.inode == null) {
+            return Fate.THERE;
+        }
+        if (!link.inode.equals(inode)) {
+            return Fate.GONE;
+        }
+        return ++link.looks < LOOKS ? Fate.UNKNOWN : Fate.UNWATCHED;
     }
 
     // The end.
