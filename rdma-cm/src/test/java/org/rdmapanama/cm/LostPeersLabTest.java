@@ -218,6 +218,23 @@ class LostPeersLabTest {
         }
     }
 
+    /** A process that has slept does not take its own silence for that of its peer. */
+    @Test
+    void shouldStayConnectedAfterItWasStoppedItself() throws Exception {
+        assumeSoft("they have no keep-alive");
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, Lab.second(PORT));
+                Program client = leaver("stay", Integer.toString(SILENT_MILLIS), Integer.toString(ANSWER_MILLIS));
+                RdmaConnection connection = server.accept(Lab.PATIENCE).orElseThrow()) {
+            client.await("connected");
+            client.signal("STOP");
+            assertFalse(connection.awaitDisconnect(QUIET));
+            client.signal("CONT");
+            assertFalse(connection.awaitDisconnect(QUIET));
+            assertFalse(client.output().contains("ended"), client::toString);
+        }
+    }
+
     private static void assumeSoft(String why) {
         assumeTrue(!Lab.isInLab(), why);
     }
