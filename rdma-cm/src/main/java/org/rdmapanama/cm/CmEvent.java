@@ -108,6 +108,11 @@ public final class CmEvent {
         return connection != null ? connection.privateData() : datagram.privateData();
     }
 
+    /** Says where the peer is, as far as that is known, for messages. */
+    String atPeer() {
+        return id == null ? "there" : id.atPeer();
+    }
+
     /** Returns type, status, id and multicast group. */
     @Override
     public String toString() {

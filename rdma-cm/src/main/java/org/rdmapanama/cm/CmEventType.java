@@ -24,7 +24,10 @@ public enum CmEventType {
     REJECTED(rdma_h.RDMA_CM_EVENT_REJECTED()),
     /** The connection is established. */
     ESTABLISHED(rdma_h.RDMA_CM_EVENT_ESTABLISHED()),
-    /** The connection ended. */
+    /**
+     * The connection ended. The status is 0 if one side ended it; otherwise it says how the peer went: -ECONNRESET (-104) if
+     * its process died, which {@code soft0} tells from an end, and -ETIMEDOUT (-110) if it does not answer.
+     */
     DISCONNECTED(rdma_h.RDMA_CM_EVENT_DISCONNECTED()),
     /** The device is being removed: close the id, its queue pair and everything else on the device. */
     DEVICE_REMOVAL(rdma_h.RDMA_CM_EVENT_DEVICE_REMOVAL()),

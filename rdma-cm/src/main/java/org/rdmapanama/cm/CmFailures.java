@@ -49,8 +49,11 @@ final class CmFailures {
             case Errno.EACCES, Errno.EPERM -> "this process needs read and write permission on /dev/infiniband/rdma_cm";
             case Errno.EMFILE -> FreeDescriptors.CURE;
             case Errno.EADDRINUSE ->
-                "another id is bound to this port: choose another port, or call reuseAddress(true)";
-            case Errno.EADDRNOTAVAIL -> "this machine does not have that address";
+                "another id, perhaps of another process, is bound to this port: choose another port, or call"
+                        + " reuseAddress(true)";
+            case Errno.EADDRNOTAVAIL ->
+                "this machine does not have that address; or, for the wildcard address, another id is bound to this port at"
+                        + " one of the addresses";
             case Errno.ENETUNREACH, Errno.EHOSTUNREACH ->
                 "there is no route to this address: check the address and the routing table";
             case Errno.ETIMEDOUT -> "the peer did not answer in time: check the address, and that the peer is running";

@@ -19,6 +19,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.ibv_context;
@@ -758,6 +759,28 @@ public final class CmId implements AutoCloseable {
     }
 
     /**
+     * Has a software device ask the peer whether it is there when it is silent; see {@link
+     * RdmaConnectionOptions#keepAlive}.
+     *
+     * @throws UnsupportedOperationException when the connection manager is librdmacm
+     */
+    void keepAlive(Duration time, Duration timeout) {
+        lock.lock();
+        try {
+            checkOpen();
+            int result = manager.keepAlive(address, time.toNanos(), timeout.toNanos());
+            if (result == -Errno.EOPNOTSUPP) {
+                throw new UnsupportedOperationException(this
+                        + ": devices of the kernel send nothing by themselves that a peer answers: use a KeepAlive"
+                        + " instead of RdmaConnectionOptions.keepAlive");
+            }
+            CmFailures.check("keepAlive", result, this);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
      * Returns the options of enhanced connection establishment that the peer offers or grants; see
      * rdma_get_remote_ece(3).
      *
@@ -1184,6 +1207,16 @@ public final class CmId implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Says where the peer is, for messages, also when this is closed: such as "at 10.0.0.1:7471". */
+    String atPeer() {
+        InetSocketAddress peer = remote;
+        if (peer == null || peer.getAddress() == null) {
+            return "there";
+        }
+        String host = peer.getAddress().getHostAddress();
+        return "at " + (host.contains(":") ? "[" + host + "]:" : host + ":") + peer.getPort();
     }
 
     /** Returns port space, native address and socket address, all of which a closed id still has. */

@@ -34,8 +34,10 @@ import org.rdmapanama.queue.QueuePairState;
  * others, which connections may share.
  *
  * <p>Post sends and receives to the {@linkplain #queuePair() queue pair}. A queue pair does not notice when the peer
- * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do. They also tell that the
- * queue pair has failed, once a completion did; {@link #failure} has the first cause.
+ * ends the connection or its process dies; {@link #isConnected} and {@link #awaitDisconnect} do, at once if the peer's
+ * kernel is alive, or the peer is another process of this machine on {@code soft0}. What is silent for another reason,
+ * such as a machine that is gone, is noticed with {@link RdmaConnectionOptions#keepAlive} or {@link KeepAlive}. They also
+ * tell that the queue pair has failed, once a completion did; {@link #failure} has the first cause.
  *
  * <p>Threads: as the {@link org.rdmapanama.VerbsArena} of its client or server says; with a shared arena, any number of
  * threads may wait for the end. Other objects created on it, such as regions, are closed by the arena or by the
@@ -149,6 +151,7 @@ public final class RdmaConnection implements AutoCloseable {
             connection = new RdmaConnection(id, events, table, arena, devices, domain, queues);
             events.acquire();
             id.initialize(connection.queuePair);
+            options.keepAlive(id);
             table.add(connection);
             ArenaDependents.add(arena, domain, connection.ending);
             QueuePairFailures.watch(connection.queuePair, connection::peerName, connection::fail);
@@ -516,12 +519,36 @@ public final class RdmaConnection implements AutoCloseable {
             } catch (ConnectionException e) {
                 unanswered.set(e);
             } finally {
-                ended = true;
-                inbox.changed();
-                if (endNoted != null) {
-                    endNoted.accept(this);
-                }
+                noteEnd();
             }
+        }
+    }
+
+    /** The peer does not answer any more: the connection has ended, also if it cannot be told. */
+    void endWithoutPeer() {
+        connected = false;
+        if (ended || !id.isOpen()) {
+            return;
+        }
+        try {
+            sendEnd();
+        } catch (IllegalStateException closedMeanwhile) {
+            // Closing the id has told the peer.
+        } finally {
+            noteEnd();
+        }
+    }
+
+    private void noteEnd() {
+        boolean first;
+        // An event may tell the same a little later, or at the same time.
+        synchronized (this) {
+            first = !ended;
+            ended = true;
+        }
+        inbox.changed();
+        if (first && endNoted != null) {
+            endNoted.accept(this);
         }
     }
 

@@ -1,6 +1,7 @@
 package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -25,6 +26,8 @@ import org.rdmapanama.queue.SendOperation;
  */
 public final class RdmaConnectionOptions {
     private static final int DEFAULT_WORK_REQUESTS = 128;
+    private static final Duration SHORTEST_SILENCE = Duration.ofMillis(10);
+    private static final Duration LONGEST_SILENCE = Duration.ofDays(1);
 
     private int sendWorkRequests = DEFAULT_WORK_REQUESTS;
     private int receiveWorkRequests = DEFAULT_WORK_REQUESTS;
@@ -37,6 +40,11 @@ public final class RdmaConnectionOptions {
     private int completionVector;
     private List<SendOperation> sendOperations = List.of();
     private InetSocketAddress localAddress;
+
+    /** Null without keep-alive. */
+    private Duration keepAliveTime;
+
+    private Duration keepAliveTimeout;
     private UnaryOperator<QueuePairOptions> queuePair = UnaryOperator.identity();
     private Consumer<RdmaConnection> preparation = connection -> {};
 
@@ -209,6 +217,51 @@ public final class RdmaConnectionOptions {
     }
 
     /**
+     * Has {@code soft0} ask the peer whether it is there whenever it has been silent for some time, as SO_KEEPALIVE does for
+     * TCP, so that the connection ends when the peer hangs or cannot be reached any more: {@link
+     * RdmaConnection#isConnected} is false then, {@link RdmaConnection#awaitDisconnect} and {@link RdmaServer#nextEnded}
+     * tell, and the queue pair is in the error state. The program sees the end at the latest a quarter later than the sum of
+     * both times after the peer was last heard. Off by default: then a peer that is silent is never suspected, except
+     * that {@code soft0} notices at once when a process of the same machine ends.
+     *
+     * <p>The question is an RDMA WRITE of no bytes that the peer has already had, which each device acknowledges without its
+     * program. Any packet of the peer counts as an answer. The program needs to do nothing, and its queues are not used. A
+     * peer that is stopped, such as by SIGSTOP, is not there, unless its device is one of the kernel or a card.
+     *
+     * <p>Devices of the kernel cannot do this by themselves: there the connection is not made, and a program uses {@link
+     * KeepAlive}. A process that is killed there is noticed without it, because its kernel disconnects.
+     *
+     * @param time how long the peer may be silent before it is asked, 10 milliseconds to one day
+     * @param timeout how long it then has to answer, 10 milliseconds to one day; longer than pauses of its JVM. It is asked
+     *     eight times in this time, because packets may get lost
+     * @return this
+     * @throws IllegalArgumentException when a time is out of range
+     * @throws NullPointerException when a time is null
+     */
+    public RdmaConnectionOptions keepAlive(Duration time, Duration timeout) {
+        Objects.requireNonNull(timeout, "timeout");
+        keepAliveTime = checked("time", time);
+        keepAliveTimeout = checked("timeout", timeout);
+        return this;
+    }
+
+    private static Duration checked(String name, Duration value) {
+        Objects.requireNonNull(value, name);
+        if (value.compareTo(SHORTEST_SILENCE) < 0 || value.compareTo(LONGEST_SILENCE) > 0) {
+            throw new IllegalArgumentException(
+                    name + " must be between " + SHORTEST_SILENCE + " and " + LONGEST_SILENCE + ": " + value);
+        }
+        return value;
+    }
+
+    /** Sets the times of an id, if there are any. */
+    void keepAlive(CmId id) {
+        if (keepAliveTime != null) {
+            id.keepAlive(keepAliveTime, keepAliveTimeout);
+        }
+    }
+
+    /**
      * Sets a function that changes the options of the queue pair, such as segments or inline data.
      *
      * @param change receives the options, with completion queues and sizes set, and returns them
@@ -246,6 +299,8 @@ public final class RdmaConnectionOptions {
         copy.completionVector = completionVector;
         copy.sendOperations = sendOperations;
         copy.localAddress = localAddress;
+        copy.keepAliveTime = keepAliveTime;
+        copy.keepAliveTimeout = keepAliveTimeout;
         copy.queuePair = queuePair;
         copy.preparation = preparation;
         return copy;

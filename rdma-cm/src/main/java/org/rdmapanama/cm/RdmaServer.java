@@ -369,7 +369,7 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Returns a connection of this server whose peer has ended it, whose device is gone, or whose {@linkplain
+     * Returns a connection of this server whose peer has ended it or does not answer, whose device is gone, or whose {@linkplain
      * RdmaConnection#failure queue pair has failed}, and that is not closed yet: each once. So one thread learns of the ends
      * of all connections. It takes no events itself: {@link #accept} does, and polling finds failures.
      *

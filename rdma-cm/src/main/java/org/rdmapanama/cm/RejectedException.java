@@ -24,9 +24,8 @@ public final class RejectedException extends ConnectionException {
     /** Status for datagrams: the program rejected. */
     private static final int REJECTED = 2;
 
-    private static final String BY_PROGRAM = "the peer's program rejected the connection";
     private static final String NO_LISTENER =
-            "no program listens there: start the server first, or check the address, the port and the port space";
+            "nobody listens %s: start the server first, or check the address, the port and the port space";
 
     /** The private data of the rejection. */
     private final byte[] privateData;
@@ -38,22 +37,25 @@ public final class RejectedException extends ConnectionException {
 
     /** For iWARP, where TCP refuses the connection while the function waits for it. */
     RejectedException(String verb, String arguments) {
-        super(verb, Errno.ECONNREFUSED, arguments, NO_LISTENER);
+        super(verb, Errno.ECONNREFUSED, arguments, NO_LISTENER.formatted("there"));
         privateData = new byte[0];
     }
 
     private static String cure(CmEvent event) {
+        String at = event.atPeer();
+        String byProgram = "the program " + at + " rejected the connection";
+        String noListener = NO_LISTENER.formatted(at);
         if (event.type() == CmEventType.UNREACHABLE) {
             return switch (event.status()) {
-                case UNSUPPORTED -> NO_LISTENER;
-                case REJECTED -> BY_PROGRAM;
+                case UNSUPPORTED -> noListener;
+                case REJECTED -> byProgram;
                 default -> null;
             };
         }
         return switch (event.status()) {
-            case CONSUMER -> BY_PROGRAM;
-            case INVALID_SERVICE_ID -> NO_LISTENER;
-            case OPTIONS -> "the peer's program does not accept the options of enhanced connection establishment";
+            case CONSUMER -> byProgram;
+            case INVALID_SERVICE_ID -> noListener;
+            case OPTIONS -> "the program " + at + " does not accept the options of enhanced connection establishment";
             default -> null;
         };
     }

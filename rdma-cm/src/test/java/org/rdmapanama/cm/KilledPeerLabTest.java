@@ -42,7 +42,7 @@ class KilledPeerLabTest {
 
     @BeforeEach
     void seeWhatIsThere() throws Exception {
-        Lab.assumeInLab("nobody outlives a process that dies, and tells its peers");
+        Lab.assumeInLab("rping does not know it");
         before = Lab.resources();
     }
 

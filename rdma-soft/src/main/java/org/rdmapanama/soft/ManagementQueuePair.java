@@ -22,7 +22,6 @@ public final class ManagementQueuePair {
     private static final int PAYLOAD = Deth.OFFSET + Deth.BYTES;
 
     /** A connection manager, which {@link #start} makes the receiver of the datagrams. */
-    @FunctionalInterface
     public interface Receiver {
         /**
          * Takes a datagram, with the lock of the device held. It can come from any host: trust nothing in it.
@@ -32,6 +31,13 @@ public final class ManagementQueuePair {
          * @param index the index of the address in the GID table at which it arrived
          */
         void take(long mad, InetSocketAddress sender, int index);
+
+        /**
+         * Called when a process of this machine has ended, with the lock of the device held.
+         *
+         * @param peer the socket that it had
+         */
+        void peerGone(InetSocketAddress peer);
     }
 
     private final Wire wire;
@@ -69,6 +75,12 @@ public final class ManagementQueuePair {
             refuse(mad, sender, index, Rej.INVALID_SERVICE);
         } else {
             receiver.take(mad, sender, index);
+        }
+    }
+
+    void peerGone(InetSocketAddress peer) {
+        if (receiver != null) {
+            receiver.peerGone(peer);
         }
     }
 

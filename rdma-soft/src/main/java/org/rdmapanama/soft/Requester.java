@@ -27,6 +27,11 @@ abstract class Requester extends DeferredSender {
         return false;
     }
 
+    /** Sends a request that changes nothing, and that a peer on another device answers. */
+    void probe() {
+        // A local peer is always there.
+    }
+
     /** Handles an acknowledgement or a response of a peer on another device. */
     void receive(long packet, int opcode, int payloadBytes) {
         // No answers are expected.

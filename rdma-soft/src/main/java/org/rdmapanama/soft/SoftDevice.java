@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.logging.log4j.LogManager;
@@ -21,6 +22,7 @@ import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.net.LocalAddresses;
 import org.rdmapanama.soft.net.Peer;
+import org.rdmapanama.soft.net.PeerProcesses;
 import org.rdmapanama.soft.net.RoutingHeaders;
 import org.rdmapanama.soft.net.SoftSettings;
 import org.rdmapanama.soft.net.Wire;
@@ -65,8 +67,12 @@ public final class SoftDevice {
     private final SoftSettings settings;
     private final Wire wire;
 
+    private final PeerProcesses processes;
+
     /** Schedules the work of the device. */
     public final ProgressEngine engine;
+
+    private final KeepAlives keepAlives;
 
     private final RoutingHeaders headers;
     private final NativeBlock scratch;
@@ -106,7 +112,9 @@ public final class SoftDevice {
             description = new NativeBlock(ibv_device.sizeof());
             describe();
             engine = new ProgressEngine(NAME, lock, wire, settings.idle(), this::dispatch);
+            keepAlives = new KeepAlives(engine, queuePairs::get);
             engine.start();
+            processes = PeerProcesses.open(NAME, wire.port(), this::peerGone);
         } catch (RuntimeException | Error e) {
             // For example because there can be no more threads. The sockets would keep their port until the process
             // ends, and the next device would have other GIDs.
@@ -182,6 +190,7 @@ public final class SoftDevice {
     }
 
     private void end() {
+        processes.close();
         engine.end();
         wire.close();
         headers.free();
@@ -212,6 +221,43 @@ public final class SoftDevice {
     /** Other ones, from the next message on: for tests. */
     void cmTimes(CmTimes times) {
         cmTimes = times;
+    }
+
+    /** Returns what asks silent peers whether they are there. It may be used with the lock held only. */
+    public KeepAlives keepAlives() {
+        return keepAlives;
+    }
+
+    /** Has the connection manager told when the process ends that has a socket, if it is one of this machine. */
+    public void watch(InetSocketAddress peer) {
+        if (peer.getPort() != wire.port() && addresses.indexOf(peer.getAddress()) >= 0) {
+            processes.watch(peer);
+        }
+    }
+
+    private void peerGone(InetSocketAddress peer) {
+        lock.lock();
+        try {
+            // What the process sent before it ended counts first.
+            engine.receiveAll();
+            management.peerGone(peer);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Moves a queue pair to the error state because its peer is gone. What is posted completes at once, the first send as if
+     * all retries had failed.
+     *
+     * @param number its number
+     * @param peer the socket of its peer
+     */
+    public void failPeerless(int number, InetSocketAddress peer) {
+        SoftQueuePair queuePair = queuePairs.get(number);
+        if (queuePair != null) {
+            queuePair.peerGone(wire.peer(peer));
+        }
     }
 
     /** Returns queue pair 1. It may be used with the lock held only. */

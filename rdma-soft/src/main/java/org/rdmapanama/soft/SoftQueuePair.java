@@ -72,6 +72,9 @@ final class SoftQueuePair {
     private SoftAddressHandle path;
     private boolean tellsDrained;
 
+    /** Whether a packet of the peer has come, for {@link KeepAlives}. */
+    private boolean heard;
+
     private int batchEnd;
     private int batchFault;
 
@@ -263,6 +266,32 @@ final class SoftQueuePair {
         Memory.copy(initial.address(), initialAttributes, ibv_qp_init_attr.sizeof());
         tellState(state);
         return 0;
+    }
+
+    /** Fails because the peer is gone: without posted work no completion tells, but what is posted to receive is flushed. */
+    void peerGone(Peer peer) {
+        if (!canReceive() || path == null || path.peer == null || !path.peer.sameHost(peer)) {
+            return;
+        }
+        if (sends.tail == sends.head) {
+            fail();
+        } else {
+            failFirst(VerbsConstants.RETRY_EXC_ERR);
+        }
+    }
+
+    /** Returns whether a packet of the peer has come since this was asked last, or none is needed. */
+    boolean takeHeard() {
+        boolean was = heard || path == null || path.local;
+        heard = false;
+        return was;
+    }
+
+    /** Asks the peer for an answer, if it can. */
+    void probe() {
+        if (requester != null && state != VerbsConstants.ERR) {
+            requester.probe();
+        }
     }
 
     /** Moves the queue pair to the error state and flushes what is posted. */
@@ -474,6 +503,7 @@ final class SoftQueuePair {
         if (!canReceive() || path == null || path.peer == null || !path.peer.sameHost(from)) {
             return;
         }
+        heard = true;
         if (Opcode.isResponse(opcode)) {
             if (requester != null) {
                 requester.receive(packet, opcode, payloadBytes);

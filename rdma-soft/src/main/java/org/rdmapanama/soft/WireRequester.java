@@ -143,6 +143,23 @@ final class WireRequester extends Requester {
         return reliable && !pausing && oldest != next;
     }
 
+    /**
+     * Repeats a request of the past, for {@link KeepAlives}: an RDMA WRITE of no bytes with the PSN before the oldest one
+     * that is not acknowledged. To the peer it is a duplicate, which it acknowledges and does not execute (IBA
+     * specification, section 9.7.5.1.4). So a probe needs no place in the send queue, and its loss does no harm.
+     */
+    @Override
+    void probe() {
+        if (!reliable) {
+            return;
+        }
+        long packet = device.wire().packet();
+        int code = Opcode.RC_RDMA_WRITE_ONLY;
+        Bth.write(packet, code, false, 0, Bth.DEFAULT_PKEY, queuePair.destination(), true, Psn.add(oldest, -1));
+        Reth.write(packet + Reth.OFFSET, 0, 0, 0);
+        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(code));
+    }
+
     private int opcodeOf(long slot) {
         return Memory.getInt(slot + SendQueue.OPCODE);
     }

@@ -214,6 +214,19 @@ public abstract class ConnectionManager {
     public abstract int disconnect(long id);
 
     /**
+     * Asks the peer of a connection, once it is established, whether it is there whenever it has been silent for some time.
+     * A peer that does not answer ends the connection, as its disconnecting would. librdmacm has no such function.
+     *
+     * @param id a struct rdma_cm_id that is not connected yet
+     * @param timeNanos how long the peer may be silent before it is asked, in nanoseconds, more than 0
+     * @param timeoutNanos how long it then has to answer, in nanoseconds, more than 0
+     * @return zero, or a negated errno
+     */
+    public int keepAlive(long id, long timeNanos, long timeoutNanos) {
+        return -EOPNOTSUPP;
+    }
+
+    /**
      * rdma_join_multicast.
      *
      * @param id a struct rdma_cm_id, or where to write its address

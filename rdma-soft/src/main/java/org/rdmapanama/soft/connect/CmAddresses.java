@@ -85,6 +85,15 @@ final class CmAddresses {
         }
     }
 
+    /** Forgets the local address, because another process has the port. */
+    void clearLocal() {
+        local = null;
+        index = -1;
+        Memory.zero(sockets(), ADDRESS_BYTES);
+        rdma_cm_id.verbs(struct(), MemorySegment.NULL);
+        rdma_cm_id.port_num(struct(), (byte) 0);
+    }
+
     /** Sets the remote address. */
     void setRemote(InetSocketAddress address) {
         remote = address;

@@ -45,6 +45,11 @@ final class CmCandidates {
         return places.get(current);
     }
 
+    /** Returns whether the peer is known to be at a socket. */
+    boolean isAt(InetSocketAddress place) {
+        return places.size() == 1 && places.getFirst().equals(place);
+    }
+
     boolean contains(InetSocketAddress place) {
         return places.contains(place);
     }

@@ -24,7 +24,7 @@ import org.rdmapanama.soft.net.PortProbe;
  * {@link #expired} when a timer fires. Callers must hold the lock of the device.
  */
 abstract class CmExchange implements Timed {
-    private static final Logger LOG = LogManager.getLogger(CmExchange.class);
+    static final Logger LOG = LogManager.getLogger(CmExchange.class);
 
     static final long MILLI = 1_000_000L;
 
@@ -127,6 +127,14 @@ abstract class CmExchange implements Timed {
 
     /** Notifies the peer that the id is being destroyed. */
     abstract void leave();
+
+    /** Notifies the peer that this process ends. */
+    void exit() {
+        leave();
+    }
+
+    /** Called when the peer is known to be gone, and why; the peer need not be told. */
+    abstract void peerGone(int errno);
 
     /** Writes the attributes of a queue pair for the state that the struct ibv_qp_attr names. */
     abstract int initQueuePair(MemorySegment attr, long mask);

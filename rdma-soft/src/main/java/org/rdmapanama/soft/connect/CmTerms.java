@@ -34,6 +34,13 @@ final class CmTerms {
     int rnrRetryCount;
     int mtu;
     int ackTimeout = ACK_TIMEOUT;
+
+    /** How long the peer may be silent before it is asked whether it is there, in nanoseconds; 0 for ever. */
+    long keepAliveTime;
+
+    /** How long it then has to answer, in nanoseconds. */
+    long keepAliveTimeout;
+
     private boolean flowControl;
     private boolean sharedReceives;
 

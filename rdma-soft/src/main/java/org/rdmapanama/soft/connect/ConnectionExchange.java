@@ -120,6 +120,7 @@ final class ConnectionExchange extends CmExchange {
             stopWaiting();
             remoteNumber = Mad.localId(mad);
             state = ConnectionState.REP_RECEIVED;
+            management.device.watch(sender);
             SoftCmEvent event = event(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), 0);
             terms.readReply(mad, event.connection());
             id.tell(event.privateData(mad + Rep.PRIVATE, Rep.PRIVATE_BYTES));
@@ -131,7 +132,7 @@ final class ConnectionExchange extends CmExchange {
         if (state != ConnectionState.REP_RECEIVED) {
             return -Errno.EINVAL;
         }
-        state = ConnectionState.ESTABLISHED;
+        establishedNow();
         sendReady();
         return 0;
     }
@@ -173,6 +174,7 @@ final class ConnectionExchange extends CmExchange {
         put(bytes(rdma_conn_param.private_data(parameters), bytes), message() + Rep.PRIVATE);
         state = ConnectionState.REP_SENT;
         startSending(firstWait());
+        management.device.watch(peers.current());
         return 0;
     }
 
@@ -187,8 +189,18 @@ final class ConnectionExchange extends CmExchange {
 
     private void takeReady() {
         stopWaiting();
-        state = ConnectionState.ESTABLISHED;
+        establishedNow();
         tell(rdma_h.RDMA_CM_EVENT_ESTABLISHED(), 0);
+    }
+
+    private void establishedNow() {
+        state = ConnectionState.ESTABLISHED;
+        if (terms.keepAliveTime > 0 && reliable) {
+            management
+                    .device
+                    .keepAlives()
+                    .add(this, terms.localQueuePair, terms.keepAliveTime, terms.keepAliveTimeout, this::peerSilent);
+        }
     }
 
     // Rejecting.
@@ -227,6 +239,7 @@ final class ConnectionExchange extends CmExchange {
         }
         addresses.settle(sender);
         stopWaiting();
+        stopAsking();
         state = ConnectionState.OVER;
         id.tell(event(rdma_h.RDMA_CM_EVENT_REJECTED(), reason).privateData(mad + Rej.PRIVATE, Rej.PRIVATE_BYTES));
     }
@@ -279,6 +292,7 @@ final class ConnectionExchange extends CmExchange {
     @Override
     int disconnect() {
         if (state == ConnectionState.ESTABLISHED) {
+            stopAsking();
             writeEnd();
             state = ConnectionState.DREQ_SENT;
             startSending(firstWait());
@@ -304,6 +318,7 @@ final class ConnectionExchange extends CmExchange {
                 || state == ConnectionState.DREQ_SENT) {
             if (Dreq.queuePair(mad) == terms.localQueuePair) {
                 stopWaiting();
+                stopAsking();
                 transaction = Mad.transaction(mad);
                 state = ConnectionState.DREQ_RECEIVED;
                 tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), 0);
@@ -311,6 +326,41 @@ final class ConnectionExchange extends CmExchange {
         } else if (state == ConnectionState.TIMEWAIT || state == ConnectionState.OVER) {
             // Our answer was lost.
             answerEnd(Mad.transaction(mad));
+        }
+    }
+
+    /** Called when an established connection is not any more. */
+    private void stopAsking() {
+        management.device.keepAlives().remove(this);
+    }
+
+    private void peerSilent() {
+        if (state == ConnectionState.ESTABLISHED) {
+            // It may only have stopped for a while.
+            writeEnd();
+            transmit();
+            peerGone(Errno.ETIMEDOUT);
+        }
+    }
+
+    @Override
+    void peerGone(int errno) {
+        switch (state) {
+            case ESTABLISHED, DREQ_SENT -> {
+                LOG.debug("connection from {} to {} ends: errno {}", addresses.local(), addresses.remote(), errno);
+                management.device.failPeerless(terms.localQueuePair, peers.current());
+                stopWaiting();
+                stopAsking();
+                linger();
+                tell(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), -errno);
+            }
+            case REP_SENT, REP_RECEIVED -> {
+                stopWaiting();
+                giveUp(errno);
+            }
+            default -> {
+                // Nobody is waited for, or it is not known yet who will answer.
+            }
         }
     }
 
@@ -345,7 +395,17 @@ final class ConnectionExchange extends CmExchange {
     }
 
     @Override
+    void exit() {
+        if (state.isOnTheWay()) {
+            leave();
+        } else {
+            disconnect();
+        }
+    }
+
+    @Override
     void leave() {
+        stopAsking();
         switch (state) {
             case REQ_SENT -> {
                 Rej.write(scratch(), transaction, number, 0, Rej.OF_REQ, Rej.TIMEOUT);

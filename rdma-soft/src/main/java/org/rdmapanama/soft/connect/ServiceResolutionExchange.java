@@ -165,6 +165,11 @@ final class ServiceResolutionExchange extends CmExchange {
     }
 
     @Override
+    void peerGone(int errno) {
+        // Nothing lasts after the answer.
+    }
+
+    @Override
     int initQueuePair(MemorySegment attr, long mask) {
         CmQueuePair.writeDatagram(attr, mask, id.terms().localPsn);
         return 0;

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.SocketAddresses;
@@ -17,6 +18,8 @@ import org.rdmapanama.soft.VerbsConstants;
 import org.rdmapanama.soft.cm.Req;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
+import org.rdmapanama.soft.net.LocalAddresses;
+import org.rdmapanama.soft.net.PortClaim;
 import org.rdmapanama.soft.net.Wire;
 
 /**
@@ -39,6 +42,7 @@ final class SoftCmId {
 
     private static final int DEFAULT_BACKLOG = 1024;
     private static final int TIMEOUT_BITS = 0x1f;
+    private static final int PORT_TRIES = 64;
 
     private final SoftManagement management;
     private final int portSpace;
@@ -57,6 +61,9 @@ final class SoftCmId {
     private boolean sharesPort;
     private boolean familyOnly;
     private int typeOfService;
+
+    /** What keeps other processes from the port. */
+    private final PortClaim claim = new PortClaim();
 
     /** Of a listening id: how many requests the program has not taken yet; the backlog limits them. */
     private final AtomicInteger unseen = new AtomicInteger();
@@ -128,7 +135,27 @@ final class SoftCmId {
 
     // Addresses.
 
+    /** Binds for a program that may listen next, to a port that no other process of this machine has. */
     int bind(InetSocketAddress address) {
+        boolean any = address.getPort() == 0;
+        int result = -Errno.EADDRINUSE;
+        for (int i = 0; result == -Errno.EADDRINUSE && i < (any ? PORT_TRIES : 1); i++) {
+            result = bindHere(address);
+            if (result == 0 && !sharesPort) {
+                result = claimPort();
+                if (result < 0) {
+                    unbind();
+                }
+            }
+        }
+        if (any) {
+            // Most ids with a port that they did not choose are clients, for which a descriptor would be too much.
+            claim.close();
+        }
+        return result;
+    }
+
+    private int bindHere(InetSocketAddress address) {
         if (state != IdState.IDLE) {
             return -Errno.EINVAL;
         }
@@ -143,6 +170,21 @@ final class SoftCmId {
         addresses.setLocal(new InetSocketAddress(address.getAddress(), port));
         state = IdState.BOUND;
         return 0;
+    }
+
+    private int claimPort() {
+        LocalAddresses all = management.addresses();
+        List<InetAddress> own = IntStream.range(0, all.count())
+                .mapToObj(all::address)
+                .filter(each -> addresses.includes(each, familyOnly))
+                .toList();
+        return claim.take(portSpace, addresses.local().getPort(), own);
+    }
+
+    private void unbind() {
+        management.givePort(this, addresses.local().getPort());
+        addresses.clearLocal();
+        state = IdState.IDLE;
     }
 
     boolean sharesPort() {
@@ -168,7 +210,7 @@ final class SoftCmId {
             return -Errno.EINVAL;
         }
         if (state == IdState.IDLE && source != null) {
-            int result = bind(source);
+            int result = bindHere(source);
             if (result < 0) {
                 return result;
             }
@@ -230,6 +272,13 @@ final class SoftCmId {
         }
         if (state != IdState.BOUND) {
             return -Errno.EINVAL;
+        }
+        if (!claim.isHeld()) {
+            // Of those that share a port, one may listen.
+            int result = claimPort();
+            if (result < 0) {
+                return result;
+            }
         }
         backlog = newBacklog <= 0 ? DEFAULT_BACKLOG : Math.min(newBacklog, DEFAULT_BACKLOG);
         state = IdState.LISTENING;
@@ -373,6 +422,29 @@ final class SoftCmId {
         return ofExchange(CmExchange::disconnect);
     }
 
+    /** Ends the connection, or rejects the one that is being set up, because this process ends. */
+    void exit() {
+        if (exchange != null) {
+            exchange.exit();
+        }
+    }
+
+    /** The process has ended that had a socket. */
+    void peerGone(InetSocketAddress peer) {
+        if (exchange != null && addresses.peers().isAt(peer)) {
+            exchange.peerGone(Errno.ECONNRESET);
+        }
+    }
+
+    int keepAlive(long time, long timeout) {
+        if (isDatagram() || time <= 0 || timeout <= 0) {
+            return -Errno.EINVAL;
+        }
+        terms.keepAliveTime = time;
+        terms.keepAliveTimeout = timeout;
+        return 0;
+    }
+
     // Groups.
 
     int join(InetSocketAddress group, long context) {
@@ -424,6 +496,7 @@ final class SoftCmId {
         if (local != null && (exchange == null || exchange.request == null)) {
             management.givePort(this, local.getPort());
         }
+        claim.close();
         return requests;
     }
 

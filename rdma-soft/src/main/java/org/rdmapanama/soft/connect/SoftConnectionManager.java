@@ -107,11 +107,14 @@ public final class SoftConnectionManager extends ConnectionManager {
         }
     }
 
-    /** Tells the peers of all connections. Ids that are not connected do not mind. */
+    /** Tells the peers of all connections, those that are being set up as well. */
     private void endConnections() {
         for (long each : List.copyOf(ids.keySet())) {
             try {
-                disconnect(each);
+                with(each, id -> {
+                    id.exit();
+                    return 0;
+                });
             } catch (RuntimeException e) {
                 // Closed meanwhile.
             }
@@ -560,6 +563,11 @@ public final class SoftConnectionManager extends ConnectionManager {
         // Vendor, options and mask: no options are supported.
         Memory.zero(ece, 3L * Integer.BYTES);
         return 0;
+    }
+
+    @Override
+    public int keepAlive(long id, long timeNanos, long timeoutNanos) {
+        return with(id, known -> known.keepAlive(timeNanos, timeoutNanos));
     }
 
     // Groups.

@@ -211,6 +211,13 @@ final class SoftManagement implements ManagementQueuePair.Receiver {
         }
     }
 
+    @Override
+    public void peerGone(InetSocketAddress peer) {
+        for (SoftCmId each : List.copyOf(byNumber.values())) {
+            each.peerGone(peer);
+        }
+    }
+
     private void takeRequest(long mad, InetSocketAddress sender, int index) {
         Request request = new Request(sender, Mad.localId(mad), false);
         SoftCmId known = byRequest.get(request);

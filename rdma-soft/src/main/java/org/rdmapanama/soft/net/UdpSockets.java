@@ -14,12 +14,16 @@ import java.util.Map;
 
 /**
  * A snapshot of the UDP sockets of all processes of this machine, from /proc/net. {@link LinuxSocket} uses it to find
- * descriptors, {@link SoftConnectionManager} to find the devices of other processes. Immutable once queried.
+ * descriptors, {@link SoftConnectionManager} to find the devices of other processes, {@link PeerProcesses} to find out whether they are
+ * still there. A list that is read while other sockets come and go may lack one. Immutable once queried.
  */
 public final class UdpSockets {
     private static final Path IPV4 = Path.of("/proc/self/net/udp");
     private static final Path IPV6 = Path.of("/proc/self/net/udp6");
     private static final int INODE_COLUMN = 9;
+
+    /** Whether this system has such a list. It can still not be read at a moment without descriptors. */
+    static final boolean LISTED = Files.isReadable(IPV4);
 
     /** Inodes by address, in the format of the list. */
     private final Map<String, String> inodes = new HashMap<>();
