@@ -2,8 +2,8 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
-import org.rdmapanama.device.DeviceAttributes;
 import java.util.function.Supplier;
+import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.memory.AccessFlag;
 
