@@ -1,9 +1,12 @@
 package org.rdmapanama;
 
+import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -56,6 +59,19 @@ final class FirstFailure {
         }
         if (attributes.given().contains(QueuePairAttribute.STATE)) {
             enter(attributes.state());
+        }
+    }
+
+    /** The same of a struct ibv_qp_attr. */
+    synchronized void modified(MemorySegment attributes, int mask) {
+        if ((mask & QueuePairAttribute.DEST_QPN.code()) != 0) {
+            peerNumber = ibv_qp_attr.dest_qp_num(attributes);
+        }
+        if ((mask & QueuePairAttribute.AV.code()) != 0) {
+            path = AddressStructs.readVector(ibv_qp_attr.ah_attr(attributes));
+        }
+        if ((mask & QueuePairAttribute.STATE.code()) != 0) {
+            enter(QueuePairState.of(ibv_qp_attr.qp_state(attributes)));
         }
     }
 

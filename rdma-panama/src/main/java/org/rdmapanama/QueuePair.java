@@ -317,6 +317,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
     /** For {@link org.rdmapanama.internal.provider.NativeModify}. */
     final void modify(MemorySegment attributes, int mask) {
         control.modify(attributes, mask);
+        failures.modified(attributes, mask);
         connecting.stateChanged();
     }
 
