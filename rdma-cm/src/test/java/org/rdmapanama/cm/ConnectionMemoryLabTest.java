@@ -141,25 +141,30 @@ class ConnectionMemoryLabTest {
         }
     }
 
+    /** The server ends each connection, once the client has its answer, so that neither leaves before the other is ready. */
     private static void connectOften(RdmaServer server, RdmaClient client, int times) throws Exception {
         CompletableFuture<Void> serving = Async.start(() -> {
             for (int i = 0; i < times; i++) {
-                try (RdmaConnection connection = server.accept(Lab.SECONDS).orElseThrow()) {
-                    await(connection.receiveQueue());
-                }
+                RdmaConnection connection = server.accept(Lab.SECONDS).orElseThrow();
+                await(connection.receiveQueue());
+                connection
+                        .queuePair()
+                        .postSend(SendWorkRequest.allocate(connection.queuePair(), 1)
+                                .send());
+                assertTrue(connection.finish(Lab.SECONDS));
             }
             return null;
         });
-        RdmaConnectionOptions options = new RdmaConnectionOptions().localAddress(Lab.first(0));
+        RdmaConnectionOptions options =
+                new RdmaConnectionOptions().localAddress(Lab.first(0)).prepare(ConnectionMemoryLabTest::receiveOne);
         for (int i = 0; i < times && !serving.isCompletedExceptionally(); i++) {
             try (RdmaConnection connection = client.connect(server.localAddress(), options, Lab.SECONDS)) {
                 SendWorkRequest[] sends = new SendWorkRequest[32];
                 for (int j = 0; j < sends.length; j++) {
                     sends[j] = SendWorkRequest.allocate(connection.queuePair(), 4);
                 }
-                connection.queuePair().postSend(sends[0].send().signaled(true));
-                await(connection.sendQueue());
-                // A client that leaves earlier may not be handed out.
+                connection.queuePair().postSend(sends[0].send());
+                await(connection.receiveQueue());
                 assertTrue(connection.awaitDisconnect(Lab.SECONDS));
             }
         }

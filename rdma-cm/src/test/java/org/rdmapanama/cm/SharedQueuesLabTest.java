@@ -234,7 +234,9 @@ class SharedQueuesLabTest {
         try (Program program =
                 Program.java(List.of(), Leaver.class, host, "" + PORT, "many", Integer.toString(KILLED))) {
             for (int i = 0; i < KILLED; i++) {
-                RdmaConnection made = server.accept(Lab.PATIENCE).orElseThrow();
+                // A JVM starts slowly where the processor is emulated.
+                RdmaConnection made =
+                        server.accept(Duration.ofSeconds(PATIENCE_SECONDS)).orElseThrow();
                 serving.leaving.add(made.queuePair().number());
                 accepted.add(made);
             }
