@@ -41,9 +41,9 @@ import org.rdmapanama.queue.WorkRequestOpcode;
  *
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread. In a shared arena several threads may post to one queue pair; the
- * device orders what they post.
+ * device orders what they post. {@link #bindToThread} gives it to one thread.
  */
-public sealed class QueuePair extends ContextObject implements EventSource permits ExtendedQueuePair {
+public sealed class QueuePair extends QueueObject implements EventSource permits ExtendedQueuePair {
     static final Ending ENDING = new Ending("ibv_destroy_qp", ProviderContext::destroyQueuePair);
 
     /** What {@link #tryPostSend} and its kind return when everything was posted. */
@@ -408,7 +408,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      * @verb ibv_post_send
      */
     public final int tryPostSend(SendWorkRequest first) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             long chain = first.address(arena);
             first.firstNotPosted(chain);
@@ -419,7 +419,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
                 endCall();
             }
         } finally {
-            exit();
+            exitData(call);
         }
     }
 
@@ -550,7 +550,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
         }
         requireConnected();
         window.requireSameDomain(this, region);
-        enter();
+        ThreadCalls call = enterData();
         try {
             // This posts to the send queue, whose lock an open batch holds.
             beginCall();
@@ -561,7 +561,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
                 endCall();
             }
         } finally {
-            exit();
+            exitData(call);
         }
     }
 
@@ -604,7 +604,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      * @verb ibv_post_recv
      */
     public final int tryPostReceive(ReceiveWorkRequest first) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             long chain = first.address(arena);
             first.firstNotPosted(chain);
@@ -618,7 +618,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
             }
             return postedOrFull("ibv_post_recv", result);
         } finally {
-            exit();
+            exitData(call);
         }
     }
 
