@@ -52,7 +52,7 @@ final class Batch {
         }
     }
 
-    private final ContextObject queue;
+    private final QueueObject queue;
     private final Start start;
     private final Runnable finish;
 
@@ -67,6 +67,9 @@ final class Batch {
 
     /** The thread that has a batch open; null from when another one ends a batch that this one has left open. */
     private Thread thread;
+
+    /** What counts the call that lasts as long as the batch. */
+    private ThreadCalls counted;
 
     /** Whether the batch is paused. Used only by the thread of the batch. */
     private boolean paused;
@@ -89,7 +92,7 @@ final class Batch {
      * @param ending the call that ends a batch, for messages
      * @param finish ends the batch of another thread that has terminated
      */
-    Batch(ContextObject queue, String ending, Start start, Runnable finish) {
+    Batch(QueueObject queue, String ending, Start start, Runnable finish) {
         this.queue = queue;
         this.ending = ending;
         this.start = start;
@@ -104,13 +107,14 @@ final class Batch {
      * @throws IllegalStateException when a live thread has a batch open, or the queue is closed
      */
     boolean open() {
-        queue.enter();
+        ThreadCalls call = queue.enterData();
         boolean taken = false;
         boolean started = false;
         try {
             take(OPEN);
             taken = true;
             thread = Thread.currentThread();
+            counted = call;
             started = start.start();
             return started;
         } finally {
@@ -118,7 +122,7 @@ final class Batch {
                 if (taken) {
                     release(OPEN);
                 }
-                queue.exit();
+                queue.exitData(call);
             }
         }
     }
@@ -166,6 +170,8 @@ final class Batch {
      * @throws IllegalStateException when the calling thread is in a call that clears the queue
      */
     void end() {
+        // Once this is released, another thread may open a batch.
+        ThreadCalls call = counted;
         if (paused) {
             checkNotClearing();
             paused = false;
@@ -175,14 +181,14 @@ final class Batch {
         } else {
             release(OPEN);
         }
-        queue.exit();
+        queue.exitData(call);
     }
 
     /** Like {@link #end}, and prevents further batches. */
     void endForGood() {
         thread = null;
         STATE.setRelease(this, SHUT);
-        queue.exit();
+        queue.exitData(counted);
     }
 
     private void release(int use) {

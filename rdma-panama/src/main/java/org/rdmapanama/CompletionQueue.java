@@ -33,9 +33,9 @@ import org.rdmapanama.internal.provider.ProviderContext;
  *
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread. In a shared arena several threads may poll one queue, each into its own
- * {@link WorkCompletions}; each completion goes to one of them.
+ * {@link WorkCompletions}; each completion goes to one of them. {@link #bindToThread} gives it to one thread.
  */
-public sealed class CompletionQueue extends ContextObject implements EventSource permits ExtendedCompletionQueue {
+public sealed class CompletionQueue extends QueueObject implements EventSource permits ExtendedCompletionQueue {
     static final Ending ENDING = new Ending("ibv_destroy_cq", ProviderContext::destroyCompletionQueue);
 
     /** The maximum of both parameters of moderation. */
@@ -122,7 +122,7 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
      * @verb ibv_poll_cq
      */
     public final int poll(WorkCompletions completions) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             beginCall();
             int count;
@@ -140,7 +140,7 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
             }
             return count;
         } finally {
-            exit();
+            exitData(call);
         }
     }
 
@@ -313,7 +313,7 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
     }
 
     private void request(boolean solicitedOnly) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             beginCall();
             int result;
@@ -326,7 +326,7 @@ public sealed class CompletionQueue extends ContextObject implements EventSource
                 throw new VerbsException("ibv_req_notify_cq", -result, toString(), null);
             }
         } finally {
-            exit();
+            exitData(call);
         }
     }
 

@@ -42,9 +42,9 @@ import org.rdmapanama.queue.WorkRequestOpcode;
  *
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread. In a shared arena several threads may post to one queue pair; the
- * device orders what they post.
+ * device orders what they post. {@link #bindToThread} gives it to one thread.
  */
-public sealed class QueuePair extends ContextObject implements EventSource permits ExtendedQueuePair {
+public sealed class QueuePair extends QueueObject implements EventSource permits ExtendedQueuePair {
     static final Ending ENDING = new Ending("ibv_destroy_qp", ProviderContext::destroyQueuePair);
 
     /** What {@link #tryPostSend} and its kind return when everything was posted. */
@@ -460,7 +460,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      * @verb ibv_post_send
      */
     public final int tryPostSend(SendWorkRequest first) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -471,7 +471,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
                 endCall();
             }
         } finally {
-            exit();
+            exitData(call);
         }
     }
 
@@ -602,7 +602,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
         }
         requireConnected();
         window.requireSameDomain(this, region);
-        enter();
+        ThreadCalls call = enterData();
         try {
             // This posts to the send queue, whose lock an open batch holds.
             beginCall();
@@ -613,7 +613,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
                 endCall();
             }
         } finally {
-            exit();
+            exitData(call);
         }
     }
 
@@ -656,7 +656,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
      * @verb ibv_post_recv
      */
     public final int tryPostReceive(ReceiveWorkRequest first) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -670,7 +670,7 @@ public sealed class QueuePair extends ContextObject implements EventSource permi
             }
             return postedOrFull("ibv_post_recv", result);
         } finally {
-            exit();
+            exitData(call);
         }
     }
 

@@ -37,9 +37,10 @@ import org.rdmapanama.queue.SharedReceiveQueueType;
  * point to.
  *
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
- * when the arena is confined to another thread. In a shared arena several threads may post.
+ * when the arena is confined to another thread. In a shared arena several threads may post. {@link
+ * #bindToThread} gives it to one thread.
  */
-public final class SharedReceiveQueue extends ContextObject implements EventSource {
+public final class SharedReceiveQueue extends QueueObject implements EventSource {
     static final Ending ENDING = new Ending("ibv_destroy_srq", ProviderContext::destroySharedReceiveQueue);
 
     private static final String TAG_MATCHING = "DeviceAttributes.tagMatching";
@@ -454,7 +455,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
      * @verb ibv_post_srq_recv
      */
     public int tryPostReceive(ReceiveWorkRequest first) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -465,7 +466,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
             }
             return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : refused(result);
         } finally {
-            exit();
+            exitData(call);
         }
     }
 
@@ -524,7 +525,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
      * @verb ibv_post_srq_ops
      */
     public int tryPostTagOperation(TagOperation first) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             long chain = first.address(this);
             // Drivers without tag matching do not report where they stopped, which is at the first operation.
@@ -538,7 +539,7 @@ public final class SharedReceiveQueue extends ContextObject implements EventSour
             }
             return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : operationRefused(result);
         } finally {
-            exit();
+            exitData(call);
         }
     }
 

@@ -43,7 +43,8 @@ import org.rdmapanama.internal.WaitLimits;
  *     <tr><th scope="row">who may use its objects and memory</th><td>the thread that made it</td><td>any thread</td>
  *     </tr>
  *     <tr><th scope="row">other threads get</th><td>{@link WrongThreadException}</td><td>access</td></tr>
- *     <tr><th scope="row">cost of a post or a poll</th><td>a comparison</td><td>two atomic additions</td></tr>
+ *     <tr><th scope="row">cost of a post or a poll</th><td>a comparison</td><td>two atomic
+ *       additions; none for a thread that the queue or queue pair is {@linkplain QueuePair#bindToThread bound} to</td></tr>
  *     <tr><th scope="row">closing while another thread posts or polls</th><td>impossible</td><td>waits for that call
  *       to end; the next one gets {@link IllegalStateException}</td></tr>
  *   </tbody>

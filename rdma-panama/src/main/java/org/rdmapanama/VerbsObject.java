@@ -323,7 +323,7 @@ abstract class VerbsObject implements AutoCloseable {
         return new WrongThreadException(this + " belongs to an arena confined to " + owner);
     }
 
-    private IllegalStateException alreadyClosed() {
+    final IllegalStateException alreadyClosed() {
         return new IllegalStateException(this + " is closed");
     }
 }

@@ -19,9 +19,10 @@ import org.rdmapanama.queue.WorkQueueType;
  * before the regions that its receives point to.
  *
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
- * when the arena is confined to another thread. In a shared arena several threads may post.
+ * when the arena is confined to another thread. In a shared arena several threads may post. {@link
+ * #bindToThread} gives it to one thread.
  */
-public final class WorkQueue extends ContextObject implements EventSource {
+public final class WorkQueue extends QueueObject implements EventSource {
     static final Ending ENDING = new Ending("ibv_destroy_wq", ProviderContext::destroyWorkQueue);
 
     static final String CAPABILITY = "DeviceAttributes.maxWorkQueues";
@@ -208,7 +209,7 @@ public final class WorkQueue extends ContextObject implements EventSource {
      * @verb ibv_post_wq_recv
      */
     public int tryPostReceive(ReceiveWorkRequest first) {
-        enter();
+        ThreadCalls call = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -219,7 +220,7 @@ public final class WorkQueue extends ContextObject implements EventSource {
             }
             return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : refused(result);
         } finally {
-            exit();
+            exitData(call);
         }
     }
 

@@ -122,6 +122,28 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> world.afterThread(world.queue::startPoll, world::closeQueuePair, world.polling())),
     CLOSING_ALL_AND_POLLING_AFTER_A_BATCH_WAS_LEFT_OPEN(
             world -> world.afterThread(world.queue::startPoll, world.arena::close, world::poll)),
+    CLOSING_A_QUEUE_PAIR_WHILE_ITS_THREAD_POSTS(
+            world -> world.connected(() -> world.bound(world.queuePair, world::post), world::closeQueuePair)),
+    CLOSING_ALL_WHILE_BOUND_THREADS_POST_AND_READ(world -> world.connected(
+            () -> world.bound(world.queuePair, world::post),
+            () -> world.bound(world.queue, world::readABatch),
+            world.arena::close)),
+    FAILING_A_QUEUE_PAIR_WHILE_A_BOUND_THREAD_READS(
+            world -> world.connected(() -> world.bound(world.queue, world::readABatch), world::fail)),
+    TAKING_TURNS_IN_BINDING_WHILE_THE_QUEUE_CLOSES(world -> List.of(
+            () -> world.bound(world.plain, () -> world.poll(world.plain)),
+            () -> world.bound(world.plain, () -> world.poll(world.plain)),
+            world.plain::close)),
+    POLLING_WHILE_ANOTHER_THREAD_BINDS_AND_ONE_CLOSES(world -> {
+        Runnable polling = world.polling();
+        return List.of(() -> world.bound(world.queue, world::poll), () -> World.perhaps(polling), world::closeQueue);
+    }),
+    TAKING_OVER_A_QUEUE_WHOSE_BATCH_WAS_LEFT_OPEN(world -> world.afterThread(
+            world::bindAndStartPoll,
+            () -> world.bound(world.queue, world::readABatch),
+            () -> world.bound(world.queue, world::poll))),
+    TAKING_OVER_A_QUEUE_WHOSE_BATCH_WAS_LEFT_OPEN_WHILE_ALL_CLOSES(world -> world.afterThread(
+            world::bindAndStartPoll, () -> world.bound(world.queue, world::readABatch), world.arena::close)),
     FAILING_TO_MAKE_A_POOL_WHILE_ALL_CLOSES(world -> List.of(world::failToMakeAPool, world.arena::close));
 
     private final Function<World, List<Runnable>> threads;
@@ -225,6 +247,10 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         private static void perhaps(Runnable call) {
             try {
                 call.run();
+            } catch (WrongThreadException refused) {
+                if (!refused.getMessage().contains("is bound to")) {
+                    throw refused;
+                }
             } catch (IllegalStateException refused) {
                 String message = refused.getMessage();
                 if (!message.contains("is closed") && !message.contains("batch")) {
@@ -308,6 +334,23 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         Runnable posting() {
             SendWorkRequest own = SendWorkRequest.allocate(arena, 1).send();
             return () -> queuePair.tryPostSend(own);
+        }
+
+        /** Makes a call as the only thread that may, unless another one is. */
+        void bound(QueueObject object, Runnable call) {
+            perhaps(() -> {
+                object.bindToThread();
+                try {
+                    call.run();
+                } finally {
+                    perhaps(object::unbindFromThread);
+                }
+            });
+        }
+
+        void bindAndStartPoll() {
+            queue.bindToThread();
+            queue.startPoll();
         }
 
         void startPollAndPause() {

@@ -159,6 +159,8 @@ final class Uses {
                 use("CompletionChannel.await", side -> () -> side.channel.await(Duration.ZERO)),
                 use("CompletionChannel.wakeup", side -> () -> side.channel.wakeup()),
                 use("CompletionChannel.fileDescriptor", side -> () -> side.channel.fileDescriptor()),
+                use("QueueObject.bindToThread", side -> () -> side.queue.bindToThread()),
+                use("QueueObject.unbindFromThread", side -> () -> side.queue.unbindFromThread()),
                 use("CompletionQueue.poll", side -> {
                     WorkCompletions completions = new WorkCompletions(side.arena, 1);
                     return () -> side.queue.poll(completions);

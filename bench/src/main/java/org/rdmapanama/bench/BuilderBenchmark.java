@@ -45,9 +45,9 @@ public class BuilderBenchmark {
     @Param("1")
     private int batch;
 
-    /** Whether the objects are shared between threads. */
-    @Param("false")
-    private boolean shared;
+    /** Which threads may use the objects. */
+    @Param("CONFINED")
+    private Threads threads;
 
     private NullNic nic;
     private long queuePair;
@@ -60,7 +60,7 @@ public class BuilderBenchmark {
     /** Opens the device. */
     @Setup
     public void open() {
-        nic = NullNic.open(shared, true, batch);
+        nic = NullNic.open(threads, true, batch);
         queuePair = nic.queuePair.nativeAddress();
         completionQueue = nic.sends.nativeAddress();
         expected = ROUNDS * NullNic.sumOfIds(batch);

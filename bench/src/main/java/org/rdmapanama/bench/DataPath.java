@@ -155,7 +155,7 @@ public final class DataPath implements Callable<Integer> {
                 .shouldFailOnError(true)
                 .addProfiler(GCProfiler.class)
                 .jvmArgsAppend(row.options().toArray(String[]::new))
-                .param("shared", "" + way.shared)
+                .param("threads", way.threads.name())
                 .verbosity(VerboseMode.SILENT);
         row.parameters().forEach((name, value) -> options.param(name, value));
         return options.build();

@@ -36,9 +36,9 @@ public class DecodeBenchmark {
     private static final int LENGTH = (int) ibv_wc.byte_len$offset();
     private static final int SIZE = (int) ibv_wc.sizeof();
 
-    /** Whether the objects are shared between threads. */
-    @Param("false")
-    private boolean shared;
+    /** Which threads may use the objects. */
+    @Param("CONFINED")
+    private Threads threads;
 
     private NullNic nic;
     private ByteBuffer completions;
@@ -52,7 +52,7 @@ public class DecodeBenchmark {
     /** Opens the device, and lets sixteen writes complete. */
     @Setup
     public void open() {
-        nic = NullNic.open(shared, false, COUNT);
+        nic = NullNic.open(threads, false, COUNT);
         SendWorkRequest first = null;
         for (int i = COUNT - 1; i >= 0; i--) {
             first = SendWorkRequest.allocate(nic.arena, 1)

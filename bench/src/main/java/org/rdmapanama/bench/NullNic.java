@@ -55,7 +55,7 @@ final class NullNic implements AutoCloseable {
         Context context = Context.open(arena);
         ProtectionDomain domain = context.allocateProtectionDomain();
         region = domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
-        sends = context.createCompletionQueue(DEPTH);
+        sends = context.createCompletionQueue(DEPTH, context.createCompletionChannel(), 0);
         receives = context.createCompletionQueue(DEPTH);
         QueuePairOptions options = new QueuePairOptions(QueuePairType.RC, sends, receives)
                 .maxSendWorkRequests(DEPTH)
@@ -72,9 +72,16 @@ final class NullNic implements AutoCloseable {
         rawCompletions = MemorySegment.ofBuffer(rawBuffer);
     }
 
-    /** Creates the objects for the calling thread only, or for any thread. */
-    static NullNic open(boolean shared, boolean extended, int batch) {
-        return new NullNic(shared ? VerbsArena.ofShared() : VerbsArena.ofConfined(), extended, batch);
+    /** Creates the objects for the calling thread. */
+    static NullNic open(Threads threads, boolean extended, int batch) {
+        VerbsArena arena = threads == Threads.CONFINED ? VerbsArena.ofConfined() : VerbsArena.ofShared();
+        NullNic nic = new NullNic(arena, extended, batch);
+        if (threads == Threads.BOUND) {
+            nic.queuePair.bindToThread();
+            nic.sends.bindToThread();
+            nic.receives.bindToThread();
+        }
+        return nic;
     }
 
     @Override

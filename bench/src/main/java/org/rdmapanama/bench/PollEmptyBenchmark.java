@@ -27,9 +27,9 @@ public class PollEmptyBenchmark {
     private static final int CAPACITY = 16;
     private static final MethodHandle LOOP = NullNic.loop("bench_poll_empty", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
 
-    /** Whether the objects are shared between threads. */
-    @Param("false")
-    private boolean shared;
+    /** Which threads may use the objects. */
+    @Param("CONFINED")
+    private Threads threads;
 
     private NullNic nic;
     private long completionQueue;
@@ -40,7 +40,7 @@ public class PollEmptyBenchmark {
     /** Opens the device. */
     @Setup
     public void open() {
-        nic = NullNic.open(shared, false, CAPACITY);
+        nic = NullNic.open(threads, false, CAPACITY);
         completionQueue = nic.sends.nativeAddress();
     }
 

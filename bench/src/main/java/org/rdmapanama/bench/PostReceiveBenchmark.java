@@ -31,9 +31,9 @@ public class PostReceiveBenchmark {
     @Param("1")
     private int batch;
 
-    /** Whether the objects are shared between threads. */
-    @Param("false")
-    private boolean shared;
+    /** Which threads may use the objects. */
+    @Param("CONFINED")
+    private Threads threads;
 
     private NullNic nic;
     private ReceiveWorkRequest first;
@@ -50,7 +50,7 @@ public class PostReceiveBenchmark {
     /** Opens the device and encodes the work requests. */
     @Setup
     public void open() {
-        nic = NullNic.open(shared, false, batch);
+        nic = NullNic.open(threads, false, batch);
         for (int i = batch - 1; i >= 0; i--) {
             first = ReceiveWorkRequest.allocate(nic.arena, 1)
                     .id(i + 1)

@@ -39,9 +39,9 @@ public class PostSendBenchmark {
     @Param("false")
     private boolean inline;
 
-    /** Whether the objects are shared between threads. */
-    @Param("false")
-    private boolean shared;
+    /** Which threads may use the objects. */
+    @Param("CONFINED")
+    private Threads threads;
 
     private NullNic nic;
     private SendWorkRequest first;
@@ -58,7 +58,7 @@ public class PostSendBenchmark {
     /** Opens the device and encodes the work requests. */
     @Setup
     public void open() {
-        nic = NullNic.open(shared, false, batch);
+        nic = NullNic.open(threads, false, batch);
         for (int i = batch - 1; i >= 0; i--) {
             SendWorkRequest request = SendWorkRequest.allocate(nic.arena, segments)
                     .id(i + 1)

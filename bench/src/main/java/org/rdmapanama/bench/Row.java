@@ -50,6 +50,7 @@ record Row(String title, Class<?> benchmark, Map<String, String> parameters, Lis
                     Map.of("batch", "" + batch),
                     batch == 1));
         }
+        rows.add(new Row("post_send, await", AwaitBenchmark.class, Map.of(), true));
         rows.add(new Row("poll of an empty queue", PollEmptyBenchmark.class, Map.of(), true));
         rows.add(new Row("reading 16 completions", DecodeBenchmark.class, Map.of(), true));
         for (int batch : new int[] {1, 16}) {

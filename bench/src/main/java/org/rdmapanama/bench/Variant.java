@@ -2,10 +2,11 @@ package org.rdmapanama.bench;
 
 /** A column of the table: a way to do the operation. */
 enum Variant {
-    C("C", "c", false, false, true),
-    CONFINED("rdma-panama", "panama", true, false, true),
-    SHARED("rdma-panama, shared arena", "panama", true, true, false),
-    JNI("JNI", "jni", false, false, true);
+    C("C", "c", false, Threads.CONFINED, true),
+    CONFINED("rdma-panama", "panama", true, Threads.CONFINED, true),
+    BOUND("shared arena, bound to a thread", "panama", true, Threads.BOUND, true),
+    SHARED("shared arena", "panama", true, Threads.SHARED, false),
+    JNI("JNI", "jni", false, Threads.CONFINED, true);
 
     final String title;
 
@@ -15,17 +16,17 @@ enum Variant {
     /** Whether this is our library. */
     final boolean ours;
 
-    /** Whether the objects are shared between threads. */
-    final boolean shared;
+    /** Which threads may use the objects. */
+    final Threads threads;
 
     /** Whether this belongs to the short run. */
     final boolean quick;
 
-    Variant(String title, String method, boolean ours, boolean shared, boolean quick) {
+    Variant(String title, String method, boolean ours, Threads threads, boolean quick) {
         this.title = title;
         this.method = method;
         this.ours = ours;
-        this.shared = shared;
+        this.threads = threads;
         this.quick = quick;
     }
 

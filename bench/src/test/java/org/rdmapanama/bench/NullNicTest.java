@@ -87,7 +87,7 @@ class NullNicTest {
     }
 
     private void open(boolean extended) {
-        nic = NullNic.open(false, extended, 1);
+        nic = NullNic.open(Threads.CONFINED, extended, 1);
         depth = nic.queuePair.capabilities().maxSendWorkRequests();
         completions = new WorkCompletions(nic.arena, depth);
     }
