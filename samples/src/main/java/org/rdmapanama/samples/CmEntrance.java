@@ -93,15 +93,20 @@ final class CmEntrance implements Entrance {
     @Override
     public ServedTransfer next() throws InterruptedException {
         try {
-            RdmaConnection connection = listening.accept(Duration.ZERO).orElse(null);
-            if (connection == null) {
-                return null;
+            while (true) {
+                RdmaConnection connection = listening.accept(Duration.ZERO).orElse(null);
+                if (connection == null) {
+                    return null;
+                }
+                ServedTransfer client = (ServedTransfer) connection.attachment();
+                arriving.remove(client);
+                // It may have been turned out for what it sent as soon as it could.
+                if (!client.isLost()) {
+                    client.say("connected to " + Addresses.text(connection.localAddress()) + " through "
+                            + connection.id().deviceName());
+                    return client;
+                }
             }
-            ServedTransfer client = (ServedTransfer) connection.attachment();
-            arriving.remove(client);
-            client.say("connected to " + Addresses.text(connection.localAddress()) + " through "
-                    + connection.id().deviceName());
-            return client;
         } catch (VerbsException e) {
             if (e.verb().equals(REMOVED)) {
                 throw e;

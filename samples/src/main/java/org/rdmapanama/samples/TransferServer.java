@@ -271,6 +271,11 @@ final class TransferServer implements AutoCloseable {
         return e.errnoName().equals("ENODEV") || e.errnoName().equals("EIO");
     }
 
+    /** Returns how many clients there are, with those that are not connected yet. */
+    int clients() {
+        return clients.size();
+    }
+
     /** Whether there is no place for another client, nor one that has been taken without a word. */
     boolean isFull() {
         if (connected.size() < bounds.clients) {
