@@ -34,16 +34,27 @@ final class CmEntrance implements Entrance {
     CmEntrance(TransferServer server, InetSocketAddress address, Consumer<String> notes) {
         this.server = server;
         this.notes = new FewNotes(notes);
-        Duration timeout = server.timeout();
         listening = RdmaServer.listen(
                 server.arena(),
                 address,
                 new RdmaServerOptions()
                         .maxPending(TransferServer.Bounds.HANDSHAKES)
-                        .handshakeTimeout(timeout.compareTo(LONGEST_HANDSHAKE) < 0 ? timeout : LONGEST_HANDSHAKE)
+                        .handshakeTimeout(handshakeTimeout(server.timeout()))
                         .connections(this::choose)
                         .onFailedHandshake(this::handshakeFailed));
         server.listen(listening.channel());
+    }
+
+    /** Returns how long a handshake may take, of a client that may be silent for so long once it is connected. */
+    static Duration handshakeTimeout(Duration timeout) {
+        return timeout.compareTo(LONGEST_HANDSHAKE) < 0 ? timeout : LONGEST_HANDSHAKE;
+    }
+
+    /** Throws a failure to accept a client if no other client can come, because the device has been removed. */
+    static void checkDevice(VerbsException failure) {
+        if (failure.verb().equals(REMOVED)) {
+            throw failure;
+        }
     }
 
     InetSocketAddress address() {
@@ -108,9 +119,7 @@ final class CmEntrance implements Entrance {
                 }
             }
         } catch (VerbsException e) {
-            if (e.verb().equals(REMOVED)) {
-                throw e;
-            }
+            checkDevice(e);
             // For lack of something that the next client may find again.
             failed = true;
             notes.add("cannot connect a client: " + e.getMessage());
