@@ -24,7 +24,7 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.Lab;
 
 /** Connections over Software iWARP, where the kernel takes queue pairs through their states. */
@@ -84,7 +84,7 @@ class IwarpLabTest {
 
         void complete(CompletionQueue queue, CompletionOpcode opcode, long id) throws InterruptedException {
             WorkCompletions completions = new WorkCompletions(arena, 1);
-            Bound.ofSeconds(20).await("no completion of " + opcode, () -> queue.poll(completions) > 0);
+            Completions.awaitAny(queue, completions);
             assertEquals(CompletionStatus.SUCCESS, completions.status(0), () -> completions.describe(0));
             assertEquals(opcode, completions.opcode(0));
             assertEquals(id, completions.id(0));

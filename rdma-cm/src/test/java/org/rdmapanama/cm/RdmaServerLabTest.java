@@ -36,6 +36,7 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.Lab;
 
 /** Servers and clients of one process, over RoCE and over iWARP. */
@@ -99,7 +100,7 @@ class RdmaServerLabTest {
 
         private void complete(CompletionQueue queue) throws InterruptedException {
             WorkCompletions completions = new WorkCompletions(arena, 1);
-            Bound.ofSeconds(20).await("no completion", () -> queue.poll(completions) > 0);
+            Completions.awaitAny(queue, completions);
             assertEquals(CompletionStatus.SUCCESS, completions.status(0), () -> completions.describe(0));
         }
     }

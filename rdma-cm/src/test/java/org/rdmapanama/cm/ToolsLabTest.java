@@ -175,7 +175,7 @@ class ToolsLabTest {
         try (Program server = Program.start("rdma_server", "-s", SECOND, "-p", Integer.toString(port));
                 VerbsArena arena = VerbsArena.ofConfined()) {
             Talk talk = connect(arena, server, 1, SMALL);
-            talk.messages().send();
+            talk.messages().sendLast();
             talk.messages().receive();
             awaitEnd(talk);
             server.assertSucceeds();
@@ -204,7 +204,7 @@ class ToolsLabTest {
             Talk talk = connect(arena, server, 1, SMALL);
             // The number of a shared receive queue, which there is none of.
             assertEquals(0, talk.connection().privateData()[0]);
-            talk.messages().send();
+            talk.messages().sendLast();
             awaitEnd(talk);
             server.assertSucceeds();
         }

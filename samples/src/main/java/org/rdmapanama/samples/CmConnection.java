@@ -5,12 +5,15 @@ import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.RdmaConnection;
 
-/** A connection that the connection manager made. */
-record CmConnection(VerbsArena arena, RdmaConnection connection) implements TransferConnection {
+/**
+ * A connection that the connection manager made.
+ *
+ * @param patient whether closing waits until the peer has confirmed the end; closing tells the peer in any case
+ */
+record CmConnection(RdmaConnection connection, boolean patient) implements TransferConnection {
     /** How long to wait for the peer when disconnecting; the connection is closed in any case. */
     private static final Duration GOODBYE = Duration.ofSeconds(3);
 
@@ -51,10 +54,10 @@ record CmConnection(VerbsArena arena, RdmaConnection connection) implements Tran
 
     @Override
     public void close() {
-        try {
+        if (patient) {
             end(connection);
-        } finally {
-            arena.close();
+        } else {
+            connection.close();
         }
     }
 

@@ -7,11 +7,9 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.ConnectionException;
-import org.rdmapanama.cm.ConnectionRequest;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
-import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.cm.RejectedException;
 
 /**
@@ -63,33 +61,31 @@ final class CmMeeting implements Meeting {
         this.notes = notes;
     }
 
-    private static RdmaConnectionOptions options(VerbsArena arena, TransferLink link) {
+    private static RdmaConnectionOptions options(TransferLink link) {
         return new RdmaConnectionOptions()
                 .sendWorkRequests(link.sendWorkRequests())
                 .receiveWorkRequests(TransferLink.RECEIVES)
                 .completionEvents(true)
                 .privateData(bytes(PROTOCOL))
-                .prepare(made -> link.prepare(new CmConnection(arena, made)));
+                .prepare(made -> link.prepare(new CmConnection(made, true)));
     }
 
-    private static byte[] bytes(String text) {
+    static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
     /** Decodes private data, which RoCE and InfiniBand pad with zeros. */
-    private static String text(byte... privateData) {
+    static String text(byte... privateData) {
         return new String(privateData, StandardCharsets.US_ASCII).replace("\0", "");
     }
 
-    // ---- the client
-
     @Override
-    public TransferConnection connect(TransferLink link) throws InterruptedException {
+    public TransferConnection connect(VerbsArena arena, TransferLink link) throws InterruptedException {
         Patience patience = new Patience(
                 timeout, () -> notes.accept("no server is listening at " + Addresses.text(server) + " yet, retrying"));
         while (true) {
             try {
-                return connectOnce(link);
+                return connectOnce(arena, link);
             } catch (ConnectionException e) {
                 if (e.verb().equals(NO_CONNECTION_MANAGER)) {
                     throw e;
@@ -101,33 +97,16 @@ final class CmMeeting implements Meeting {
         }
     }
 
-    private CmConnection connectOnce(TransferLink link) throws InterruptedException {
-        VerbsArena arena = VerbsArena.ofConfined();
-        CmConnection connection = null;
-        boolean ready = false;
-        try {
-            RdmaConnectionOptions options = options(arena, link).localAddress(source);
-            connection = new CmConnection(arena, new RdmaClient(arena).connect(server, options, timeout));
-            if (!text(connection.connection().privateData()).equals(PROTOCOL)) {
-                throw new Failure("the program listening at " + Addresses.text(server)
-                        + " is not an 'rdma serve' of this version: check address and port");
-            }
-            print("connected:", connection.connection());
-            ready = true;
-            return connection;
-        } finally {
-            if (!ready) {
-                close(arena, connection);
-            }
-        }
-    }
-
-    private static void close(VerbsArena arena, CmConnection connection) {
-        if (connection != null) {
+    private CmConnection connectOnce(VerbsArena arena, TransferLink link) throws InterruptedException {
+        RdmaConnectionOptions options = options(link).localAddress(source);
+        CmConnection connection = new CmConnection(new RdmaClient(arena).connect(server, options, timeout), true);
+        if (!text(connection.connection().privateData()).equals(PROTOCOL)) {
             connection.close();
-        } else {
-            arena.close();
+            throw new Failure("the program listening at " + Addresses.text(server)
+                    + " is not an 'rdma serve' of this version: check address and port");
         }
+        print("connected:", connection.connection());
+        return connection;
     }
 
     private static boolean nobodyListens(ConnectionException e) {
@@ -160,69 +139,12 @@ final class CmMeeting implements Meeting {
                 "the program at " + there + " rejected the connection" + (reason.isEmpty() ? "" : ": " + reason), e);
     }
 
-    // ---- the server
-
     @Override
-    public Listener listen() {
-        CmListener listener = new CmListener();
-        out.println("  waiting for a client at " + Addresses.text(listener.listening.localAddress()));
+    public Entrance listen(TransferServer serving) {
+        CmEntrance entrance = new CmEntrance(serving, server, notes);
+        out.println("  waiting for a client at " + Addresses.text(entrance.address()));
         out.flush();
-        return listener;
-    }
-
-    private final class CmListener implements Listener {
-        private final VerbsArena arena = VerbsArena.ofConfined();
-        private final RdmaServer listening = RdmaServer.listen(arena, server);
-
-        @Override
-        public Client await(Duration limit) throws InterruptedException {
-            while (true) {
-                ConnectionRequest request = listening
-                        .awaitRequest(limit)
-                        .orElseThrow(() -> new Failure("no client came to " + Addresses.text(server) + " within "
-                                + limit.toSeconds() + " s: start 'rdma transfer' with this host's address, or wait"
-                                + " longer with --timeout"));
-                if (text(request.privateData()).equals(PROTOCOL)) {
-                    return link -> accept(request, link);
-                }
-                turnAway(request);
-            }
-        }
-
-        @Override
-        public void close() {
-            listening.close();
-            arena.close();
-        }
-    }
-
-    private void turnAway(ConnectionRequest request) {
-        notes.accept("rejected " + Addresses.text(request.remoteAddress())
-                + ": it is not an 'rdma transfer' of this version");
-        try {
-            request.reject(bytes("only 'rdma transfer' is served here"));
-        } catch (ConnectionException e) {
-            // The client has already gone.
-        }
-    }
-
-    private CmConnection accept(ConnectionRequest request, TransferLink link) throws InterruptedException {
-        VerbsArena arena = VerbsArena.ofConfined();
-        boolean ready = false;
-        try {
-            RdmaConnectionOptions options = options(arena, link)
-                    .protectionDomain(request.id().openContext(arena).allocateProtectionDomain());
-            RdmaConnection connection = request.accept(options, timeout);
-            print("client:", connection);
-            ready = true;
-            return new CmConnection(arena, connection);
-        } catch (ConnectionException e) {
-            throw new Failure("a client left before it was connected (" + e.getMessage() + "): see what it printed", e);
-        } finally {
-            if (!ready) {
-                arena.close();
-            }
-        }
+        return entrance;
     }
 
     private void print(String title, RdmaConnection connection) {

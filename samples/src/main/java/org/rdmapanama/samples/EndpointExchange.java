@@ -86,6 +86,11 @@ final class EndpointExchange implements AutoCloseable {
                 "it is another kind of server: give the host and the port (-p) where the peer of this command waits");
     }
 
+    /** Returns the peer's address and port, for people to read. */
+    String client() {
+        return Addresses.text((InetSocketAddress) channel.socket().getRemoteSocketAddress());
+    }
+
     /** Returns the peer's address, which determines which address of the device to use. */
     InetAddress peer() {
         return channel.socket().getInetAddress();

@@ -71,7 +71,8 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
         }
     }
 
-    private static String describe(Exception failure) {
+    /** Says why something failed. */
+    static String describe(Exception failure) {
         return switch (failure) {
             case Failure known -> known.getMessage();
             case VerbsException verb -> verb.getMessage();

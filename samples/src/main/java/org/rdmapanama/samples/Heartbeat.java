@@ -1,12 +1,14 @@
 package org.rdmapanama.samples;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.memory.RemoteMemory;
 
 /**
  * Heartbeats: each side increments a counter in its memory, and the other side reads it by RDMA READ. A queue pair that
@@ -16,9 +18,6 @@ import org.rdmapanama.memory.AccessFlag;
  * <p>Threads: one at a time.
  */
 final class Heartbeat {
-    /** Identifier of the READ work request. */
-    static final long READ = 1L << 34;
-
     private static final long BEAT_NANOS = 500_000_000L;
     private static final long LOOK_NANOS = 50_000_000L;
     private static final VarHandle COUNT = ValueLayout.JAVA_LONG.varHandle();
@@ -30,8 +29,9 @@ final class Heartbeat {
     private final TransferConnection connection;
     private final long limitNanos;
     private final MemoryRegion counts;
-    private final SendWorkRequest read;
-    private boolean known;
+    private final SendWorkRequest request;
+    private final long id;
+    private RemoteMemory peer;
     private boolean reading;
     private long readAt;
     private long heard;
@@ -39,14 +39,20 @@ final class Heartbeat {
     private long lookedAt;
     private boolean alive = true;
 
-    Heartbeat(TransferConnection connection, Duration timeout) {
+    /**
+     * Creates the heartbeat of a connection.
+     *
+     * @param request a work request to post READs with, which others of the same thread may use in between
+     * @param id the identifier that the READs get
+     * @param timeout for how long the peer's counter may stand still
+     */
+    Heartbeat(TransferConnection connection, SendWorkRequest request, long id, Duration timeout) {
         this.connection = connection;
         limitNanos = timeout.toNanos();
-        counts = connection.register(2 * Long.BYTES, AccessFlag.REMOTE_READ);
-        read = SendWorkRequest.allocate(connection.arena(), 1)
-                .id(READ)
-                .add(counts, THEIRS, Long.BYTES)
-                .signaled(true);
+        counts = connection.register(
+                Arena.ofAuto().allocate(2 * Long.BYTES, TransferConnection.PAGE), AccessFlag.REMOTE_READ);
+        this.request = request;
+        this.id = id;
         lookedAt = System.nanoTime();
     }
 
@@ -57,8 +63,11 @@ final class Heartbeat {
 
     /** Starts to monitor the peer. */
     void follow(ControlMessage greeting) {
-        read.rdmaRead(greeting.memory());
-        known = true;
+        if (greeting.memory().length() < Long.BYTES) {
+            throw new Failure(
+                    "the peer's heartbeat has " + greeting.memory().length() + " bytes instead of " + Long.BYTES);
+        }
+        peer = greeting.memory();
         heardAt = System.nanoTime();
         readAt = heardAt;
     }
@@ -77,7 +86,7 @@ final class Heartbeat {
         }
         COUNT.setVolatile(counts.memory(), OURS, (long) COUNT.getVolatile(counts.memory(), OURS) + 1);
         alive = alive && connection.isConnected();
-        if (alive && known && !reading && now - readAt >= BEAT_NANOS) {
+        if (alive && peer != null && !reading && now - readAt >= BEAT_NANOS) {
             read();
         }
         return alive;
@@ -85,7 +94,13 @@ final class Heartbeat {
 
     /** Posts a READ of the peer's counter, after everything that was posted before. */
     void read() {
-        connection.queuePair().postSend(read);
+        connection
+                .queuePair()
+                .postSend(request.clear()
+                        .id(id)
+                        .rdmaRead(peer)
+                        .add(counts, THEIRS, Long.BYTES)
+                        .signaled(true));
         reading = true;
         readAt = System.nanoTime();
     }

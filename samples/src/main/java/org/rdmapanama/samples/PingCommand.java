@@ -5,14 +5,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.rdmapanama.VerbsArena;
-import org.rdmapanama.VerbsException;
-import org.rdmapanama.cm.ConnectionRequest;
-import org.rdmapanama.cm.RdmaServer;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -36,7 +29,6 @@ import picocli.CommandLine.Spec;
         })
 final class PingCommand implements Callable<Integer> {
     private static final Duration EVER = Duration.ofDays(36_500);
-    private static final long SECONDS_TO_CLOSE = 5;
     private static final long MAX_SECONDS = 1_000_000;
     private static final int MAX_PORT = 65_535;
 
@@ -163,8 +155,7 @@ final class PingCommand implements Callable<Integer> {
     private void ping() throws InterruptedException {
         InetSocketAddress remote = Addresses.resolve(address, port);
         InetSocketAddress local = source == null ? null : Addresses.resolve(source, 0);
-        try (VerbsArena arena = VerbsArena.ofConfined();
-                PingLink link = PingLink.connect(arena, local, remote, size, timeout())) {
+        try (PingLink link = PingLink.connect(local, remote, size, timeout())) {
             PingClient client = new PingClient(link, validate, printer("ping data: "));
             long start = System.nanoTime();
             try {
@@ -192,63 +183,30 @@ final class PingCommand implements Callable<Integer> {
 
     private void serve() throws InterruptedException {
         InetSocketAddress local = Addresses.resolve(address == null ? Addresses.WILDCARD : address, port);
-        try (VerbsArena arena = VerbsArena.ofConfined();
-                RdmaServer server = RdmaServer.listen(arena, local)) {
-            print("  waiting for clients at " + Addresses.text(server.localAddress()));
+        try (PingClients clients = new PingClients(local, timeout(), this::note)) {
+            print("  waiting for clients at " + Addresses.text(clients.localAddress()));
             if (persistent) {
-                serveAll(server);
+                clients.serveAll(this::serve, failure -> Failures.print(spec.commandLine(), failure));
             } else {
-                ConnectionRequest request = server.awaitRequest(timeout())
-                        .orElseThrow(() -> new Failure("no client came to " + Addresses.text(local) + " in "
-                                + timeoutSeconds + " s: start one, or give a longer --timeout"));
-                serve(request);
+                PingLink link = clients.next(timeout());
+                if (link == null) {
+                    throw new Failure("no client came to " + Addresses.text(local) + " in " + timeoutSeconds
+                            + " s: start one, or give a longer --timeout");
+                }
+                serve(link);
             }
         }
     }
 
-    /** Serves each client in a separate thread. A failing client does not disturb the others. */
-    private void serveAll(RdmaServer server) throws InterruptedException {
-        ExecutorService clients = Executors.newCachedThreadPool(
-                Thread.ofPlatform().daemon().name("client-", 1).factory());
-        try {
-            while (true) {
-                server.awaitRequest(EVER).ifPresent(request -> clients.execute(() -> serveOne(request)));
-            }
-        } finally {
-            clients.shutdownNow();
-            awaitEnd(clients);
-        }
-    }
-
-    /** Runs even if this thread is interrupted, because that is how the server ends. */
-    private static void awaitEnd(ExecutorService clients) {
-        boolean interrupted = Thread.interrupted();
-        try {
-            clients.awaitTermination(SECONDS_TO_CLOSE, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            interrupted = true;
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private void serveOne(ConnectionRequest request) {
-        try {
-            serve(request);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (Failure | VerbsException | IllegalStateException e) {
-            Failures.print(spec.commandLine(), e);
-        }
-    }
-
-    private void serve(ConnectionRequest request) throws InterruptedException {
-        try (VerbsArena arena = VerbsArena.ofConfined();
-                PingLink link = PingLink.accept(arena, request, timeout())) {
+    private void serve(PingLink client) throws InterruptedException {
+        try (PingLink link = client) {
             int pings = new PingServer(link, validate, printer("server ping data: ")).serve();
             print("  client " + Addresses.text(link.remoteAddress()) + ": " + pings + " pings");
         }
+    }
+
+    private void note(String message) {
+        spec.commandLine().getErr().println(spec.qualifiedName() + ": " + message);
     }
 
     private Consumer<String> printer(String title) {

@@ -4,7 +4,6 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -12,8 +11,8 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.CmId;
 import org.rdmapanama.cm.ConnectionParameters;
-import org.rdmapanama.cm.ConnectionRequest;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
@@ -25,7 +24,7 @@ import org.rdmapanama.memory.RemoteMemory;
  * One side of a ping: a connection, two data buffers, and a message buffer for each direction. Its wire protocol is
  * that of rping.
  *
- * <p>Threads: the one that owns the arena.
+ * <p>Threads: one at a time, which the arena must permit.
  */
 final class PingLink implements AutoCloseable {
     /** How long to sleep at most before checking whether the peer is still there. */
@@ -57,6 +56,7 @@ final class PingLink implements AutoCloseable {
     private int completed;
     private boolean sending;
 
+    /** The arena closes with the link. */
     private PingLink(VerbsArena arena, int size, Duration timeout) {
         this.arena = arena;
         this.size = size;
@@ -66,24 +66,29 @@ final class PingLink implements AutoCloseable {
     }
 
     /** Connects to a server from a local address, or from any if that is null. */
-    static PingLink connect(
-            VerbsArena arena, InetSocketAddress local, InetSocketAddress remote, int size, Duration timeout)
+    static PingLink connect(InetSocketAddress local, InetSocketAddress remote, int size, Duration timeout)
             throws InterruptedException {
-        PingLink link = new PingLink(arena, size, timeout);
-        RdmaConnectionOptions options = link.options();
-        if (local != null) {
-            options.localAddress(local);
+        PingLink link = new PingLink(VerbsArena.ofConfined(), size, timeout);
+        boolean ready = false;
+        try {
+            new RdmaClient(link.arena).connect(remote, link.options().localAddress(local), timeout);
+            ready = true;
+            return link;
+        } finally {
+            if (!ready) {
+                link.arena.close();
+            }
         }
-        link.connection = new RdmaClient(arena).connect(remote, options, timeout);
-        return link;
     }
 
-    /** Accepts a client, with a separate protection domain. */
-    static PingLink accept(VerbsArena arena, ConnectionRequest request, Duration timeout) throws InterruptedException {
-        PingLink link = new PingLink(arena, PingData.MAX_BYTES, timeout);
-        Context context = request.id().openContext(arena);
-        link.connection = request.accept(link.options().protectionDomain(context.allocateProtectionDomain()), timeout);
-        return link;
+    /** Creates the link of a client that asks to be connected, which another thread may serve. */
+    static PingLink awaited(Duration timeout) {
+        return new PingLink(VerbsArena.ofShared(), PingData.MAX_BYTES, timeout);
+    }
+
+    /** Returns the options of its connection, with a protection domain that no other client can reach. */
+    RdmaConnectionOptions options(CmId id) {
+        return options().protectionDomain(id.openContext(arena).allocateProtectionDomain());
     }
 
     private RdmaConnectionOptions options() {
@@ -97,6 +102,8 @@ final class PingLink implements AutoCloseable {
 
     /** Registers memory and posts the receive for the peer's first message. */
     private void prepare(RdmaConnection made) {
+        connection = made;
+        made.attach(this);
         ProtectionDomain domain = made.protectionDomain();
         control = domain.register(arena.allocate(2L * PingBuffer.BYTES, PAGE), AccessFlag.LOCAL_WRITE);
         source = registerData(domain);
@@ -267,9 +274,18 @@ final class PingLink implements AutoCloseable {
         return any;
     }
 
-    /** Disconnects and closes the connection. */
+    /** Whether the connection could not be made, or has been closed in the middle of its handshake. */
+    boolean isLost() {
+        return connection == null || !connection.queuePair().isOpen();
+    }
+
+    /** Disconnects and closes the connection, and everything that it used. */
     @Override
     public void close() {
-        CmConnection.end(connection);
+        try (arena) {
+            if (!isLost()) {
+                CmConnection.end(connection);
+            }
+        }
     }
 }

@@ -4,7 +4,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import org.rdmapanama.AddressHandle;
-import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
@@ -47,7 +46,7 @@ final class PingPong {
     private static final int POLLS_PER_LOOK = 256;
 
     private final ProtectionDomain protectionDomain;
-    private final CompletionChannel events;
+    private final boolean sleeps;
     private final CompletionQueue queue;
     private final QueuePair queuePair;
     private final MemorySegment message;
@@ -58,7 +57,7 @@ final class PingPong {
     private final int iterations;
     private final int warmUp;
     private final int receiveDepth;
-    private final long limitNanos;
+    private final Duration limit;
 
     private Gid remoteGid;
     private int receivesPosted;
@@ -70,7 +69,7 @@ final class PingPong {
         warmUp = settings.warmUp();
         iterations = Math.addExact(warmUp, settings.iterations());
         receiveDepth = settings.receiveDepth();
-        limitNanos = settings.timeout().toNanos();
+        limit = settings.timeout();
 
         int header = transport == Transport.ud ? AddressHandle.GRH_BYTES : 0;
         long size = settings.size();
@@ -79,8 +78,8 @@ final class PingPong {
         region.memory().fill(FILL);
         message = region.memory().asSlice(header);
 
-        events = settings.events() ? context.createCompletionChannel() : null;
-        queue = context.createCompletionQueue(receiveDepth + 1, events, 0);
+        sleeps = settings.events();
+        queue = context.createCompletionQueue(receiveDepth + 1, sleeps ? context.createCompletionChannel() : null, 0);
         queuePair = protectionDomain.createQueuePair(new QueuePairOptions(transport.type, queue)
                 .maxSendWorkRequests(1)
                 .maxReceiveWorkRequests(receiveDepth));
@@ -120,9 +119,6 @@ final class PingPong {
             send.to(protectionDomain.createAddressHandle(queuePair.pathTo(remote)), remote.queuePairNumber(), QKEY);
         } else {
             queuePair.connect(remote);
-        }
-        if (events != null) {
-            queue.requestNotification(false);
         }
         postReceives();
     }
@@ -205,8 +201,14 @@ final class PingPong {
     }
 
     private int await() throws InterruptedException {
-        int count = queue.poll(completions);
-        return count > 0 ? count : events == null ? spin() : sleep();
+        if (!sleeps) {
+            return spin();
+        }
+        int count = queue.await(completions, limit, Duration.ZERO);
+        if (count == 0) {
+            throw silence();
+        }
+        return count;
     }
 
     private int spin() throws InterruptedException {
@@ -221,7 +223,7 @@ final class PingPong {
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
                 }
-                if (System.nanoTime() - start > limitNanos) {
+                if (System.nanoTime() - start > limit.toNanos()) {
                     throw silence();
                 }
             }
@@ -229,27 +231,11 @@ final class PingPong {
         }
     }
 
-    private int sleep() throws InterruptedException {
-        long start = System.nanoTime();
-        while (true) {
-            long left = limitNanos - (System.nanoTime() - start);
-            if (left <= 0 || events.await(Duration.ofNanos(left)) == null) {
-                throw silence();
-            }
-            // In this order, because a work request that completes after the poll then causes an event.
-            queue.requestNotification(false);
-            int count = queue.poll(completions);
-            if (count > 0) {
-                return count;
-            }
-        }
-    }
-
     private Failure silence() {
         String why = queuePair.type() == QueuePairType.RC
                 ? "the peer is gone or does not respond"
                 : "the peer is gone, or a message was lost, which " + queuePair.type() + " does not recover";
-        return new Failure("nothing arrived for " + limitNanos / 1_000_000_000L + " s, after " + received + " of "
+        return new Failure("nothing arrived for " + limit.toSeconds() + " s, after " + received + " of "
                 + iterations + " messages on queue pair " + queuePair.number() + ": " + why
                 + "; try again, with a longer --timeout if the network is slow");
     }

@@ -14,6 +14,9 @@ import java.time.Duration;
 
 /** Connects two programs over TCP. Interrupting the thread ends every wait. */
 public final class Tcp {
+    /** How many clients may wait until the server accepts them. */
+    private static final int BACKLOG = 128;
+
     private Tcp() {}
 
     /** The socket on which a server waits for its clients. */
@@ -33,7 +36,7 @@ public final class Tcp {
             channel = ServerSocketChannel.open();
             try {
                 channel.socket().setReuseAddress(true);
-                channel.bind(new InetSocketAddress(port), 1);
+                channel.bind(new InetSocketAddress(port), BACKLOG);
             } catch (BindException e) {
                 channel.close();
                 throw new Failure(

@@ -2,9 +2,8 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.time.Duration;
+import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
 import org.rdmapanama.QueuePairOptions;
@@ -27,27 +26,25 @@ final class TcpMeeting implements Meeting {
     }
 
     @Override
-    public TransferConnection connect(TransferLink link) throws IOException, InterruptedException {
+    public TransferConnection connect(VerbsArena arena, TransferLink link) throws IOException, InterruptedException {
         checkDevice();
-        return meet(options.reach(host), link, true);
+        EndpointExchange exchange = options.reach(host);
+        boolean ready = false;
+        try {
+            TransferConnection connection = meet(arena, exchange, link);
+            ready = true;
+            return connection;
+        } finally {
+            if (!ready) {
+                exchange.close();
+            }
+        }
     }
 
     @Override
-    public Listener listen() throws IOException {
+    public Entrance listen(TransferServer server) throws IOException {
         checkDevice();
-        EndpointExchange.Listener listening = options.listen(out);
-        return new Listener() {
-            @Override
-            public Client await(Duration limit) throws IOException {
-                EndpointExchange exchange = listening.accept(limit, options.timeout());
-                return link -> meet(exchange, link, false);
-            }
-
-            @Override
-            public void close() throws IOException {
-                listening.close();
-            }
-        };
+        return new TcpEntrance(server, options, options.listen(out));
     }
 
     /** Finds errors before a peer is there that would fail with us. */
@@ -66,37 +63,27 @@ final class TcpMeeting implements Meeting {
         }
     }
 
-    private TcpConnection meet(EndpointExchange exchange, TransferLink link, boolean client) throws IOException {
-        VerbsArena arena = VerbsArena.ofConfined();
-        boolean ready = false;
-        try {
-            TcpConnection connection = new TcpConnection(
-                    arena, options.open(arena), options.devicePort(), link.sendWorkRequests(), exchange);
-            ConnectOptions how = options.connectOptions(null).peer(exchange.peer());
-            // The server adapts to the client's endpoint.
-            Endpoint asked = client ? null : exchange.receive();
-            Endpoint local = connection.queuePair().localEndpoint(how.remote(asked));
-            LinkOptions.print(out, "local address", local);
-            if (client) {
-                exchange.send(local);
-            }
-            Endpoint remote = client ? exchange.receive() : asked;
-            LinkOptions.print(out, "remote address", remote);
-            connection.connect(remote, link);
-            if (client) {
-                exchange.sendDone();
-            } else {
-                exchange.send(local);
-                exchange.receiveDone();
-            }
-            ready = true;
-            return connection;
-        } finally {
-            if (!ready) {
-                try (arena) {
-                    exchange.close();
-                }
-            }
-        }
+    private TcpConnection meet(VerbsArena arena, EndpointExchange exchange, TransferLink link) throws IOException {
+        Context context = options.open(arena);
+        CompletionChannel channel = context.createCompletionChannel();
+        TcpConnection connection = new TcpConnection(
+                context.allocateProtectionDomain(),
+                channel,
+                context.createCompletionQueue(link.sendWorkRequests(), channel, 0),
+                context.createCompletionQueue(TransferLink.RECEIVES, channel, 0),
+                options.devicePort(),
+                link.sendWorkRequests(),
+                exchange);
+        Endpoint local = connection
+                .queuePair()
+                .localEndpoint(options.connectOptions(null).peer(exchange.peer()));
+        LinkOptions.print(out, "local address", local);
+        exchange.send(local);
+        Endpoint remote = exchange.receive();
+        LinkOptions.print(out, "remote address", remote);
+        connection.queuePair().connect(remote);
+        link.prepare(connection);
+        exchange.sendDone();
+        return connection;
     }
 }

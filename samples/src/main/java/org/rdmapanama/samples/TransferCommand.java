@@ -3,6 +3,7 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
+import org.rdmapanama.VerbsArena;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -102,12 +103,14 @@ final class TransferCommand implements Callable<Integer> {
     }
 
     private void move(Meeting with, PrintWriter out) throws IOException, InterruptedException {
-        TransferLink transfer = new TransferLink(chunk.bytes(), depth, link.timeout());
-        TransferConnection connection = with.connect(transfer);
-        try {
-            new TransferClient(transfer, out, spec.commandLine().getErr()).run(size.bytes());
-        } finally {
-            connection.close();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            TransferLink transfer = new TransferLink(arena, chunk.bytes(), depth, link.timeout());
+            TransferConnection connection = with.connect(arena, transfer);
+            try {
+                new TransferClient(transfer, out, spec.commandLine().getErr()).run(size.bytes());
+            } finally {
+                connection.close();
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 package org.rdmapanama.samples;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -9,7 +10,6 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
-import org.rdmapanama.VerbsArena;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.memory.AccessFlag;
 
@@ -17,14 +17,11 @@ import org.rdmapanama.memory.AccessFlag;
  * A connection between the two sides of a transfer: a queue pair, and a means to learn that the peer has disconnected,
  * which a queue pair does not notice by itself.
  *
- * <p>Threads: the one that created it.
+ * <p>Threads: as the arena of the queue pair says.
  */
 interface TransferConnection extends AutoCloseable {
     /** Alignment of memory. */
     int PAGE = 4096;
-
-    /** Returns the arena that owns everything created for this connection, and that is closed with it. */
-    VerbsArena arena();
 
     ProtectionDomain protectionDomain();
 
@@ -43,18 +40,18 @@ interface TransferConnection extends AutoCloseable {
     /** Whether the peer is still connected. Does not wait. */
     boolean isConnected() throws IOException;
 
-    /** Disconnects, and closes everything. */
+    /** Disconnects, and closes the queue pair. */
     @Override
     void close();
 
-    /** Allocates and registers memory that this side can write, with the given remote access. */
-    default MemoryRegion register(long size, AccessFlag... access) {
+    /** Registers memory that this side can write, with the given remote access. */
+    default MemoryRegion register(MemorySegment memory, AccessFlag... access) {
         Set<AccessFlag> all = EnumSet.of(AccessFlag.LOCAL_WRITE);
         all.addAll(List.of(access));
         if (queuePair().context().transportType() == TransportType.IWARP) {
             // On iWARP the response to an RDMA READ arrives like a write of the peer.
             all.add(AccessFlag.REMOTE_WRITE);
         }
-        return protectionDomain().register(arena().allocate(size, PAGE), all.toArray(AccessFlag[]::new));
+        return protectionDomain().register(memory, all.toArray(AccessFlag[]::new));
     }
 }

@@ -14,7 +14,7 @@ import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.RemoteMemory;
 
 /**
- * One side of a transfer: control messages by SEND and RECEIVE, and data in chunks by RDMA WRITE and READ.
+ * The side of a transfer that moves data: control messages by SEND and RECEIVE, and data in chunks by RDMA WRITE and READ.
  *
  * <p>Moving a chunk allocates nothing. Threads: the one that created the connection.
  */
@@ -39,7 +39,9 @@ final class TransferLink {
     // Identifiers of work requests: chunks count from 0, receives of control messages from here.
     private static final long FIRST_RECEIVE = 1L << 32;
     private static final long CONTROL_SEND = 1L << 33;
+    private static final long HEARTBEAT = 1L << 34;
 
+    private final VerbsArena arena;
     private final long chunkBytes;
     private final int depth;
     private final Duration timeout;
@@ -62,19 +64,14 @@ final class TransferLink {
     private long bytesMoved;
     private Latencies latencies;
 
-    /** Creates the side that moves data. */
-    TransferLink(long chunkBytes, int depth, Duration timeout) {
+    TransferLink(VerbsArena arena, long chunkBytes, int depth, Duration timeout) {
+        this.arena = arena;
         this.chunkBytes = chunkBytes;
         this.depth = depth;
         this.timeout = timeout;
         chunks = new SendWorkRequest[depth];
         postedAt = new long[depth];
         freeChunks = new int[depth];
-    }
-
-    /** Creates the side that lends its memory. */
-    TransferLink(Duration timeout) {
-        this(0, 0, timeout);
     }
 
     int sendWorkRequests() {
@@ -86,9 +83,8 @@ final class TransferLink {
         connection = made;
         queuePair = made.queuePair();
         checkChunk();
-        VerbsArena arena = made.arena();
         completions = new WorkCompletions(arena, BATCH);
-        heartbeat = new Heartbeat(made, timeout);
+        heartbeat = new Heartbeat(made, SendWorkRequest.allocate(arena, 1), HEARTBEAT, timeout);
 
         // The buffers of the receives first, then the one send buffer.
         control = made.protectionDomain()
@@ -120,41 +116,21 @@ final class TransferLink {
         }
     }
 
-    /** Exchanges greetings on the client, which must begin: on iWARP only the connecting side may send first. */
+    /** Exchanges greetings. This side must begin: on iWARP only the connecting side may send first. */
     void greet() throws IOException, InterruptedException {
         send(heartbeat.greeting());
         heartbeat.follow(receive(ControlMessage.Type.GREETING));
     }
 
-    /** Exchanges greetings on the server. */
-    void answerGreeting() throws IOException, InterruptedException {
-        heartbeat.follow(receive(ControlMessage.Type.GREETING));
-        send(heartbeat.greeting());
-    }
-
     /** Allocates and registers memory for data. */
-    MemoryRegion register(long size, AccessFlag... access) {
-        return connection.register(size, access);
+    MemoryRegion register(long size) {
+        return connection.register(arena.allocate(size, TransferConnection.PAGE));
     }
 
     /** Call this between pieces of other work, to notice an interrupt and a peer that disconnects. */
     void pause() throws IOException, InterruptedException {
         if (!heartbeat.isPeerAlive()) {
             throw peerGone();
-        }
-    }
-
-    /** Sends the last control message. When this returns, the peer has it, and this side may disconnect. */
-    void sendLast(ControlMessage message) throws IOException, InterruptedException {
-        send(message);
-        // On iWARP a send may complete before its message arrives; a READ posted after it completes only after that.
-        long start = System.nanoTime();
-        while (heartbeat.isReading()) {
-            await(start);
-        }
-        heartbeat.read();
-        while (heartbeat.isReading()) {
-            await(start);
         }
     }
 
@@ -258,7 +234,7 @@ final class TransferLink {
         long id = completions.id(index);
         if (id == CONTROL_SEND) {
             controlSendPending = false;
-        } else if (id == Heartbeat.READ) {
+        } else if (id == HEARTBEAT) {
             heartbeat.completed();
         } else if (id >= FIRST_RECEIVE) {
             int receive = (int) (id - FIRST_RECEIVE);

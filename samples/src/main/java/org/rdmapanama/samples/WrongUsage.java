@@ -15,6 +15,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Says what is wrong with a command line, and what was required. picocli says it in terms of its own. */
 public final class WrongUsage {
+    /** What devices are called: mlx5_0, rxe0, soft0. Addresses, paths and numbers look different. */
+    private static final String DEVICE_NAME = "[A-Za-z][A-Za-z0-9_-]*";
+
     private WrongUsage() {}
 
     /**
@@ -66,10 +69,19 @@ public final class WrongUsage {
         String extra = unmatched.stream().map(word -> "'" + word + "'").collect(Collectors.joining(", "));
         List<PositionalParamSpec> operands = command.getCommandSpec().positionalParameters();
         if (operands.isEmpty()) {
-            return name + " takes no operand: " + extra;
+            return name + " takes no operand: " + extra + deviceHint(command, unmatched.getFirst());
         }
         // An operand that may be repeated takes all the words there are.
-        return name + " takes one " + operands.getFirst().paramLabel() + ", not also " + extra;
+        return name + " takes one " + operands.getFirst().paramLabel() + ", not also " + extra
+                + deviceHint(command, unmatched.getFirst());
+    }
+
+    /** How to name a device, if the word may be meant as one. */
+    private static String deviceHint(CommandLine command, String word) {
+        OptionSpec device = command.getCommandSpec().findOption("--device");
+        return device != null && word.matches(DEVICE_NAME)
+                ? "; if that is a device, write " + device.shortestName() + " " + word
+                : "";
     }
 
     /** Whether these are the options of a group, exactly one of which must be given. */

@@ -18,6 +18,7 @@ class UsageTest {
             ""                                        | which command?
             nonsense                                  | there is no command 'nonsense': choose devices, device-info, pingpong,
             devices extra                             | devices takes no operand: 'extra'
+            device-info nodev                         | device-info takes no operand: 'nodev'; if that is a device, write -d nodev
             hello x y                                 | hello takes no operand: 'x', 'y'
             device-info --colour                      | Unknown option: '--colour'
             device-info -i 0                          | --device-port must be between 1 and 255, not 0

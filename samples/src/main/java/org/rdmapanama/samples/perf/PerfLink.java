@@ -75,6 +75,11 @@ final class PerfLink implements AutoCloseable {
         return channel.socket().getInetAddress();
     }
 
+    /** Returns the peer's address and port, for people to read. */
+    String peerText() {
+        return peer().getHostAddress() + ":" + channel.socket().getPort();
+    }
+
     void send(Type type, byte[] body) throws IOException, InterruptedException {
         write(frame(type, body));
     }

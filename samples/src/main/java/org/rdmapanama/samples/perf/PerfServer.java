@@ -3,15 +3,23 @@ package org.rdmapanama.samples.perf;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.channels.SocketChannel;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.LinkOptions;
 
-/** The side that serves tests; its client says which. */
+/**
+ * The side that serves tests; its clients say which. Their tests run one after another, so that none disturbs the figures of
+ * another. Threads: any, each with its own client.
+ */
 final class PerfServer {
+    private static final long LOOK_MILLIS = 100;
+
     private final LinkOptions options;
     private final PrintWriter out;
+    private final ReentrantLock turn = new ReentrantLock(true);
 
     PerfServer(LinkOptions options, PrintWriter out) {
         this.options = options;
@@ -22,20 +30,36 @@ final class PerfServer {
     void serve(SocketChannel channel) throws IOException, InterruptedException {
         try (PerfLink link = new PerfLink(channel, options.timeout())) {
             TestSettings settings = settings(link);
-            say(PerfText.title(settings));
-            try (VerbsArena arena = VerbsArena.ofConfined()) {
-                run(link, side(arena, settings, link), settings);
-            } catch (RuntimeException e) {
-                // The client only learns the reason, so it does not matter whether the arena is closed yet.
-                link.sendFailure(PerfText.reason(e));
-                throw e;
-            } catch (OutOfMemoryError e) {
-                Failure failure = noMemory(e);
-                link.sendFailure(failure.getMessage());
-                throw failure;
+            awaitTurn(link);
+            try {
+                serve(link, settings);
+            } finally {
+                turn.unlock();
             }
-            say("done");
         }
+    }
+
+    /** Waits for the tests of other clients, and tells this client meanwhile that this side is there. */
+    private void awaitTurn(PerfLink link) throws IOException, InterruptedException {
+        while (!turn.tryLock(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+            link.look(System.nanoTime());
+        }
+    }
+
+    private void serve(PerfLink link, TestSettings settings) throws IOException, InterruptedException {
+        say(link.peerText() + "  " + PerfText.title(settings));
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            run(link, side(arena, settings, link), settings);
+        } catch (RuntimeException e) {
+            // The client only learns the reason, so it does not matter whether the arena is closed yet.
+            link.sendFailure(PerfText.reason(e));
+            throw e;
+        } catch (OutOfMemoryError e) {
+            Failure failure = noMemory(e);
+            link.sendFailure(failure.getMessage());
+            throw failure;
+        }
+        say(link.peerText() + "  done");
     }
 
     static Failure noMemory(OutOfMemoryError e) {

@@ -5,6 +5,10 @@ import java.io.PrintWriter;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.LinkOptions;
 import org.rdmapanama.samples.Tcp;
@@ -18,11 +22,14 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "server",
         description = {
-            "Serve tests, one client after another, until Ctrl-C.",
+            "Serve tests until Ctrl-C: any number of clients, whose tests run one after another.",
             "The client says what to measure; the options here only choose the device and the port.",
         },
         sortOptions = false)
 final class PerfServerCommand implements Callable<Integer> {
+    private static final int MOST_CLIENTS = 64;
+    private static final long SECONDS_TO_CLOSE = 5;
+
     @Option(names = "--once", description = "End after one client, which must connect within --timeout.")
     private boolean once;
 
@@ -45,25 +52,62 @@ final class PerfServerCommand implements Callable<Integer> {
             out.println("  waiting for a client on TCP port " + link.port());
             out.flush();
             PerfServer server = new PerfServer(link, out);
-            do {
-                SocketChannel channel = listener.accept(once ? link.timeout() : LinkOptions.FOR_EVER);
-                serve(server, channel);
-            } while (!once);
+            if (once) {
+                server.serve(listener.accept(link.timeout()));
+            } else {
+                serveAll(server, listener);
+            }
         }
         return 0;
     }
 
+    /** Serves each client in a thread of its own, so that one that says nothing holds up nobody. */
+    private void serveAll(PerfServer server, Tcp.Listener listener) throws IOException, InterruptedException {
+        ExecutorService threads = Executors.newCachedThreadPool(
+                Thread.ofPlatform().daemon().name("client-", 1).factory());
+        Semaphore free = new Semaphore(MOST_CLIENTS);
+        try {
+            while (true) {
+                SocketChannel channel = listener.accept(LinkOptions.FOR_EVER);
+                if (free.tryAcquire()) {
+                    threads.execute(() -> {
+                        serve(server, channel);
+                        free.release();
+                    });
+                } else {
+                    channel.close();
+                    link.note("turned a client away: " + MOST_CLIENTS + " clients are here");
+                }
+            }
+        } finally {
+            threads.shutdownNow();
+            awaitEnd(threads);
+        }
+    }
+
+    /** Runs even if this thread is interrupted, because that is how the server ends. */
+    private static void awaitEnd(ExecutorService threads) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            threads.awaitTermination(SECONDS_TO_CLOSE, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            interrupted = true;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Serves one client. Its failure does not end the server. */
-    private void serve(PerfServer server, SocketChannel channel) throws IOException, InterruptedException {
+    private void serve(PerfServer server, SocketChannel channel) {
+        String peer = channel.socket().getInetAddress().getHostAddress() + ":"
+                + channel.socket().getPort();
         try {
             server.serve(channel);
-        } catch (ClosedByInterruptException interrupted) {
-            throw interrupted;
+        } catch (InterruptedException | ClosedByInterruptException e) {
+            Thread.currentThread().interrupt();
         } catch (RuntimeException | IOException e) {
-            if (once) {
-                throw e;
-            }
-            link.note(PerfText.reason(e));
+            link.note(peer + ": " + PerfText.reason(e));
         }
     }
 }

@@ -62,17 +62,9 @@ final class RdmaEnd {
 
     /** Waits for completions, and returns their number. */
     int await(CompletionQueue queue) throws InterruptedException {
-        int count = queue.poll(completions);
-        while (count == 0) {
-            // In this order, because a work request that completes after the poll then ends the wait.
-            queue.requestNotification(false);
-            count = queue.poll(completions);
-            if (count == 0) {
-                if (connection.completionChannel().await(limit) == null) {
-                    throw new Failure("no work request completed on " + queue + " within " + limit.toSeconds() + " s");
-                }
-                count = queue.poll(completions);
-            }
+        int count = queue.await(completions, limit, Duration.ZERO);
+        if (count == 0) {
+            throw new Failure("no work request completed on " + queue + " within " + limit.toSeconds() + " s");
         }
         for (int i = 0; i < count; i++) {
             if (!completions.succeeded(i)) {
