@@ -36,7 +36,7 @@ class ConnectionMemoryLabTest {
     private static final int PORT = 7551;
     private static final int BYTES = 1 << 20;
     private static final int ROUNDS = 8;
-    private static final int IN_A_ROW = Integer.getInteger("cm.in.a.row", Lab.isInLab() ? 300 : 10_000);
+    private static final int IN_A_ROW = Integer.getInteger("cm.in.a.row", Lab.isInLab() ? 300 : 4_000);
 
     private static BufferPoolMXBean directMemory() {
         return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
