@@ -67,6 +67,9 @@ class InterleavingsTest {
             "org.rdmapanama.ffm.internal.Sleeper",
             "org.rdmapanama.ffm.internal.Waiting");
 
+    /** One for all scenarios, so that the JVM compiles the classes once: all that a run changes is made anew for it. */
+    private static final ClassLoader STEPPED_CLASSES = new SteppedClasses(PACKAGES, STEPPED);
+
     @ParameterizedTest
     @EnumSource
     void shouldComeToAnEndInEachOrder(Interleaved scenario) throws ReflectiveOperationException {
@@ -78,8 +81,7 @@ class InterleavingsTest {
     /** The same constant, of classes that give way at each step. */
     @SuppressWarnings("unchecked")
     private static Supplier<Explorer.Scenario> stepped(Interleaved scenario) throws ReflectiveOperationException {
-        ClassLoader loader = new SteppedClasses(PACKAGES, STEPPED);
-        for (Object constant : loader.loadClass(Interleaved.class.getName()).getEnumConstants()) {
+        for (Object constant : STEPPED_CLASSES.loadClass(Interleaved.class.getName()).getEnumConstants()) {
             if (((Enum<?>) constant).name().equals(scenario.name())) {
                 return (Supplier<Explorer.Scenario>) constant;
             }
