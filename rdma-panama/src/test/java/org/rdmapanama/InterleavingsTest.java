@@ -81,7 +81,8 @@ class InterleavingsTest {
     /** The same constant, of classes that give way at each step. */
     @SuppressWarnings("unchecked")
     private static Supplier<Explorer.Scenario> stepped(Interleaved scenario) throws ReflectiveOperationException {
-        for (Object constant : STEPPED_CLASSES.loadClass(Interleaved.class.getName()).getEnumConstants()) {
+        for (Object constant :
+                STEPPED_CLASSES.loadClass(Interleaved.class.getName()).getEnumConstants()) {
             if (((Enum<?>) constant).name().equals(scenario.name())) {
                 return (Supplier<Explorer.Scenario>) constant;
             }

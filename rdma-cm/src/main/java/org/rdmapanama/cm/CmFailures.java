@@ -15,8 +15,13 @@ final class CmFailures {
     }
 
     static ConnectionException of(String verb, int result, String arguments) {
+        return of(verb, result, arguments, "there");
+    }
+
+    /** The same of a call that may reach the peer, which is, for example, "at 10.0.0.1:7471". */
+    static ConnectionException of(String verb, int result, String arguments, String at) {
         if (-result == Errno.ECONNREFUSED && "rdma_connect".equals(verb)) {
-            return new RejectedException(verb, arguments);
+            return new RejectedException(verb, arguments, at);
         }
         return new ConnectionException(verb, -result, arguments, cure(verb, -result));
     }

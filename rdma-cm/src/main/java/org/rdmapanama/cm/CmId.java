@@ -172,7 +172,8 @@ public final class CmId implements AutoCloseable {
             checkOpen();
             int result = call.apply(address);
             if (result < 0) {
-                throw CmFailures.of(verb, result, arguments == null ? toString() : this + ", " + arguments.get());
+                String text = arguments == null ? toString() : this + ", " + arguments.get();
+                throw CmFailures.of(verb, result, text, atPeer());
             }
         } finally {
             lock.unlock();

@@ -35,9 +35,13 @@ public final class RejectedException extends ConnectionException {
         privateData = event.privateData();
     }
 
-    /** For iWARP, where TCP refuses the connection while the function waits for it. */
-    RejectedException(String verb, String arguments) {
-        super(verb, Errno.ECONNREFUSED, arguments, NO_LISTENER.formatted("there"));
+    /**
+     * For iWARP, where TCP refuses the connection while the function waits for it.
+     *
+     * @param at where the peer is, such as "at 10.0.0.1:7471"
+     */
+    RejectedException(String verb, String arguments, String at) {
+        super(verb, Errno.ECONNREFUSED, arguments, NO_LISTENER.formatted(at));
         privateData = new byte[0];
     }
 
