@@ -1216,8 +1216,13 @@ public final class CmId implements AutoCloseable {
         if (peer == null || peer.getAddress() == null) {
             return "there";
         }
-        String host = peer.getAddress().getHostAddress();
-        return "at " + (host.contains(":") ? "[" + host + "]:" : host + ":") + peer.getPort();
+        return "at " + hostAndPort(peer);
+    }
+
+    /** Returns a resolved address as text, such as "10.0.0.1:7471". */
+    static String hostAndPort(InetSocketAddress address) {
+        String host = address.getAddress().getHostAddress();
+        return (host.contains(":") ? "[" + host + "]:" : host + ":") + address.getPort();
     }
 
     /** Returns port space, native address and socket address, all of which a closed id still has. */

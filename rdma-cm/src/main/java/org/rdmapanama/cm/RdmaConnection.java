@@ -277,16 +277,13 @@ public final class RdmaConnection implements AutoCloseable {
 
     private String peerName() {
         Established is = established;
-        return is == null ? null : is.remoteAddress.getAddress().getHostAddress() + ":" + is.remoteAddress.getPort();
+        return is == null ? null : CmId.hostAndPort(is.remoteAddress);
     }
 
     /** The queue pair has failed: nothing can be sent or received any more, though the peer may not know yet. */
     private void fail() {
         failed = true;
-        inbox.changed();
-        if (endNoted != null) {
-            endNoted.accept(this);
-        }
+        tellOfEnd(true);
     }
 
     /** What wakes threads that wait for something of this connection. */
@@ -546,8 +543,13 @@ public final class RdmaConnection implements AutoCloseable {
             first = !ended;
             ended = true;
         }
+        tellOfEnd(first);
+    }
+
+    /** Wakes the threads that wait for the end, and tells a server if it is new. */
+    private void tellOfEnd(boolean isNew) {
         inbox.changed();
-        if (first && endNoted != null) {
+        if (isNew && endNoted != null) {
             endNoted.accept(this);
         }
     }

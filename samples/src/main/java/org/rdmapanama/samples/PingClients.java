@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.rdmapanama.VerbsArena;
@@ -30,8 +29,6 @@ final class PingClients implements AutoCloseable {
 
     /** How often to close those whose handshake has failed. */
     private static final Duration SLICE = Duration.ofSeconds(1);
-
-    private static final long SECONDS_TO_CLOSE = 5;
 
     /** Serves a client, and closes its link. */
     @FunctionalInterface
@@ -135,7 +132,7 @@ final class PingClients implements AutoCloseable {
             }
         } finally {
             threads.shutdownNow();
-            awaitEnd(threads);
+            ServerThreads.awaitEnd(threads);
         }
     }
 
@@ -148,19 +145,6 @@ final class PingClients implements AutoCloseable {
             failures.accept(e);
         } finally {
             served.decrementAndGet();
-        }
-    }
-
-    /** Runs even if this thread is interrupted, because that is how the server ends. */
-    private static void awaitEnd(ExecutorService threads) {
-        boolean interrupted = Thread.interrupted();
-        try {
-            threads.awaitTermination(SECONDS_TO_CLOSE, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            interrupted = true;
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 

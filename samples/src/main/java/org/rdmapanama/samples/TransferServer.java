@@ -13,7 +13,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.rdmapanama.Context;
@@ -41,8 +40,6 @@ final class TransferServer implements AutoCloseable {
 
     /** For how long a client may be silent after it has connected, if another one needs its place. */
     private static final long PATIENCE_NANOS = 1_000_000_000L;
-
-    private static final long SECONDS_TO_CLOSE = 5;
 
     /** Work in another thread. Returns what remains for the thread of the server. */
     @FunctionalInterface
@@ -352,20 +349,8 @@ final class TransferServer implements AutoCloseable {
         try (arena;
                 loop) {
             List.copyOf(clients.values()).forEach(this::forget);
-            awaitWorkers();
-        }
-    }
-
-    /** Waits for threads that use memory of the arena, also if this one is interrupted: that is how the server ends. */
-    private void awaitWorkers() {
-        boolean interrupted = Thread.interrupted();
-        try {
-            workers.awaitTermination(SECONDS_TO_CLOSE, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            interrupted = true;
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+            // They use memory of the arena.
+            ServerThreads.awaitEnd(workers);
         }
     }
 }

@@ -75,7 +75,7 @@ class PeerProcessesTest {
                 ServerSocket stranger = new ServerSocket(placeOf(socket).getPort(), 1, LOOPBACK)) {
             InetSocketAddress place = placeOf(socket);
             awaitLink(watcher, place, stranger).close();
-            // After a while it is not watched any more, until it is to be watched again.
+            // After a while the watcher drops the peer, until a caller asks for it again.
             try (Socket link = awaitLink(watcher, place, stranger)) {
                 link.getOutputStream().write(1);
                 assertEquals(-1, link.getInputStream().read());

@@ -8,9 +8,9 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.LinkOptions;
+import org.rdmapanama.samples.ServerThreads;
 import org.rdmapanama.samples.Tcp;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -28,7 +28,6 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 final class PerfServerCommand implements Callable<Integer> {
     private static final int MOST_CLIENTS = 64;
-    private static final long SECONDS_TO_CLOSE = 5;
 
     @Option(names = "--once", description = "End after one client, which must connect within --timeout.")
     private boolean once;
@@ -81,20 +80,7 @@ final class PerfServerCommand implements Callable<Integer> {
             }
         } finally {
             threads.shutdownNow();
-            awaitEnd(threads);
-        }
-    }
-
-    /** Runs even if this thread is interrupted, because that is how the server ends. */
-    private static void awaitEnd(ExecutorService threads) {
-        boolean interrupted = Thread.interrupted();
-        try {
-            threads.awaitTermination(SECONDS_TO_CLOSE, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            interrupted = true;
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+            ServerThreads.awaitEnd(threads);
         }
     }
 
