@@ -11,6 +11,9 @@ import org.rdmapanama.soft.wire.Opcode;
  * or copied. {@link SoftQueuePair} runs it. Callers must hold the lock of the device.
  */
 final class DatagramRequester extends Requester {
+    /** The kernel has no room for the packet now. */
+    private static final int NO_ROOM = -1;
+
     private final SoftDevice device;
     private final SendQueue sends;
     private final ScatterGatherCursor segments;
@@ -32,6 +35,10 @@ final class DatagramRequester extends Requester {
             int status = queuePair.work.check(slot, opcode);
             if (status == LocalWork.TO_PEER) {
                 status = sendDatagram(slot, opcode);
+            }
+            if (status == NO_ROOM) {
+                device.engine.awaitRoom(this);
+                return;
             }
             if (status == VerbsConstants.SUCCESS) {
                 queuePair.completeFirst();
@@ -62,7 +69,7 @@ final class DatagramRequester extends Requester {
         if (to.isMulticast()) {
             device.groups.deliver(queuePair, slot, to, asked, segments);
         } else if (!to.local) {
-            sendPacket(slot, opcode, to, asked);
+            return sendPacket(slot, opcode, to, asked) ? VerbsConstants.SUCCESS : NO_ROOM;
         } else {
             SoftQueuePair peer = device.queuePairs.get(Memory.getInt(slot + SendQueue.REMOTE_QP));
             deliver(queuePair, peer, slot, to, asked, segments);
@@ -70,13 +77,21 @@ final class DatagramRequester extends Requester {
         return VerbsConstants.SUCCESS;
     }
 
-    /** Sends a datagram to another device. */
-    private void sendPacket(long slot, int opcode, SoftAddressHandle to, int key) {
+    @Override
+    void stop() {
+        device.engine.forget(this);
+    }
+
+    /** Sends a datagram to another device. Returns false if there is no room now. */
+    private boolean sendPacket(long slot, int opcode, SoftAddressHandle to, int key) {
         boolean immediate = opcode == VerbsConstants.WR_SEND_IMM;
         int code = immediate ? Opcode.UD_SEND_ONLY_WITH_IMMEDIATE : Opcode.UD_SEND_ONLY;
         int bytes = (int) SendQueue.bytes(slot);
         int pad = -bytes & 3;
-        long packet = device.wire().packet();
+        long packet = device.wire().begin(to.peer, to.sourceIndex);
+        if (packet == 0) {
+            return false;
+        }
         Bth.write(
                 packet,
                 code,
@@ -93,7 +108,8 @@ final class DatagramRequester extends Requester {
         long payload = packet + Opcode.headerBytes(code);
         queuePair.work.copyPart(slot, 0, payload, bytes, segments);
         Memory.zero(payload + bytes, pad);
-        device.wire().send(to.peer, to.sourceIndex, Opcode.headerBytes(code) + bytes + pad);
+        device.wire().send(Opcode.headerBytes(code) + bytes + pad);
+        return true;
     }
 
     /** Delivers a datagram to a queue pair of this device, or drops it if that cannot receive it. */

@@ -10,6 +10,9 @@ abstract class DeferredSender {
     /** Whether {@link ProgressEngine} has it in its queue. */
     boolean queued;
 
+    /** Whether {@link ProgressEngine} has it in the queue of those that wait for room for a packet. */
+    boolean awaitsRoom;
+
     DeferredSender(SoftQueuePair queuePair) {
         this.queuePair = queuePair;
     }

@@ -86,7 +86,12 @@ public final class ManagementQueuePair {
 
     /** Answers that the connection is not known, and never was. The reason is that of a {@link Rej}. */
     public void refuse(long mad, InetSocketAddress sender, int index, int reason) {
-        long answer = wire.packet() + PAYLOAD;
+        long packet = wire.begin(wire.sender(sender), index);
+        if (packet == 0) {
+            // Lost; the peer repeats its request.
+            return;
+        }
+        long answer = packet + PAYLOAD;
         long transaction = Mad.transaction(mad);
         switch (Mad.attribute(mad)) {
             case Mad.REQ -> Rej.write(answer, transaction, 0, Mad.localId(mad), Rej.OF_REQ, reason);
@@ -97,20 +102,23 @@ public final class ManagementQueuePair {
                 return;
             }
         }
-        sendPacket(sender, index, 0);
+        sendPacket(packet, 0);
     }
 
     /** Sends a datagram from one of the own addresses, by index. */
     public void send(long mad, InetSocketAddress to, int index, int psn) {
-        Memory.copy(mad, wire.packet() + PAYLOAD, Mad.BYTES);
-        sendPacket(to, index, psn);
+        long packet = wire.begin(wire.sender(to), index);
+        // Without room it is lost, as on any wire: what needs an answer is sent again.
+        if (packet != 0) {
+            Memory.copy(mad, packet + PAYLOAD, Mad.BYTES);
+            sendPacket(packet, psn);
+        }
     }
 
-    /** Sends the datagram in the packet buffer. */
-    private void sendPacket(InetSocketAddress to, int index, int psn) {
-        long packet = wire.packet();
+    /** Sends the datagram in a packet. */
+    private void sendPacket(long packet, int psn) {
         Bth.write(packet, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, psn);
         Deth.write(packet + Deth.OFFSET, Mad.QKEY, Mad.QUEUE_PAIR);
-        wire.send(wire.peer(to), index, PAYLOAD + Mad.BYTES);
+        wire.send(PAYLOAD + Mad.BYTES);
     }
 }

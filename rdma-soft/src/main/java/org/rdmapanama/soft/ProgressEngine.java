@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
@@ -51,6 +52,9 @@ public final class ProgressEngine {
 
     private final Timers timers = new Timers();
     private final DeferredSenders senders = new DeferredSenders();
+    /** What waits for room for a packet. */
+    private final ArrayDeque<DeferredSender> roomless = new ArrayDeque<>();
+
     private final PollDetection polling = new PollDetection();
 
     /** Whether there may be a peer on another device, so that polling callers must check for packets. */
@@ -144,6 +148,7 @@ public final class ProgressEngine {
         }
         try {
             sleeping = false;
+            sendWaiting();
             boolean moved = senders.send(DeferredSenders.NOW);
             // Read before receiving, so that packets that arrive in between count before their timers.
             long now = System.nanoTime();
@@ -166,7 +171,7 @@ public final class ProgressEngine {
             }
             return next;
         } finally {
-            lock.unlock();
+            unlock();
         }
     }
 
@@ -232,6 +237,7 @@ public final class ProgressEngine {
                 if (sleeping && polling.begins()) {
                     wake();
                 }
+                sendWaiting();
                 senders.send(emptyTurns);
                 boolean any = polling.isTurnOfAll() ? turnFully() : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
                 emptyTurns = any ? 0 : emptyTurns + 1;
@@ -242,7 +248,7 @@ public final class ProgressEngine {
                     senders.send(0);
                 }
             } finally {
-                lock.unlock();
+                unlock();
             }
         }
     }
@@ -286,6 +292,38 @@ public final class ProgressEngine {
         }
     }
 
+    /** Queues a half that found no room for a packet, until there is. */
+    void awaitRoom(DeferredSender half) {
+        if (!half.awaitsRoom) {
+            half.awaitsRoom = true;
+            roomless.add(half);
+        }
+    }
+
+    /** Sends what waits, and then what found no room before. */
+    private void sendWaiting() {
+        if (wire.flush() && !roomless.isEmpty()) {
+            for (DeferredSender each = roomless.poll(); each != null; each = roomless.poll()) {
+                each.awaitsRoom = false;
+                senders.add(each);
+            }
+            senders.send(DeferredSenders.NOW);
+            wire.flush();
+        }
+    }
+
+    /** Releases the lock of the device, after sending what waits. */
+    void unlock() {
+        try {
+            if (!wire.flush() && sleeping && !polling.isOn()) {
+                // The thread waits for room.
+                wake();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Ends the turn early, because a completion was added. */
     void completed() {
         urgent = true;
@@ -294,6 +332,10 @@ public final class ProgressEngine {
     /** Removes a half from the queue. */
     void forget(DeferredSender half) {
         senders.remove(half);
+        if (half.awaitsRoom) {
+            half.awaitsRoom = false;
+            roomless.remove(half);
+        }
     }
 
     /** Dispatches a packet. Returns whether more packets may be taken at once. */

@@ -27,6 +27,11 @@ abstract class Requester extends DeferredSender {
         return false;
     }
 
+    /** Returns whether an answer with this PSN can be an answer of the peer. */
+    boolean isExpected(int psn) {
+        return false;
+    }
+
     /** Sends a request that changes nothing, and that a peer on another device answers. */
     void probe() {
         // A local peer is always there.

@@ -202,8 +202,9 @@ public final class SoftDevice {
         lock.lock();
     }
 
+    /** Releases the lock, after sending the packets that wait. */
     public void unlock() {
-        lock.unlock();
+        engine.unlock();
     }
 
     public LocalAddresses addresses() {
@@ -242,7 +243,7 @@ public final class SoftDevice {
             engine.receiveAll();
             management.peerGone(peer);
         } finally {
-            lock.unlock();
+            unlock();
         }
     }
 

@@ -12,8 +12,10 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.Peer;
+import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
 import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
  * A queue pair: its state and its queues. {@link SoftContext} and {@link SoftSendVerbs} call it for the
@@ -71,6 +73,9 @@ final class SoftQueuePair {
     private int qkey;
     private SoftAddressHandle path;
     private boolean tellsDrained;
+
+    /** The UDP port that the packets of the peer come from; 0 before the first one. */
+    private int peerPort;
 
     /** Whether a packet of the peer has come, for {@link KeepAlives}. */
     private boolean heard;
@@ -169,6 +174,7 @@ final class SoftQueuePair {
         QueuePairFields.copy(to, all, mask);
         if (leads) {
             path = newPath;
+            peerPort = 0;
             if (requester != null) {
                 requester.path(path);
             }
@@ -250,6 +256,7 @@ final class SoftQueuePair {
         }
         Memory.zero(attributes.address(), ibv_qp_attr.sizeof());
         path = null;
+        peerPort = 0;
         setState(VerbsConstants.RESET);
     }
 
@@ -498,9 +505,9 @@ final class SoftQueuePair {
 
     // For requester and responder of a peer on another device.
 
-    /** Handles a packet of the peer; packets of other hosts are dropped. */
+    /** Handles a packet of the peer; packets of other sockets are dropped. */
     void receive(long packet, int opcode, int payloadBytes, Peer from) {
-        if (!canReceive() || path == null || path.peer == null || !path.peer.sameHost(from)) {
+        if (!canReceive() || path == null || path.peer == null || !isFromPeer(packet, opcode, from)) {
             return;
         }
         heard = true;
@@ -511,6 +518,31 @@ final class SoftQueuePair {
         } else if (wireResponder != null) {
             wireResponder.receive(packet, opcode, payloadBytes);
         }
+    }
+
+    /**
+     * Returns whether a packet comes from the peer. A device of this kind sends from the port at which it receives. Of
+     * others, the port is that of the first packet that continues what came before, whose number nobody else knows.
+     */
+    private boolean isFromPeer(long packet, int opcode, Peer from) {
+        int port = from.address.getPort();
+        int known = peerPort;
+        if (known == 0 && path.peer.address.getPort() != UdpFlow.ROCE_PORT) {
+            known = path.peer.address.getPort();
+        }
+        if (!path.peer.sameHost(from) || (known != 0 && known != port)) {
+            return false;
+        }
+        if (peerPort == 0 && isExpected(Bth.psn(packet), opcode)) {
+            peerPort = port;
+        }
+        return true;
+    }
+
+    private boolean isExpected(int psn, int opcode) {
+        return Opcode.isResponse(opcode)
+                ? requester != null && requester.isExpected(psn)
+                : wireResponder != null && wireResponder.isExpected(psn);
     }
 
     private int mtuBytes() {

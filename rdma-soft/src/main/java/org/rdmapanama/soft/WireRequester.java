@@ -1,6 +1,7 @@
 package org.rdmapanama.soft;
 
 import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.net.SendWindow;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicAckEth;
 import org.rdmapanama.soft.wire.AtomicEth;
@@ -14,24 +15,34 @@ import org.rdmapanama.soft.wire.Reth;
 /**
  * The sending half of an RC or UC queue pair whose peer is on another device: turns work requests into packets, and
  * handles acknowledgements and responses (IBA specification, section 9.7.5 and following). After a loss it retransmits
- * from the first missing packet on.
+ * from the first missing packet on. It sends as much as the {@link SendWindow} of the peer admits, and waits without loss
+ * while the kernel has no room for a packet.
  *
  * <p>The slots of the send queue from its tail to {@link #started} have their PSNs.
  *
  * <p>{@link SoftQueuePair} runs it for posted work, answers and timeouts, {@link ProgressEngine} at the end of a turn. Callers
  * must hold the lock of the device.
  */
-final class WireRequester extends Requester {
-    /** How many bytes may be in flight: what the buffer of a socket holds. */
-    private static final int WINDOW_BYTES = 64 << 10;
+final class WireRequester extends Requester implements SendWindow.Waiter {
+    /** After so many bytes without an acknowledgement, one is requested. */
+    private static final int ASK_BYTES = 16 << 10;
 
-    private static final int MIN_WINDOW = 8;
+    /** How many bytes of a read are requested at once, of several requests and of a single one. */
+    private static final int READ_BYTES = 32 << 10;
+
+    private static final int ONLY_READ_BYTES = 64 << 10;
+
+    /** A peer that has not answered so many probes does not hold a part of the window. */
+    private static final int PROBES_TO_HOLD = 2;
 
     /** The packets per turn where no window limits them, so that other queue pairs get their turn. */
     private static final int PACKETS_PER_TURN = 64;
 
     /** PSNs are ordered only within half of their range. */
-    private static final long MAX_PACKETS = (1 << 23) - 2L * WINDOW_BYTES / 256;
+    private static final long MAX_PACKETS = (1 << 23) - 2L * SendWindow.MOST_BYTES / 256;
+
+    /** No packet is being timed. */
+    private static final int NOT_TIMED = -1;
 
     /** State of a slot: the work request has been executed locally. */
     private static final int DONE = 1;
@@ -44,7 +55,6 @@ final class WireRequester extends Requester {
     private final ScatterGatherCursor segments;
     private SoftAddressHandle path;
     private final int mtu;
-    private final int window;
 
     /**
      * A long read is requested in parts of this many response packets. A repeated request then ends where the original
@@ -77,6 +87,32 @@ final class WireRequester extends Requester {
 
     private boolean pausing;
 
+    /** How many packets of this queue pair the window of the peer contains. */
+    private int counted;
+
+    /** Whether it waits for that window, and whether it is its turn. */
+    private boolean waitsForWindow;
+
+    private boolean isOnTurn;
+
+    /** How many packets may be sent before it is the turn of others. */
+    private int packetsLeft;
+
+    /** How many packets were sent since the last one that requests an acknowledgement. */
+    private int unasked;
+
+    /** The PSN of the packet whose answer is timed, and when it was sent. */
+    private int timedPsn = NOT_TIMED;
+
+    private long timedSince;
+
+    private final LossProbe lossProbe;
+
+    /** Whether a packet was sent again to find out about losses, and its PSN. */
+    private boolean isProbing;
+
+    private int probedPsn;
+
     /** Whether packets from {@link #oldest} on have been retransmitted since it was found missing. */
     private boolean gapTold;
 
@@ -88,8 +124,8 @@ final class WireRequester extends Requester {
         sends = queuePair.sends;
         segments = new ScatterGatherCursor(device);
         reliable = queuePair.type == VerbsConstants.RC;
-        window = Math.max(MIN_WINDOW, WINDOW_BYTES / mtu);
-        readPackets = queuePair.maxReadAtomic() > 1 ? window / 2 : window;
+        readPackets = (queuePair.maxReadAtomic() > 1 ? READ_BYTES : ONLY_READ_BYTES) / mtu;
+        lossProbe = new LossProbe(this, device.engine);
         next = firstPsn;
         oldest = firstPsn;
         farthest = firstPsn;
@@ -101,22 +137,90 @@ final class WireRequester extends Requester {
 
     @Override
     void path(SoftAddressHandle newPath) {
+        count(0);
+        leaveWindow();
         path = newPath;
+        settle();
+    }
+
+    private SendWindow window() {
+        return path.peer.window;
     }
 
     /** Sends as much as the window allows. */
     @Override
     void run() {
-        int most = reliable ? Integer.MAX_VALUE : PACKETS_PER_TURN;
-        int count = 0;
-        while (isSending() && count < most && sendOne()) {
-            count++;
-        }
-        if (count == most && isSending()) {
-            device.engine.goOnLater(this);
+        if (!waitsForWindow || isOnTurn) {
+            send();
         }
         if (isWaiting()) {
             queuePair.timer.arm();
+            lossProbe.arm(window().patience());
+        }
+    }
+
+    private void send() {
+        boolean contended = reliable && window().isContended();
+        if (contended && !isOnTurn) {
+            // Others were there before.
+            if (isSending()) {
+                awaitWindow();
+            }
+            return;
+        }
+        isOnTurn = false;
+        packetsLeft = PACKETS_PER_TURN;
+        if (reliable) {
+            packetsLeft = contended ? Math.max(1, SendWindow.TURN_BYTES / mtu) : Integer.MAX_VALUE;
+        }
+        while (isSending() && packetsLeft > 0 && sendOne()) {
+            packetsLeft--;
+        }
+        if (packetsLeft == 0 && isSending()) {
+            if (reliable) {
+                awaitWindow();
+            } else {
+                device.engine.goOnLater(this);
+            }
+        }
+    }
+
+    private void awaitWindow() {
+        if (!waitsForWindow) {
+            waitsForWindow = true;
+            window().await(this);
+        }
+    }
+
+    private void leaveWindow() {
+        if (waitsForWindow) {
+            waitsForWindow = false;
+            window().forget(this);
+        }
+        isOnTurn = false;
+    }
+
+    @Override
+    public void resume() {
+        waitsForWindow = false;
+        isOnTurn = true;
+        device.engine.goOnLater(this);
+    }
+
+    /** Counts what is in flight towards the window of the peer. */
+    private void settle() {
+        if (reliable && (counted > 0 || lossProbe.unanswered() < PROBES_TO_HOLD)) {
+            count(Math.max(0, Psn.compare(next, oldest)));
+        }
+    }
+
+    private void count(int packets) {
+        int more = packets - counted;
+        counted = packets;
+        if (more > 0) {
+            window().sent(more * mtu);
+        } else if (more < 0) {
+            window().returned(-more * mtu);
         }
     }
 
@@ -136,11 +240,14 @@ final class WireRequester extends Requester {
     @Override
     void stop() {
         device.engine.forget(this);
+        lossProbe.forget();
+        count(0);
+        leaveWindow();
     }
 
     @Override
     boolean isWaiting() {
-        return reliable && !pausing && oldest != next;
+        return reliable && !pausing && oldest != next && queuePair.state() != VerbsConstants.ERR;
     }
 
     /**
@@ -153,11 +260,14 @@ final class WireRequester extends Requester {
         if (!reliable) {
             return;
         }
-        long packet = device.wire().packet();
+        long packet = device.wire().begin(path.peer, path.sourceIndex);
+        if (packet == 0) {
+            return;
+        }
         int code = Opcode.RC_RDMA_WRITE_ONLY;
         Bth.write(packet, code, false, 0, Bth.DEFAULT_PKEY, queuePair.destination(), true, Psn.add(oldest, -1));
         Reth.write(packet + Reth.OFFSET, 0, 0, 0);
-        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(code));
+        device.wire().send(Opcode.headerBytes(code));
     }
 
     private int opcodeOf(long slot) {
@@ -193,14 +303,35 @@ final class WireRequester extends Requester {
             retire();
             return true;
         }
-        if (reliable && Psn.compare(next, oldest) >= window) {
-            return false;
-        }
         if (isAnswered(opcode)) {
             return ask(slot, opcode);
         }
-        sendPart(slot, opcode);
-        return true;
+        return isAdmitted(1) && sendPart(slot, opcode, false);
+    }
+
+    /** Returns whether the window admits some more packets; if it does not, waits for it. */
+    private boolean isAdmitted(int packets) {
+        if (!reliable) {
+            return true;
+        }
+        if (Psn.compare(next, oldest) + packets > SendWindow.MOST_BYTES / mtu) {
+            // The answers to its own packets make room.
+            return false;
+        }
+        boolean admitted = window().admits(packets * mtu);
+        if (!admitted) {
+            awaitWindow();
+        }
+        return admitted;
+    }
+
+    /** Returns where to write a packet for the peer; 0 if there is no room now, for which this then waits. */
+    private long begin() {
+        long packet = device.wire().begin(path.peer, path.sourceIndex);
+        if (packet == 0) {
+            device.engine.awaitRoom(this);
+        }
+        return packet;
     }
 
     /** Assigns PSNs to a work request. Returns false if it must wait. */
@@ -227,9 +358,15 @@ final class WireRequester extends Requester {
         return true;
     }
 
-    /** Sends a packet of a send or a write. */
-    private void sendPart(long slot, int opcode) {
-        long packet = device.wire().packet();
+    /**
+     * Sends a packet of a send or a write, which may have to ask for an acknowledgement. Returns false if there is no room
+     * now.
+     */
+    private boolean sendPart(long slot, int opcode, boolean asks) {
+        long packet = begin();
+        if (packet == 0) {
+            return false;
+        }
         long bytes = bytesOf(slot);
         int part = (int) Math.min(mtu, bytes - offset);
         boolean first = offset == 0;
@@ -237,7 +374,13 @@ final class WireRequester extends Requester {
         int code = PacketOpcodes.of(opcode, first, last) + (reliable ? 0 : Opcode.UC_SEND_FIRST);
         int flags = Memory.getInt(slot + SendQueue.FLAGS);
         int pad = -part & 3;
-        boolean full = Psn.compare(next, oldest) + 1 >= window;
+        // Also before a pause: others may need what waits for the acknowledgement.
+        boolean asking = reliable
+                && (asks || last || packetsLeft == 1 || (unasked + 1) * mtu >= ASK_BYTES || !window().admits(2 * mtu));
+        unasked = asking ? 0 : unasked + 1;
+        if (asking) {
+            time();
+        }
         Bth.write(
                 packet,
                 code,
@@ -245,7 +388,7 @@ final class WireRequester extends Requester {
                 pad,
                 Bth.DEFAULT_PKEY,
                 queuePair.destination(),
-                reliable && (last || full || Psn.compare(next, oldest) == window / 2),
+                asking,
                 next);
         if (Opcode.hasReth(code)) {
             Reth.write(
@@ -263,14 +406,23 @@ final class WireRequester extends Requester {
         long payload = packet + Opcode.headerBytes(code);
         if (!queuePair.work.copyPart(slot, offset, payload, part, segments)) {
             Memory.putInt(slot + SendQueue.STATE, FAILED + VerbsConstants.LOC_PROT_ERR);
-            return;
+            return true;
         }
         Memory.zero(payload + part, pad);
-        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(code) + part + pad);
+        device.wire().send(Opcode.headerBytes(code) + part + pad);
         advance(1);
         offset += part;
         if (last) {
             endOfMessage();
+        }
+        return true;
+    }
+
+    /** Times the answer to the next packet, unless it was sent before or another one is timed. */
+    private void time() {
+        if (timedPsn == NOT_TIMED && next == farthest) {
+            timedPsn = next;
+            timedSince = System.nanoTime();
         }
     }
 
@@ -288,6 +440,13 @@ final class WireRequester extends Requester {
         if (Psn.compare(next, farthest) > 0) {
             farthest = next;
         }
+        settle();
+    }
+
+    /** Returns the size of the part of a read that is requested at once, from the current offset on. */
+    private long partToRead(long slot) {
+        long sent = offset / mtu;
+        return Math.min(bytesOf(slot) - offset, (readPackets - sent % readPackets) * mtu);
     }
 
     /** Requests a part of a read, or an atomic. Returns false if too many are outstanding. */
@@ -295,14 +454,35 @@ final class WireRequester extends Requester {
         if (outstanding >= queuePair.maxReadAtomic()) {
             return false;
         }
-        long packet = device.wire().packet();
         boolean atomic = isAtomic(opcode);
+        long part = atomic ? 0 : partToRead(slot);
+        int packets = (int) Math.max(1, Math.ceilDiv(part, (long) mtu));
+        if (!isAdmitted(packets)) {
+            return false;
+        }
+        if (!request(slot, opcode, (int) part)) {
+            return false;
+        }
+        offset += part;
+        advance(packets);
+        asked[(firstAsked + outstanding++) % asked.length] = Psn.add(next, -1);
+        if (atomic || offset == bytesOf(slot)) {
+            endOfMessage();
+        }
+        return true;
+    }
+
+    /** Sends the request of an atomic, or of a part of a read. Returns false if there is no room now. */
+    private boolean request(long slot, int opcode, int part) {
+        long packet = begin();
+        if (packet == 0) {
+            return false;
+        }
         int code = PacketOpcodes.of(opcode, true, true);
         Bth.write(packet, code, false, 0, Bth.DEFAULT_PKEY, queuePair.destination(), true, next);
         long remote = Memory.getLong(slot + SendQueue.REMOTE);
         int rkey = Memory.getInt(slot + SendQueue.RKEY);
-        int packets = 1;
-        if (atomic) {
+        if (isAtomic(opcode)) {
             long compareAdd = Memory.getLong(slot + SendQueue.COMPARE_ADD);
             boolean add = opcode == VerbsConstants.WR_FETCH_ADD;
             AtomicEth.write(
@@ -312,30 +492,25 @@ final class WireRequester extends Requester {
                     add ? compareAdd : Memory.getLong(slot + SendQueue.SWAP),
                     add ? 0 : compareAdd);
         } else {
-            long sent = offset / mtu;
-            long part = Math.min(bytesOf(slot) - offset, (readPackets - sent % readPackets) * mtu);
-            packets = (int) Math.max(1, Math.ceilDiv(part, (long) mtu));
-            if (Psn.compare(next, oldest) + packets > window) {
-                return false;
-            }
-            Reth.write(packet + Reth.OFFSET, remote + offset, rkey, (int) part);
-            offset += part;
+            Reth.write(packet + Reth.OFFSET, remote + offset, rkey, part);
         }
-        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(code));
-        advance(packets);
-        asked[(firstAsked + outstanding++) % asked.length] = Psn.add(next, -1);
-        if (atomic || offset == bytesOf(slot)) {
-            endOfMessage();
-        }
+        time();
+        device.wire().send(Opcode.headerBytes(code));
+        unasked = 0;
         return true;
     }
 
     // Acknowledgements and responses.
 
     @Override
+    boolean isExpected(int psn) {
+        return Psn.compare(psn, oldest) >= 0 && Psn.compare(psn, farthest) < 0;
+    }
+
+    @Override
     void receive(long packet, int opcode, int payloadBytes) {
         int psn = Bth.psn(packet);
-        if (Psn.compare(psn, oldest) < 0 || Psn.compare(psn, farthest) >= 0) {
+        if (!isExpected(psn)) {
             return;
         }
         if (Opcode.isReadResponse(opcode)) {
@@ -350,7 +525,12 @@ final class WireRequester extends Requester {
 
     private void acknowledged(int psn, int syndrome) {
         if (Aeth.isAck(syndrome)) {
+            boolean lost = isProbing && psn == probedPsn;
             coverUpTo(Psn.next(psn));
+            if (lost && isWaiting()) {
+                // The peer got the probe, and nothing of what was sent before it.
+                rewindOnce();
+            }
             return;
         }
         if (!coverUpTo(psn)) {
@@ -418,6 +598,11 @@ final class WireRequester extends Requester {
         // The peer that was not ready has accepted the packet after all.
         pausing = false;
         gapTold = false;
+        isProbing = false;
+        if (timedPsn != NOT_TIMED && Psn.compare(timedPsn, oldest) < 0) {
+            timedPsn = NOT_TIMED;
+            window().answered(System.nanoTime() - timedSince);
+        }
         while (outstanding > 0 && Psn.compare(asked[firstAsked], oldest) < 0) {
             firstAsked = (firstAsked + 1) % asked.length;
             outstanding--;
@@ -425,8 +610,20 @@ final class WireRequester extends Requester {
         if (Psn.compare(oldest, next) > 0) {
             seek(oldest);
         }
+        arrived();
         retire();
         queuePair.timer.restart(isWaiting());
+        lossProbe.restart(isWaiting(), window().patience());
+    }
+
+    /** Takes what arrived out of the window of the peer. */
+    private void arrived() {
+        int inFlight = Math.max(0, Psn.compare(next, oldest));
+        if (counted > inFlight) {
+            int packets = counted - inFlight;
+            counted = inFlight;
+            window().acknowledged(packets * mtu);
+        }
     }
 
     private void response(int psn, long payload, int bytes) {
@@ -494,6 +691,7 @@ final class WireRequester extends Requester {
     private void rewindOnce() {
         if (!gapTold) {
             gapTold = true;
+            window().lost();
             rewind();
         }
     }
@@ -501,7 +699,41 @@ final class WireRequester extends Requester {
     /** Continues from the first unacknowledged packet. */
     private void rewind() {
         outstanding = 0;
+        timedPsn = NOT_TIMED;
+        isProbing = false;
         seek(oldest);
+        count(0);
+    }
+
+    /** Called when an answer is overdue: sends the first unacknowledged packet again, and asks for an acknowledgement. */
+    void answerOverdue() {
+        if (!isWaiting() || path.peer == null) {
+            return;
+        }
+        if (lossProbe.unanswered() >= PROBES_TO_HOLD) {
+            count(0);
+        }
+        sendAgain();
+        lossProbe.arm(window().patience());
+    }
+
+    private void sendAgain() {
+        int before = next;
+        int place = sends.current;
+        long at = offset;
+        timedPsn = NOT_TIMED;
+        seek(oldest);
+        long slot = sends.slot(sends.current);
+        int opcode = opcodeOf(slot);
+        if (isAnswered(opcode)) {
+            request(slot, opcode, isAtomic(opcode) ? 0 : (int) partToRead(slot));
+        } else {
+            isProbing = sendPart(slot, opcode, true);
+            probedPsn = oldest;
+        }
+        next = before;
+        sends.current = place;
+        offset = at;
     }
 
     /** Continues from a given packet. */
@@ -525,6 +757,7 @@ final class WireRequester extends Requester {
             return;
         } else {
             gapTold = false;
+            window().lost();
             rewind();
         }
         run();

@@ -98,6 +98,11 @@ final class WireResponder extends DeferredSender {
         path = newPath;
     }
 
+    /** Returns whether a request with this PSN continues what came before. */
+    boolean isExpected(int psn) {
+        return psn == expected;
+    }
+
     /** Handles a request packet. */
     void receive(long packet, int opcode, int payloadBytes) {
         int distance = Psn.compare(Bth.psn(packet), expected);
@@ -409,27 +414,44 @@ final class WireResponder extends DeferredSender {
     private void endAnswers() {
         if (delay.isOwed() && queuePair.canReceive()) {
             // Also before a NAK: after it, the ACK would be redundant, and Soft-RoCE would ignore it.
+            if (!answer(Aeth.ACK, Psn.add(expected, -1))) {
+                return;
+            }
             delay.acknowledged();
-            answer(Aeth.ACK, Psn.add(expected, -1));
         }
         if (complaint != NO_COMPLAINT) {
-            int syndrome = complaint;
+            if (!answer(complaint, expected)) {
+                return;
+            }
             complaint = NO_COMPLAINT;
-            answer(syndrome, expected);
             if (fatal) {
                 queuePair.fail();
             }
         }
     }
 
-    private void answer(int syndrome, int psn) {
+    /** Answers without data. Returns false if there is no room now, for which this then waits. */
+    private boolean answer(int syndrome, int psn) {
         if (!reliable) {
-            return;
+            return true;
         }
-        long packet = device.wire().packet();
+        long packet = begin();
+        if (packet == 0) {
+            return false;
+        }
         writeBase(packet, Opcode.RC_ACKNOWLEDGE, 0, psn);
         Aeth.write(packet + Aeth.OFFSET, syndrome, messages);
-        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(Opcode.RC_ACKNOWLEDGE));
+        device.wire().send(Opcode.headerBytes(Opcode.RC_ACKNOWLEDGE));
+        return true;
+    }
+
+    /** Returns where to write a packet for the peer; 0 if there is no room now, for which this then waits. */
+    private long begin() {
+        long packet = device.wire().begin(path.peer, path.sourceIndex);
+        if (packet == 0) {
+            device.engine.awaitRoom(this);
+        }
+        return packet;
     }
 
     private void writeBase(long packet, int opcode, int pad, int psn) {
@@ -439,7 +461,9 @@ final class WireResponder extends DeferredSender {
     /** Sends pending responses, up to the limit per turn, and then what follows them. */
     private void respond() {
         for (int i = 0; i < RESPONSES_PER_TURN && pending.count() > 0; i++) {
-            respondOnce();
+            if (!respondOnce()) {
+                return;
+            }
         }
         if (pending.count() > 0) {
             device.engine.goOnLater(this);
@@ -448,12 +472,15 @@ final class WireResponder extends DeferredSender {
         }
     }
 
-    private void respondOnce() {
+    /** Sends the next response packet. Returns false if there is no room now. */
+    private boolean respondOnce() {
         int at = pending.first();
         if (pending.bytes(at) == ATOMIC) {
-            answerAtomic(pending.psn(at), pending.address(at));
-            endAnswer();
-            return;
+            boolean answered = answerAtomic(pending.psn(at), pending.address(at));
+            if (answered) {
+                endAnswer();
+            }
+            return answered;
         }
         long bytes = pending.bytes(at);
         int part = (int) Math.min(mtu, bytes - readDone);
@@ -467,17 +494,20 @@ final class WireResponder extends DeferredSender {
             if (pending.isAgain(at)) {
                 // The requester may well have the response already.
                 endAnswer();
-                return;
+                return true;
             }
             pending.clear();
             delay.acknowledged();
             answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
             queuePair.fail();
-            return;
+            return true;
         }
         int opcode = responseCode(first, last);
         int pad = -part & 3;
-        long packet = device.wire().packet();
+        long packet = begin();
+        if (packet == 0) {
+            return false;
+        }
         writeBase(packet, opcode, pad, psn);
         if (Opcode.hasAeth(opcode)) {
             Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);
@@ -487,11 +517,12 @@ final class WireResponder extends DeferredSender {
             Memory.copy(responder.placeOf(pending.key(at), address), payload, part);
         }
         Memory.zero(payload + part, pad);
-        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(opcode) + part + pad);
+        device.wire().send(Opcode.headerBytes(opcode) + part + pad);
         readDone += part;
         if (last) {
             endAnswer();
         }
+        return true;
     }
 
     /** Finishes the first pending request. */
@@ -505,16 +536,20 @@ final class WireResponder extends DeferredSender {
         readDone = 0;
     }
 
-    private void answerAtomic(int psn, long before) {
+    private boolean answerAtomic(int psn, long before) {
+        long packet = begin();
+        if (packet == 0) {
+            return false;
+        }
         if (Psn.next(psn) == expected) {
             // It is the last one, and acknowledges all earlier packets.
             delay.acknowledged();
         }
-        long packet = device.wire().packet();
         writeBase(packet, Opcode.RC_ATOMIC_ACKNOWLEDGE, 0, psn);
         Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);
         AtomicAckEth.write(packet + AtomicAckEth.OFFSET, before);
-        device.wire().send(path.peer, path.sourceIndex, Opcode.headerBytes(Opcode.RC_ATOMIC_ACKNOWLEDGE));
+        device.wire().send(Opcode.headerBytes(Opcode.RC_ATOMIC_ACKNOWLEDGE));
+        return true;
     }
 
     private static int responseCode(boolean first, boolean last) {

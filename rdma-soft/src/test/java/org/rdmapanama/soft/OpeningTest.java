@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -147,7 +148,9 @@ class OpeningTest {
             // From the loopback there is no way to others.
             Peer peer = device.wire().peer(new InetSocketAddress(InetAddress.ofLiteral("203.0.113.7"), 4791));
             for (int i = 0; i < 3; i++) {
-                device.wire().send(peer, 0, 32);
+                assertNotEquals(0, device.wire().begin(peer, 0));
+                device.wire().send(32);
+                assertTrue(device.wire().flush());
             }
             assertEquals(1, device.wire().unreachable());
         } finally {

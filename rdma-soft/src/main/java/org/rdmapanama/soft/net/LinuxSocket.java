@@ -7,6 +7,7 @@ import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -21,6 +22,7 @@ final class LinuxSocket {
     private static final int IPPROTO_UDP = 17;
     private static final int UDP_NO_CHECK6_RX = 102;
     private static final int SOL_SOCKET = 1;
+    private static final int SO_SNDBUFFORCE = 32;
     private static final int SO_RCVBUFFORCE = 33;
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
 
@@ -35,19 +37,24 @@ final class LinuxSocket {
      *
      * @param addresses the addresses of the sockets
      * @param receiveBytes the size of the receive buffers, in bytes
+     * @param sendBytes the size of the send buffers, in bytes
+     * @return the descriptors of the sockets, each -1 where it could not be found
      */
-    static void prepare(List<InetSocketAddress> addresses, int receiveBytes) {
-        if (!System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
-            return;
+    static int[] prepare(List<InetSocketAddress> addresses, int receiveBytes, int sendBytes) {
+        int[] found = new int[addresses.size()];
+        Arrays.fill(found, -1);
+        if (System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
+            try {
+                find(addresses, receiveBytes, sendBytes, found);
+            } catch (IOException | DirectoryIteratorException notAllowed) {
+                // The defaults of the system remain.
+            }
         }
-        try {
-            find(addresses, receiveBytes);
-        } catch (IOException | DirectoryIteratorException notAllowed) {
-            // The defaults of the system remain.
-        }
+        return found;
     }
 
-    private static void find(List<InetSocketAddress> addresses, int receiveBytes) throws IOException {
+    private static void find(List<InetSocketAddress> addresses, int receiveBytes, int sendBytes, int[] found)
+            throws IOException {
         UdpSockets sockets = UdpSockets.query();
         Map<String, InetSocketAddress> links = new HashMap<>();
         for (InetSocketAddress each : addresses) {
@@ -58,8 +65,10 @@ final class LinuxSocket {
                 InetSocketAddress address = links.get(linkOf(each));
                 if (address != null) {
                     int fd = Integer.parseInt(each.getFileName().toString());
-                    // May fail without privileges; the device works without it.
+                    found[addresses.indexOf(address)] = fd;
+                    // Both may fail without privileges; the device works without them.
                     SocketOptions.set(fd, SOL_SOCKET, SO_RCVBUFFORCE, receiveBytes);
+                    SocketOptions.set(fd, SOL_SOCKET, SO_SNDBUFFORCE, sendBytes);
                     if (address.getAddress() instanceof Inet6Address) {
                         // If this fails, only peers whose packets have a UDP checksum can be reached.
                         SocketOptions.set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);

@@ -1,12 +1,13 @@
 package org.rdmapanama.soft.net;
 
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
-import java.net.SocketAddress;
+import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
  * A remote socket that packets come from or go to, with the data that every packet needs: its GID, and a {@link UdpFlow}
- * per local address and direction. {@link Wire} creates and caches peers. Callers must hold the lock of the device.
+ * per local address and direction. {@link Peers} creates and caches peers. Callers must hold the lock of the device.
  */
 public final class Peer {
     /** The first of the ports that Soft-RoCE and network cards send from, whatever port they receive at. */
@@ -14,19 +15,30 @@ public final class Peer {
 
     public final InetSocketAddress address;
 
-    /** The address object that a channel returned for it last, to compare by identity. */
-    SocketAddress seenAs;
+    /** The address as a struct sockaddr. */
+    final byte[] struct;
+
+    /** Whether this device has no reason to send it packets, as far as is known. */
+    boolean isStranger = true;
+
+    /** Whether it can be sent many packets at once. */
+    boolean batches;
 
     final long gidHigh;
     final long gidLow;
+    /** What may be in flight to it. */
+    public final SendWindow window = new SendWindow();
+
     private final InetSocketAddress[] own;
     private final UdpFlow[] fromThem;
     private final UdpFlow[] toThem;
 
-    /** Creates a peer; {@code own} are the sockets of this device by GID index. */
+    /** Creates a peer; {@code own} are the sockets of this device by GID index. {@link Peers} calls it. */
     Peer(InetSocketAddress address, InetSocketAddress[] own) {
         this.address = address;
         this.own = own;
+        struct = new byte[SocketAddresses.length(address)];
+        SocketAddresses.write(MemorySegment.ofArray(struct), address);
         gidHigh = Gids.high(address.getAddress());
         gidLow = Gids.low(address.getAddress());
         fromThem = new UdpFlow[own.length];
@@ -36,6 +48,11 @@ public final class Peer {
     /** Returns whether both belong to the same host: other devices send from arbitrary ports. */
     public boolean sameHost(Peer other) {
         return gidLow == other.gidLow && gidHigh == other.gidHigh;
+    }
+
+    /** Returns whether it has this address, in two halves as in its GID, and port. */
+    boolean is(long high, long low, int port) {
+        return low == gidLow && high == gidHigh && port == address.getPort();
     }
 
     UdpFlow fromThem(int index) {

@@ -10,7 +10,8 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * org.rdmapanama.soft.port}, the UDP port; {@code .address}, one address or the name of an interface to use instead of
  * all addresses; {@code .idle}, what the thread of the device does while idle, {@code busy}, {@code yield} or {@code
  * park}; {@code .pcap}, a file to capture all packets in; {@code .faults}, the faults to inject into outgoing packets;
- * and {@code .wire}, {@code true} to send packets even between queue pairs of the same device. Immutable.
+ * {@code .wire}, {@code true} to send packets even between queue pairs of the same device; and {@code .segments}, whom to
+ * send many packets with one system call, {@code auto}, {@code all} or {@code none}. Immutable.
  *
  * @param port the UDP port to receive at; the following ones are tried if it is in use
  * @param address an address or the name of an interface, or null for all addresses
@@ -18,8 +19,10 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * @param capture a file, or null
  * @param faults the faults to inject, or null
  * @param wire whether to send packets between queue pairs of the same device
+ * @param segments to whom many packets are sent with one system call
  */
-public record SoftSettings(int port, String address, Idle idle, Path capture, Faults faults, boolean wire) {
+public record SoftSettings(
+        int port, String address, Idle idle, Path capture, Faults faults, boolean wire, Segments segments) {
     private static final String PREFIX = "org.rdmapanama.soft.";
 
     /** The largest port. Answers to higher ports go to port 4791, because other devices only send from those. */
@@ -30,6 +33,14 @@ public record SoftSettings(int port, String address, Idle idle, Path capture, Fa
         BUSY,
         YIELD,
         PARK
+    }
+
+    /** To whom many packets are sent with one system call, where the system can. */
+    public enum Segments {
+        /** To peers that do not mind how a network card numbers them. */
+        AUTO,
+        ALL,
+        NONE
     }
 
     /**
@@ -47,7 +58,8 @@ public record SoftSettings(int port, String address, Idle idle, Path capture, Fa
                 idle(System.getProperty(PREFIX + "idle", "park")),
                 capture == null ? null : Path.of(capture),
                 faults == null ? null : Faults.parse(faults),
-                wire);
+                wire,
+                segments(System.getProperty(PREFIX + "segments", "auto")));
     }
 
     private static int port(String text) {
@@ -61,6 +73,15 @@ public record SoftSettings(int port, String address, Idle idle, Path capture, Fa
         }
         throw new IllegalArgumentException(
                 PREFIX + "port must be a UDP port between 1 and " + MAX_PORT + ": '" + text + "'");
+    }
+
+    private static Segments segments(String text) {
+        for (Segments each : Segments.values()) {
+            if (each.name().equalsIgnoreCase(text)) {
+                return each;
+            }
+        }
+        throw new IllegalArgumentException(PREFIX + "segments must be auto, all or none: '" + text + "'");
     }
 
     private static Idle idle(String text) {

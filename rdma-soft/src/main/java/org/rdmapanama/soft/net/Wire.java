@@ -2,41 +2,38 @@ package org.rdmapanama.soft.net;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.foreign.MemorySegment;
 import java.net.BindException;
 import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import jdk.net.ExtendedSocketOptions;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.ffm.internal.Datagrams;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.FaultySender;
 import org.rdmapanama.soft.wire.InvariantCrc;
-import org.rdmapanama.soft.wire.Sender;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
- * The UDP sockets of the device, one for each of its addresses, and the buffers of the packets that pass through them.
- * {@link ProgressEngine} receives, the requesters and responders send. Callers must hold the lock of the device, except for
- * {@link #await} and {@link #ignore}, which only the thread of the device calls, and {@link #wakeUp}.
+ * The UDP sockets of the device, one for each of its addresses: a {@link PacketSender} and a {@link PacketReceiver} for
+ * each. {@link ProgressEngine} receives, the requesters and responders send. Callers must hold the lock of the device,
+ * except for {@link #await} and {@link #ignore}, which only the thread of the device calls, and {@link #wakeUp}.
  *
- * <p>The sockets are not connected, and forbid fragmentation: then the kernel gives packets the IP identification 0,
- * which the checksum covers.
+ * <p>The sockets are not connected, and forbid fragmentation: then the kernel gives packets IP identifications that are
+ * known in advance, which the checksum covers.
  */
 public final class Wire implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(Wire.class);
@@ -44,11 +41,14 @@ public final class Wire implements AutoCloseable {
     /** The requested size of the receive buffers. */
     private static final int RECEIVE_BYTES = 4 << 20;
 
+    /** The requested size of the send buffers: several times what the kernel takes with one call. */
+    private static final int SEND_BYTES = 1 << 20;
+
     /** How many ports to try, starting from that of the settings. */
     public static final int PORTS_TO_TRY = 64;
 
-    /** Limits the peers to remember, because hostile hosts may use any number of addresses. */
-    private static final int MAX_PEERS = 1024;
+    /** Limits the destinations to remember as unreachable. */
+    private static final int MAX_UNREACHABLE = 1024;
 
     private static final String UNREACHABLE =
             "{}: cannot send a packet of {} bytes to {}, so it and possibly others are lost: {}; if packets exceed the MTU of an"
@@ -78,20 +78,29 @@ public final class Wire implements AutoCloseable {
     private final DatagramChannel[] channels;
     private final Selector selector;
     private final InvariantCrc crc = new InvariantCrc();
-    private final ByteBuffer incoming = buffer();
-    private final ByteBuffer outgoing = buffer();
-    private final long incomingAddress = MemorySegment.ofBuffer(incoming).address();
-    private final long outgoingAddress = MemorySegment.ofBuffer(outgoing).address();
-    private final Map<SocketAddress, Peer> peers = new HashMap<>();
+
+    /** Null where each packet needs a system call. */
+    private final Datagrams datagrams;
+
+    private final PacketSender[] senders;
+    private final PacketReceiver[] receivers;
+    private final Peers peers;
+
+    /** The sender of the packet that was begun last. */
+    private PacketSender begun;
+
+    /** Whether packets may wait for {@link #flush}. */
+    private boolean pending;
+
+    /** Whether the kernel had no room for them. Read without the lock. */
+    private volatile boolean blocked;
 
     /** The destinations that the log has reported as unreachable, each only once. */
     private final Set<SocketAddress> unreachable = new HashSet<>();
 
     private final Capture capture;
-    private final Sender sender;
     private final FaultySender faulty;
     private final int port;
-    private final Peer[] lastPeers;
     private int busiest;
 
     /** The operations that {@link #await} waits for. */
@@ -113,20 +122,52 @@ public final class Wire implements AutoCloseable {
         this.selector = selector;
         this.capture = capture;
         this.port = port;
-        own = new InetSocketAddress[channels.length];
-        lastPeers = new Peer[channels.length];
-        for (int i = 0; i < channels.length; i++) {
+        int count = channels.length;
+        own = new InetSocketAddress[count];
+        for (int i = 0; i < count; i++) {
             own[i] = new InetSocketAddress(addresses.address(i), port);
         }
-        Sender plain = this::sendNow;
+        int[] descriptors = LinuxSocket.prepare(List.of(own), RECEIVE_BYTES, SEND_BYTES);
+        boolean isPlain = settings.segments() == SoftSettings.Segments.NONE || !Datagrams.areSupported();
+        datagrams = isPlain ? null : new Datagrams();
         faulty = settings.faults() == null
                 ? null
-                : new FaultySender(settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, plain);
-        sender = faulty == null ? plain : faulty;
+                : new FaultySender(
+                        settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, this::sendByChannel);
+        peers = new Peers(own, peer -> settings.segments() == SoftSettings.Segments.ALL || batches(addresses, peer));
+        senders = new PacketSender[count];
+        receivers = new PacketReceiver[count];
+        for (int i = 0; i < count; i++) {
+            senders[i] = sender(i, descriptors[i]);
+            receivers[i] = receiver(i, descriptors[i]);
+        }
     }
 
-    private static ByteBuffer buffer() {
-        return ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES + 1).order(ByteOrder.LITTLE_ENDIAN);
+    /**
+     * Returns whether a peer can be sent many packets at once before anything is known of it. A card that divides packets
+     * numbers them as it likes, and only other devices of this kind do not mind; IPv6 has no numbers.
+     */
+    private static boolean batches(LocalAddresses addresses, InetSocketAddress peer) {
+        int port = peer.getPort();
+        return peer.getAddress() instanceof Inet6Address
+                || peer.getAddress().isLoopbackAddress()
+                || addresses.indexOf(peer.getAddress()) >= 0
+                || (port != UdpFlow.ROCE_PORT && Peer.receivesWhereItSends(port));
+    }
+
+    private PacketSender sender(int index, int fd) {
+        if (faulty != null) {
+            return new ChannelSender(index, faulty, crc, capture);
+        }
+        return datagrams != null && fd >= 0 && Datagrams.sendSegments(fd) == 0
+                ? new SegmentSender(index, fd, datagrams, crc, capture, this::lost)
+                : new ChannelSender(index, this::sendByChannel, crc, capture);
+    }
+
+    private PacketReceiver receiver(int index, int fd) {
+        return datagrams != null && fd >= 0 && Datagrams.receiveSegments(fd) == 0
+                ? new SegmentReceiver(fd, datagrams, peers)
+                : new ChannelReceiver(channels[index], peers);
     }
 
     /**
@@ -202,7 +243,6 @@ public final class Wire implements AutoCloseable {
                 channels[i] = open(addresses.address(i), port);
                 own.add(new InetSocketAddress(addresses.address(i), port));
             }
-            LinuxSocket.prepare(own, RECEIVE_BYTES);
             return channels;
         } catch (IOException e) {
             closeAll(channels);
@@ -240,57 +280,77 @@ public final class Wire implements AutoCloseable {
         return port;
     }
 
-    /** Returns the peer at an address: the same object each time, as long as there are not too many. */
+    /** Returns the peer at an address that a queue pair will talk to: the same object each time. */
     public Peer peer(InetSocketAddress address) {
-        Peer peer = peers.get(address);
-        if (peer == null) {
-            if (peers.size() == MAX_PEERS) {
-                peers.clear();
+        return peers.toTalkTo(address);
+    }
+
+    /** Returns the peer at an address that an answer goes to, which may be forged. */
+    public Peer sender(InetSocketAddress address) {
+        return peers.of(address);
+    }
+
+    /**
+     * Begins a packet, which {@link #send} sends.
+     *
+     * @param index the index of the local address to send from
+     * @return where to write it, up to {@link InvariantCrc#MAX_PACKET_BYTES}; 0 if there is no room now: then there is after
+     *     {@link #flush} has returned true
+     */
+    public long begin(Peer to, int index) {
+        begun = senders[index];
+        long packet = begun.begin(to);
+        pending |= packet == 0;
+        return packet;
+    }
+
+    /** Sends the packet that was begun last, of the given size without the checksum, soon or with the next {@link #flush}. */
+    public void send(int bytes) {
+        pending = true;
+        begun.send(bytes);
+    }
+
+    /** Sends what waits. Returns false if there is no room for all of it. */
+    public boolean flush() {
+        if (pending) {
+            boolean all = true;
+            for (PacketSender each : senders) {
+                all &= each.flush();
             }
-            peer = new Peer(address, own);
-            peers.put(address, peer);
+            pending = !all;
+            if (blocked == all) {
+                blocked = !all;
+            }
         }
-        return peer;
+        return !pending;
     }
 
-    /** Returns where to write the next packet. */
-    public long packet() {
-        return outgoingAddress;
-    }
-
-    /** Sends the packet that was written, of the given size without the checksum, from a local address. */
-    public void send(Peer to, int index, int bytes) {
-        UdpFlow flow = to.toThem(index);
-        outgoing.clear();
-        int length = crc.append(flow, outgoing, bytes);
-        if (capture != null) {
-            capture.write(flow, 0, outgoing, length);
-        }
-        // A packet for which there is no room is lost, as on any wire.
-        sender.send(outgoing.limit(length).position(0), index, to.address);
-    }
-
-    private boolean sendNow(ByteBuffer packet, int index, SocketAddress to) {
+    private boolean sendByChannel(ByteBuffer packet, int index, SocketAddress to) {
         try {
-            if (channels[index].send(packet, to) > 0) {
-                return true;
-            }
+            return channels[index].send(packet, to) > 0;
         } catch (IOException e) {
             // Treated as lost: the queue pair retransmits, and gives up in due time.
-            if (unreachable.size() < MAX_PEERS && unreachable.add(to)) {
-                LOG.warn(UNREACHABLE, device, packet.limit(), to, e.toString());
-            }
+            tellUnreachable(to, packet.limit(), e.toString());
             packet.position(packet.limit());
             return true;
         }
-        return false;
+    }
+
+    private void lost(Peer to, int bytes, int errno) {
+        tellUnreachable(to.address, bytes, "errno " + errno);
+    }
+
+    private void tellUnreachable(SocketAddress to, int bytes, String reason) {
+        if (unreachable.size() < MAX_UNREACHABLE && unreachable.add(to)) {
+            LOG.warn(UNREACHABLE, device, bytes, to, reason);
+        }
     }
 
     /** Receives up to {@code most} packets from each socket. Returns whether there were any. */
     public boolean receive(int most, Receiver receiver) {
         letGo();
         boolean any = false;
-        for (int i = 0; i < channels.length; i++) {
+        for (int i = 0; i < receivers.length; i++) {
             any |= receive(i, most, receiver);
         }
         return any;
@@ -313,54 +373,35 @@ public final class Wire implements AutoCloseable {
     }
 
     private boolean receive(int index, int most, Receiver receiver) {
+        PacketReceiver packets = receivers[index];
         for (int count = 0; count < most; count++) {
-            incoming.clear();
-            SocketAddress from = receiveAt(index);
-            if (from == null) {
+            if (!packets.next()) {
                 return count > 0;
             }
             busiest = index;
-            if (!check(from, index, receiver)) {
+            if (!check(packets, index, receiver)) {
                 return true;
             }
         }
         return true;
     }
 
-    private SocketAddress receiveAt(int index) {
-        try {
-            return channels[index].receive(incoming);
-        } catch (IOException e) {
-            // For example an ICMP port unreachable message.
-            return null;
-        }
-    }
-
     /** Passes on a packet if its checksum is correct. Returns whether another packet may follow at once. */
-    private boolean check(SocketAddress from, int index, Receiver receiver) {
+    private boolean check(PacketReceiver packets, int index, Receiver receiver) {
         received++;
-        int length = incoming.position();
-        Peer peer = peerOf(from, index);
+        Peer peer = packets.from();
         UdpFlow flow = peer.fromThem(index);
-        if (length > InvariantCrc.MAX_PACKET_BYTES || !crc.isValid(flow, incoming, length)) {
+        int length = packets.length();
+        int identification = crc.identification(flow, packets.buffer(), packets.start(), length);
+        if (identification == InvariantCrc.WRONG) {
             return true;
         }
+        // Other devices send from higher ports.
+        peer.batches |= peer.address.getPort() == UdpFlow.ROCE_PORT && datagrams != null;
         if (capture != null && !isOwn(peer.address)) {
-            capture.write(flow, crc.identification(flow, incoming, length), incoming, length);
+            capture.write(flow, identification, packets.buffer(), packets.start(), length);
         }
-        return receiver.receive(incomingAddress, length - InvariantCrc.BYTES, peer, index);
-    }
-
-    /** Returns the sender. Channels return the same address object as long as the sender stays the same. */
-    @SuppressWarnings("ReferenceEquality")
-    private Peer peerOf(SocketAddress from, int index) {
-        Peer last = lastPeers[index];
-        if (last == null || last.seenAs != from) {
-            last = peer((InetSocketAddress) from);
-            last.seenAs = from;
-            lastPeers[index] = last;
-        }
-        return last;
+        return receiver.receive(packets.address(), length - InvariantCrc.BYTES, peer, index);
     }
 
     /** Returns whether a packet came from this device, so that it was captured when it was sent. */
@@ -373,10 +414,13 @@ public final class Wire implements AutoCloseable {
         return false;
     }
 
-    /** Waits for a packet or for {@link #wakeUp}; 0 waits forever. Only the thread of the device may call it. */
+    /**
+     * Waits for a packet, for room if there was none, or for {@link #wakeUp}; 0 waits forever. Only the thread of the device
+     * may call it.
+     */
     public void await(long millis) {
         try {
-            watch(SelectionKey.OP_READ);
+            watch(blocked ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_READ);
             selector.select(key -> {}, millis);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -431,6 +475,9 @@ public final class Wire implements AutoCloseable {
     @Override
     public void close() {
         closeAll(channels);
+        if (datagrams != null) {
+            datagrams.close();
+        }
         try {
             selector.close();
         } catch (IOException e) {

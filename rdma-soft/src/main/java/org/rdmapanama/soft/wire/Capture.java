@@ -92,10 +92,11 @@ public final class Capture implements AutoCloseable {
      *
      * @param identification the IPv4 identification, for which see {@link InvariantCrc#identification}; only its lower
      *     16 bits count
-     * @param packet a buffer that holds the packet from index 0 on
+     * @param packet a buffer that holds the packet
+     * @param start the index at which it begins
      * @param length the size of the packet with its checksum; at most what UDP allows
      */
-    public synchronized void write(UdpFlow flow, int identification, ByteBuffer packet, int length) {
+    public synchronized void write(UdpFlow flow, int identification, ByteBuffer packet, int start, int length) {
         if (ended) {
             return;
         }
@@ -113,7 +114,7 @@ public final class Capture implements AutoCloseable {
         int udp = ip + headers - UdpFlow.UDP_BYTES;
         int udpLength = UdpFlow.UDP_BYTES + length;
         buffer.put(flow.template, UdpFlow.DUMMY_BYTES, headers);
-        packet.get(0, buffer.array(), buffer.position(), length);
+        packet.get(start, buffer.array(), buffer.position(), length);
         buffer.position(buffer.position() + length);
         buffer.putShort(udp + 4, (short) udpLength);
         buffer.putShort(udp + 6, (short) 0);

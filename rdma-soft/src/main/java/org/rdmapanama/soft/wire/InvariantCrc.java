@@ -10,15 +10,15 @@ import java.util.zip.CRC32;
  * a socket does not see, so both are synthesized here: IPv4 packets have no options and must not be fragmented, as the
  * specification requires.
  *
- * <p>The IPv4 identification remains unknown. This device sends 0, as Linux does for a socket that is not connected and
- * has {@code IP_DONTFRAGMENT} set. Other devices, such as Soft-RoCE, number their packets, and a receiver cannot know
- * these numbers. But the checksum is linear, so it determines which identification explains it, if any does. That
- * leaves 16 of 32 bits for the check: one of 65536 randomly damaged packets passes it, though none with a single wrong
- * bit. After a few packets with the identification 0, only 0 is accepted for the same flow, and all 32 bits count; for
- * IPv6, they always do.
+ * <p>The IPv4 identification of a received packet is unknown. Linux sends 0 for a socket that is not connected and has
+ * {@code IP_DONTFRAGMENT} set, and i in segment i where it divides what a program sends; other devices, such as
+ * Soft-RoCE, number all their packets. But the checksum is linear, so it determines which identification explains it, if
+ * any does. That leaves 16 of 32 bits for the check: one of 65536 randomly damaged packets passes it, though none with a
+ * single wrong bit. The kernel has checked the UDP checksum before, another 16 bits, unless the sender left it out. For
+ * IPv6, all 32 bits count. What a receiver accepts does not depend on earlier packets, which anybody may have sent.
  *
- * <p>A buffer holds its packet from index 0 on, whatever the position, within its limit; direct buffers are fastest.
- * Not thread-safe: {@link UdpFlow} and scratch memory are reused. The device calls it with its lock held.
+ * <p>A buffer holds its packet at any index within its limit, whatever the position; direct buffers are fastest. Not
+ * thread-safe: scratch memory is reused. The device calls it with its lock held.
  */
 public final class InvariantCrc {
     public static final int BYTES = 4;
@@ -28,9 +28,6 @@ public final class InvariantCrc {
 
     /** The result if no identification explains the checksum. */
     public static final int WRONG = -1;
-
-    /** After this many consecutive packets with the identification 0, no other one is accepted. */
-    static final int ENOUGH_ZEROS = 4;
 
     // A polynomial over GF(2) as CRC-32 writes it: bit 31 is the coefficient of 1, bit 0 that of x to the 31st.
     private static final int ONE = 1 << 31;
@@ -60,11 +57,15 @@ public final class InvariantCrc {
     private UdpFlow flowInScratch;
 
     /**
-     * Computes the checksum of a packet with the IPv4 identification 0.
+     * Computes the checksum of a packet at index 0 with the IPv4 identification 0.
      *
      * @param length the size of the packet without the checksum, at least that of the base header
      */
     public int compute(UdpFlow flow, ByteBuffer packet, int length) {
+        return compute(flow, packet, 0, length, 0);
+    }
+
+    private int compute(UdpFlow flow, ByteBuffer packet, int start, int length, int identification) {
         int headers = flow.headerBytes();
         int bth = UdpFlow.DUMMY_BYTES + headers;
         if (flow != flowInScratch) {
@@ -76,9 +77,10 @@ public final class InvariantCrc {
             scratch.putShort(UdpFlow.DUMMY_BYTES + 4, (short) udpLength);
         } else {
             scratch.putShort(UdpFlow.DUMMY_BYTES + 2, (short) (headers + length + BYTES));
+            scratch.putShort(UdpFlow.DUMMY_BYTES + 4, (short) identification);
         }
         scratch.putShort(bth - 4, (short) udpLength);
-        scratch.put(bth, packet, 0, Bth.BYTES);
+        scratch.put(bth, packet, start, Bth.BYTES);
         // The byte with the congestion bits may change on the way.
         scratch.put(bth + 4, (byte) 0xFF);
         crc.reset();
@@ -86,53 +88,53 @@ public final class InvariantCrc {
 
         int position = packet.position();
         int limit = packet.limit();
-        crc.update(packet.limit(length).position(Bth.BYTES));
+        crc.update(packet.limit(start + length).position(start + Bth.BYTES));
         packet.limit(limit).position(position);
         return (int) crc.getValue();
+    }
+
+    /** Appends the checksum to an otherwise complete packet at index 0 that gets the IPv4 identification 0. */
+    public int append(UdpFlow flow, ByteBuffer packet, int length) {
+        return append(flow, packet, 0, length, 0);
     }
 
     /**
      * Appends the checksum to an otherwise complete packet.
      *
+     * @param start the index of the packet
      * @param length the size of the packet without the checksum
+     * @param identification the IPv4 identification that it gets, 0 to 65535; IPv6 has none
      * @return the size with the checksum
      */
-    public int append(UdpFlow flow, ByteBuffer packet, int length) {
-        packet.putInt(length, inOrderOf(packet, compute(flow, packet, length)));
+    public int append(UdpFlow flow, ByteBuffer packet, int start, int length, int identification) {
+        packet.putInt(start + length, inOrderOf(packet, compute(flow, packet, start, length, identification)));
         return length + BYTES;
     }
 
-    /**
-     * Returns whether the checksum of a received packet is correct. Packets that are too short or too long are not
-     * valid.
-     *
-     * @param length the size of the packet with the checksum
-     */
+    /** Returns whether the checksum of a packet at index 0 is correct. Those that are too short or too long are not valid. */
     public boolean isValid(UdpFlow flow, ByteBuffer packet, int length) {
-        int identification = identification(flow, packet, length);
-        if (identification == 0) {
-            flow.zeros = Math.min(flow.zeros + 1, ENOUGH_ZEROS);
-            return true;
-        }
-        if (identification == WRONG || flow.zeros == ENOUGH_ZEROS) {
-            return false;
-        }
-        flow.zeros = 0;
-        return true;
+        return identification(flow, packet, length) != WRONG;
+    }
+
+    /** Like {@link #identification(UdpFlow, ByteBuffer, int, int)}, of a packet at index 0. */
+    public int identification(UdpFlow flow, ByteBuffer packet, int length) {
+        return identification(flow, packet, 0, length);
     }
 
     /**
      * Returns the IPv4 identification, 0 to 65535, with which the checksum of a packet is correct, or {@link #WRONG} if
-     * there is none. IPv6 has no identification: the result is 0 for a correct packet.
+     * there is none, or if the packet is too short or too long. IPv6 has no identification: the result is 0 for a correct
+     * packet.
      *
+     * @param start the index of the packet
      * @param length the size of the packet with the checksum
      */
-    public int identification(UdpFlow flow, ByteBuffer packet, int length) {
+    public int identification(UdpFlow flow, ByteBuffer packet, int start, int length) {
         if (length < Bth.BYTES + BYTES || length > MAX_PACKET_BYTES) {
             return WRONG;
         }
         int checked = length - BYTES;
-        int difference = compute(flow, packet, checked) ^ inOrderOf(packet, packet.getInt(checked));
+        int difference = compute(flow, packet, start, checked, 0) ^ inOrderOf(packet, packet.getInt(start + checked));
         if (difference == 0) {
             return 0;
         }

@@ -5,8 +5,7 @@ import java.util.Arrays;
 
 /**
  * The addresses and UDP ports of packets in one direction, both IPv4 or both IPv6, with the precomputed headers for
- * their checksum. Created once per peer and direction. Its mutable state serves {@link InvariantCrc#isValid} and
- * belongs to the thread that receives.
+ * their checksum. Created once per peer and direction. Immutable.
  */
 public final class UdpFlow {
     /** The UDP port that RoCEv2 packets are sent to. (Annex A17.3.2.2) */
@@ -24,9 +23,6 @@ public final class UdpFlow {
      * with all ones in fields that change on the way. The lengths are filled in per packet.
      */
     final byte[] template;
-
-    /** How many consecutive packets, up to a limit, had the IP identification 0. */
-    int zeros;
 
     private UdpFlow(byte[] source, byte[] destination, int sourcePort, int destinationPort) {
         boolean ipv6 = source.length == 16;

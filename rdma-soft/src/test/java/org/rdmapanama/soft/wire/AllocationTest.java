@@ -68,7 +68,7 @@ class AllocationTest {
     void shouldCapture(@TempDir Path folder) throws IOException {
         try (Capture capture = Capture.open(folder.resolve("all.pcap"))) {
             assertAllocatesNothing(() -> {
-                capture.write(flows[count++ & 1], count, packet, LENGTH);
+                capture.write(flows[count++ & 1], count, packet, 0, LENGTH);
                 return true;
             });
         }

@@ -75,7 +75,7 @@ class CaptureTest {
                 ByteBuffer packet = Packets.direct(golden.roce());
                 int length = packet.limit();
                 UdpFlow flow = golden.flow();
-                capture.write(flow, crc.identification(flow, packet, length), packet, length);
+                capture.write(flow, crc.identification(flow, packet, length), packet, 0, length);
                 assertEquals(0, packet.position());
                 assertEquals(length, packet.limit());
             }
@@ -115,7 +115,7 @@ class CaptureTest {
                     for (int i = 0; i < each; i++) {
                         // Files must not be closed by an interrupt of who sends.
                         Thread.currentThread().interrupt();
-                        capture.write(flow, i, packet, length);
+                        capture.write(flow, i, packet, 0, length);
                     }
                 }));
             }
@@ -141,7 +141,7 @@ class CaptureTest {
         Path path = folder.resolve("closed.pcap");
         Capture capture = Capture.open(path);
         capture.close();
-        capture.write(GoldenPacketsTest.ALL[0].flow(), 0, Packets.direct(GoldenPacketsTest.ALL[0].roce()), 20);
+        capture.write(GoldenPacketsTest.ALL[0].flow(), 0, Packets.direct(GoldenPacketsTest.ALL[0].roce()), 0, 20);
         capture.flush();
         capture.close();
 
@@ -156,7 +156,7 @@ class CaptureTest {
         ByteBuffer packet = Packets.direct(GoldenPacketsTest.ALL[0].roce());
         for (int i = 0; i < 3; i++) {
             try (Capture capture = Capture.open(path)) {
-                capture.write(GoldenPacketsTest.ALL[0].flow(), 0, packet, packet.limit());
+                capture.write(GoldenPacketsTest.ALL[0].flow(), 0, packet, 0, packet.limit());
             }
         }
         assertEquals(3, read(path).size());
@@ -173,7 +173,7 @@ class CaptureTest {
         try (Capture capture = Capture.open(full)) {
             ByteBuffer packet = Packets.direct(GoldenPacketsTest.ALL[0].roce());
             for (int i = 0; i < 10_000; i++) {
-                capture.write(GoldenPacketsTest.ALL[0].flow(), 0, packet, packet.limit());
+                capture.write(GoldenPacketsTest.ALL[0].flow(), 0, packet, 0, packet.limit());
             }
             capture.flush();
         }

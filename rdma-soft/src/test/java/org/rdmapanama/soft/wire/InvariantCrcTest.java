@@ -96,18 +96,32 @@ class InvariantCrcTest {
         assertTrue(wrong < 10, wrong + " of 100000");
     }
 
+    /** Anybody can send packets with the identification 0. Those of a device that numbers its packets still count. */
     @Test
-    void shouldBelieveNoIdentificationAfterEnoughZeros() {
+    void shouldTakeEachPacketByItself() {
         UdpFlow flow = UdpFlow.of(A, B);
-        for (int i = 0; i < InvariantCrc.ENOUGH_ZEROS - 1; i++) {
-            assertTrue(crc.isValid(flow, numbered(flow, 0, 100), 100));
+        for (int i = 0; i < 100; i++) {
+            assertEquals(0, crc.identification(flow, numbered(flow, 0, 100), 100));
         }
-        assertTrue(crc.isValid(flow, numbered(flow, 77, 100), 100), "not yet enough, and counted anew");
-        for (int i = 0; i < InvariantCrc.ENOUGH_ZEROS; i++) {
-            assertTrue(crc.isValid(flow, numbered(flow, 0, 100), 100));
+        assertEquals(77, crc.identification(flow, numbered(flow, 77, 100), 100));
+    }
+
+    /** As the kernel numbers the parts of what it divides. */
+    @Test
+    void shouldAppendForANumberAnywhereInABuffer() {
+        UdpFlow[] flows = {UdpFlow.of(A, B), UdpFlow.of(A6, B6)};
+        for (UdpFlow flow : flows) {
+            ByteBuffer buffer = ByteBuffer.allocateDirect(3000);
+            for (int i = 0; i < 64; i++) {
+                int length = random.nextInt(Bth.BYTES + 4, 1100);
+                ByteBuffer expected = numbered(flow, i, length);
+                buffer.put(i, expected, 0, length).putInt(i + length - 4, 0);
+
+                assertEquals(length, crc.append(flow, buffer, i, length - 4, i));
+                assertEquals(expected.slice(0, length), buffer.slice(i, length));
+                assertEquals(flow.isIpv6() ? 0 : i, crc.identification(flow, buffer, i, length));
+            }
         }
-        assertFalse(crc.isValid(flow, numbered(flow, 77, 100), 100));
-        assertTrue(crc.isValid(flow, numbered(flow, 0, 100), 100));
     }
 
     @Test

@@ -1,0 +1,208 @@
+package org.rdmapanama.ffm.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.Locale;
+
+/**
+ * sendmsg(2) and recvmsg(2) for UDP sockets, which neither wait nor allocate. With segmentation offload, one call carries
+ * many datagrams of equal size: UDP_SEGMENT and UDP_GRO of udp(7).
+ *
+ * <p>Not thread-safe: it keeps the arguments of a call in its own memory.
+ */
+public final class Datagrams implements AutoCloseable {
+    /** The most datagrams that one call sends: UDP_MAX_SEGMENTS of older kernels. */
+    public static final int MAX_SEGMENTS = 64;
+
+    /** The most bytes that one call sends: what an IPv4 packet carries. */
+    public static final int MAX_SEND_BYTES = 65_507;
+
+    /** The most bytes that one call receives. */
+    public static final int MAX_RECEIVE_BYTES = 65_536;
+
+    private static final int SOL_UDP = 17;
+    private static final int UDP_SEGMENT = 103;
+    private static final int UDP_GRO = 104;
+    private static final int MSG_TRUNC = 0x20;
+    private static final int MSG_DONTWAIT = 0x40;
+    private static final int MSG_NOSIGNAL = 0x4000;
+
+    // struct msghdr and struct cmsghdr where a long has 64 bits.
+    private static final long NAME = 0;
+    private static final long NAME_LENGTH = 8;
+    private static final long VECTOR = 16;
+    private static final long VECTOR_LENGTH = 24;
+    private static final long CONTROL = 32;
+    private static final long CONTROL_LENGTH = 40;
+    private static final long FLAGS = 48;
+    private static final long HEADER_BYTES = 56;
+    private static final long VECTOR_BYTES = 16;
+    private static final long CONTROL_LEVEL = 8;
+    private static final long CONTROL_TYPE = 12;
+    private static final long CONTROL_DATA = 16;
+    private static final long CONTROL_SPACE = 64;
+
+    /** CMSG_LEN and CMSG_SPACE of a segment size. */
+    private static final long SEGMENT_LENGTH = CONTROL_DATA + Short.BYTES;
+
+    private static final long SEGMENT_SPACE = CONTROL_DATA + Long.BYTES;
+
+    /** The functions, found when a socket first needs them. */
+    private static final class Functions {
+        static final MethodHandle SENDMSG = of("sendmsg");
+        static final MethodHandle RECVMSG = of("recvmsg");
+
+        private static MethodHandle of(String name) {
+            return SystemFunctions.downcall(
+                    name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+        }
+    }
+
+    private final Arena arena = Arena.ofShared();
+    private final MemorySegment errno = Errno.allocate(arena);
+    private final MemorySegment name = arena.allocate(SocketAddresses.STORAGE_BYTES, Long.BYTES);
+    private final MemorySegment vector = arena.allocate(VECTOR_BYTES, Long.BYTES);
+    private final MemorySegment control = arena.allocate(CONTROL_SPACE, Long.BYTES);
+    private final MemorySegment header = arena.allocate(HEADER_BYTES, Long.BYTES);
+    private final long headerAddress = header.address();
+
+    /** Allocates the memory for calls, until {@link #close}. */
+    public Datagrams() {
+        header.set(JAVA_LONG, NAME, name.address());
+        header.set(JAVA_LONG, VECTOR, vector.address());
+        header.set(JAVA_LONG, VECTOR_LENGTH, 1);
+    }
+
+    /**
+     * Returns whether this system has these calls in the form that this class knows: Linux with 64 bits.
+     *
+     * @return whether it has
+     */
+    public static boolean areSupported() {
+        return System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")
+                && ValueLayout.ADDRESS.byteSize() == Long.BYTES
+                && SystemFunctions.find("sendmsg").isPresent()
+                && SystemFunctions.find("recvmsg").isPresent();
+    }
+
+    /**
+     * Lets a socket receive several datagrams with one call.
+     *
+     * @param fd the socket
+     * @return 0 or a negated errno
+     */
+    public static int receiveSegments(int fd) {
+        return SocketOptions.set(fd, SOL_UDP, UDP_GRO, 1);
+    }
+
+    /**
+     * Returns whether the kernel can divide what a socket sends.
+     *
+     * @param fd the socket
+     * @return 0 or a negated errno
+     */
+    public static int sendSegments(int fd) {
+        // A size of 0 divides nothing unless a call asks for it.
+        return SocketOptions.set(fd, SOL_UDP, UDP_SEGMENT, 0);
+    }
+
+    /**
+     * Sends datagrams.
+     *
+     * @param fd the socket
+     * @param data the address of the bytes
+     * @param bytes how many bytes, up to {@link #MAX_SEND_BYTES}
+     * @param segment the size of each datagram but the last, which may be shorter; 0 for one datagram
+     * @param to a struct sockaddr
+     * @return the number of bytes sent, or a negated errno: EAGAIN if there is no room
+     */
+    public int send(int fd, long data, int bytes, int segment, byte... to) {
+        MemorySegment.copy(to, 0, name, ValueLayout.JAVA_BYTE, 0, to.length);
+        header.set(JAVA_INT, NAME_LENGTH, to.length);
+        vector.set(JAVA_LONG, 0, data);
+        vector.set(JAVA_LONG, Long.BYTES, bytes);
+        if (segment > 0 && segment < bytes) {
+            control.set(JAVA_LONG, 0, SEGMENT_LENGTH);
+            control.set(JAVA_INT, CONTROL_LEVEL, SOL_UDP);
+            control.set(JAVA_INT, CONTROL_TYPE, UDP_SEGMENT);
+            control.set(JAVA_SHORT, CONTROL_DATA, (short) segment);
+            header.set(JAVA_LONG, CONTROL, control.address());
+            header.set(JAVA_LONG, CONTROL_LENGTH, SEGMENT_SPACE);
+        } else {
+            header.set(JAVA_LONG, CONTROL, 0);
+            header.set(JAVA_LONG, CONTROL_LENGTH, 0);
+        }
+        try {
+            long sent = (long) Functions.SENDMSG.invokeExact(errno, fd, headerAddress, MSG_DONTWAIT | MSG_NOSIGNAL);
+            return sent >= 0 ? (int) sent : -Errno.captured(errno);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /**
+     * Receives one or more datagrams of one sender.
+     *
+     * @param fd the socket
+     * @param data where to write them
+     * @param bytes how much memory is there
+     * @return the number of bytes received, or a negated errno: EAGAIN if there are none. {@link #segment}, {@link
+     *     #sender} and {@link #wasCut} tell more until the next call
+     */
+    public int receive(int fd, long data, int bytes) {
+        header.set(JAVA_INT, NAME_LENGTH, SocketAddresses.STORAGE_BYTES);
+        vector.set(JAVA_LONG, 0, data);
+        vector.set(JAVA_LONG, Long.BYTES, bytes);
+        header.set(JAVA_LONG, CONTROL, control.address());
+        header.set(JAVA_LONG, CONTROL_LENGTH, CONTROL_SPACE);
+        try {
+            long received = (long) Functions.RECVMSG.invokeExact(errno, fd, headerAddress, MSG_DONTWAIT);
+            return received >= 0 ? (int) received : -Errno.captured(errno);
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /**
+     * Returns the size of each datagram but the last, which may be shorter, of what was received last.
+     *
+     * @return the size in bytes; 0 if it was one datagram
+     */
+    public int segment() {
+        boolean told = header.get(JAVA_LONG, CONTROL_LENGTH) >= CONTROL_DATA + Integer.BYTES
+                && control.get(JAVA_INT, CONTROL_LEVEL) == SOL_UDP
+                && control.get(JAVA_INT, CONTROL_TYPE) == UDP_GRO;
+        return told ? control.get(JAVA_INT, CONTROL_DATA) : 0;
+    }
+
+    /**
+     * Returns whether what was received last did not fit, so that its end is lost.
+     *
+     * @return whether it did not fit
+     */
+    public boolean wasCut() {
+        return (header.get(JAVA_INT, FLAGS) & MSG_TRUNC) != 0;
+    }
+
+    /**
+     * Returns the sender of what was received last.
+     *
+     * @return a struct sockaddr, which the next call overwrites
+     */
+    public MemorySegment sender() {
+        return name;
+    }
+
+    /** Frees the memory for calls. */
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

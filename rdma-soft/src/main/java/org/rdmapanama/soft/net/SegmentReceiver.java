@@ -1,0 +1,84 @@
+package org.rdmapanama.soft.net;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.rdmapanama.ffm.internal.Datagrams;
+
+/** Receives many packets of one peer with one system call, on Linux. */
+final class SegmentReceiver extends PacketReceiver {
+    private final int fd;
+    private final Datagrams datagrams;
+    private final Peers peers;
+    private final ByteBuffer buffer =
+            ByteBuffer.allocateDirect(Datagrams.MAX_RECEIVE_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    private final long address = MemorySegment.ofBuffer(buffer).address();
+    private Peer from;
+    private int start;
+    private int length;
+
+    /** Where the packets that are not taken yet begin and end, and their size. */
+    private int rest;
+
+    private int end;
+    private int segment;
+
+    SegmentReceiver(int fd, Datagrams datagrams, Peers peers) {
+        this.fd = fd;
+        this.datagrams = datagrams;
+        this.peers = peers;
+    }
+
+    @Override
+    boolean next() {
+        if (rest == end && !receive()) {
+            return false;
+        }
+        start = rest;
+        length = Math.min(segment, end - rest);
+        rest += length;
+        return true;
+    }
+
+    private boolean receive() {
+        int received;
+        do {
+            received = datagrams.receive(fd, address, Datagrams.MAX_RECEIVE_BYTES);
+            // No packet of this protocol is empty, and none is cut.
+        } while (received == 0 || (received > 0 && datagrams.wasCut()));
+        if (received < 0) {
+            return false;
+        }
+        int told = datagrams.segment();
+        segment = told > 0 ? told : received;
+        from = peers.of(datagrams.sender(), from);
+        rest = 0;
+        end = received;
+        return true;
+    }
+
+    @Override
+    Peer from() {
+        return from;
+    }
+
+    @Override
+    ByteBuffer buffer() {
+        return buffer;
+    }
+
+    @Override
+    int start() {
+        return start;
+    }
+
+    @Override
+    int length() {
+        return length;
+    }
+
+    @Override
+    long address() {
+        return address + start;
+    }
+}

@@ -1,0 +1,173 @@
+package org.rdmapanama.soft.net;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.rdmapanama.ffm.internal.Datagrams;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.wire.Capture;
+import org.rdmapanama.soft.wire.InvariantCrc;
+import org.rdmapanama.soft.wire.UdpFlow;
+
+/**
+ * Sends many packets to one peer with one system call, on Linux. The kernel divides what it gets into packets of equal
+ * size, of which the last may be shorter, and numbers them: segment i has the IPv4 identification i, since the socket is
+ * not connected and forbids fragmentation. The checksum of each packet covers that number.
+ */
+final class SegmentSender extends PacketSender {
+    private static final int BUFFER_BYTES = Datagrams.MAX_SEND_BYTES + InvariantCrc.MAX_PACKET_BYTES + 1;
+
+    /** What is told about packets that cannot be sent. */
+    interface Failures {
+        /** Packets to a peer, the largest of some size in bytes, were lost for a reason, an errno. */
+        void lost(Peer to, int bytes, int errno);
+    }
+
+    private final int index;
+    private final int fd;
+    private final Datagrams datagrams;
+    private final InvariantCrc crc;
+    private final Capture capture;
+    private final Failures failures;
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    private final long address = MemorySegment.ofBuffer(buffer).address();
+
+    /** Whether the kernel can divide packets for the interfaces that were used so far. */
+    private boolean divides = true;
+
+    /** The peer of the packets that wait, and of the one that was begun. */
+    private Peer peer;
+
+    private Peer next;
+
+    /** The number of packets that wait, their bytes, and the size of all but the last. */
+    private int count;
+
+    private int used;
+    private int segment;
+
+    /** Whether no packet can follow, because the last one is shorter. */
+    private boolean complete;
+
+    /** The size, without the checksum, of a packet behind those that wait, which does not fit them; or 0. */
+    private int odd;
+
+    /**
+     * Creates a sender.
+     *
+     * @param index the index of the local address
+     * @param fd the socket of that address
+     * @param capture where packets are recorded, or null
+     */
+    SegmentSender(int index, int fd, Datagrams datagrams, InvariantCrc crc, Capture capture, Failures failures) {
+        this.index = index;
+        this.fd = fd;
+        this.datagrams = datagrams;
+        this.crc = crc;
+        this.capture = capture;
+        this.failures = failures;
+    }
+
+    @Override
+    long begin(Peer to) {
+        if (count > 0 && !(isOpen() && to == peer) && !flush()) {
+            return 0;
+        }
+        next = to;
+        return address + used;
+    }
+
+    /** Returns whether another packet can join those that wait. */
+    private boolean isOpen() {
+        return !complete
+                && odd == 0
+                && divides
+                && peer.batches
+                && count < Datagrams.MAX_SEGMENTS
+                && used + InvariantCrc.MAX_PACKET_BYTES <= Datagrams.MAX_SEND_BYTES;
+    }
+
+    @Override
+    void send(int bytes) {
+        if (count > 0 && bytes + InvariantCrc.BYTES > segment) {
+            odd = bytes;
+            flush();
+        } else {
+            add(bytes);
+            if (!isOpen()) {
+                flush();
+            }
+        }
+    }
+
+    private void add(int bytes) {
+        peer = next;
+        UdpFlow flow = peer.toThem(index);
+        buffer.clear();
+        int length = crc.append(flow, buffer, used, bytes, count);
+        if (capture != null) {
+            capture.write(flow, count, buffer, used, length);
+        }
+        if (count == 0) {
+            segment = length;
+        }
+        complete = length < segment;
+        used += length;
+        count++;
+    }
+
+    @Override
+    boolean flush() {
+        while (count > 0) {
+            if (!sendAll()) {
+                return false;
+            }
+            int sent = used;
+            count = 0;
+            used = 0;
+            complete = false;
+            if (odd > 0) {
+                int bytes = odd;
+                odd = 0;
+                Memory.copy(address + sent, address, bytes);
+                add(bytes);
+            }
+        }
+        return true;
+    }
+
+    /** Sends the packets that wait. Returns false if there is no room. */
+    private boolean sendAll() {
+        int result = datagrams.send(fd, address, used, count > 1 ? segment : 0, peer.struct);
+        if (result >= 0) {
+            return true;
+        }
+        if (result == -Errno.EAGAIN) {
+            return false;
+        }
+        if (count > 1 && result != -Errno.ENETUNREACH && result != -Errno.EHOSTUNREACH) {
+            // For example an interface without checksums of its own (EIO), or one with a small MTU (EINVAL).
+            divides = result != -Errno.EIO;
+            sendEach();
+        } else {
+            failures.lost(peer, segment, -result);
+        }
+        return true;
+    }
+
+    /** Sends the packets that wait one by one, which gives each the identification 0. */
+    private void sendEach() {
+        UdpFlow flow = peer.toThem(index);
+        buffer.clear();
+        for (int at = 0; at < used; at += segment) {
+            int length = Math.min(segment, used - at);
+            crc.append(flow, buffer, at, length - InvariantCrc.BYTES, 0);
+            int result = datagrams.send(fd, address + at, length, 0, peer.struct);
+            if (result < 0) {
+                failures.lost(peer, length, -result);
+                return;
+            }
+        }
+    }
+}
