@@ -14,10 +14,12 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
@@ -91,7 +93,9 @@ class FaultyWireTest {
                 "reorder=0.05,seed=4",
                 "corrupt=0.05,seed=5",
                 "loss=0.0125,duplicate=0.0125,reorder=0.0125,corrupt=0.0125,seed=6",
-                "loss=0.05,duplicate=0.05,reorder=0.05,corrupt=0.05,seed=7"
+                "loss=0.05,duplicate=0.05,reorder=0.05,corrupt=0.05,seed=7",
+                "full=0.05,seed=8",
+                "full=0.02,loss=0.02,duplicate=0.02,reorder=0.02,corrupt=0.02,seed=9"
             })
     void shouldMoveAllBytes(String faults) {
         try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), "faults", faults)) {
@@ -225,6 +229,73 @@ class FaultyWireTest {
             at = ip + length;
         }
         return packets;
+    }
+
+    /**
+     * A full send buffer is not a loss, after which packets would be sent again. On a busy machine an answer may be overdue,
+     * which repeats one packet.
+     */
+    @Test
+    void shouldWaitForRoomInsteadOfLosingPackets(@TempDir Path folder) throws IOException {
+        Path capture = folder.resolve("packets");
+        ConnectOptions patient = new ConnectOptions().timeout(0).pathMtu(Mtu.ofBytes(MTU));
+        int requests = 30;
+        long refused;
+        try (SoftPair pair =
+                new SoftPair(QueuePairType.RC, patient, "faults", "full=0.1,seed=41", "pcap", capture.toString())) {
+            SendWorkRequest request = pair.request();
+            for (int i = 0; i < requests; i++) {
+                request.clear().signaled(true);
+                if (i % 2 == 0) {
+                    request.rdmaWrite(pair.memory.address() + HALF, pair.region.rkey());
+                    request.add(pair.region, 0, MAX_BYTES);
+                } else {
+                    request.rdmaRead(pair.memory.address(), pair.region.rkey());
+                    request.add(pair.region, HALF, MAX_BYTES);
+                }
+                pair.complete(request);
+            }
+            refused = pair.faults();
+            assertTrue(refused > requests, () -> pair.faults() + " times there was no room");
+        }
+        int again = 0;
+        int data = 0;
+        Set<Integer> seen = new HashSet<>();
+        for (ByteBuffer packet : packetsOf(capture)) {
+            int opcode = packet.get(0);
+            int psn = packet.getInt(PSN) & Bth.MASK_24;
+            if (Opcode.isRdmaWrite(opcode) || Opcode.isReadResponse(opcode)) {
+                data++;
+                again += seen.add(psn) ? 0 : 1;
+            }
+        }
+        assertEquals(requests * Math.ceilDiv(MAX_BYTES, MTU), data - again);
+        int repeated = again;
+        assertTrue(repeated < refused / 4, () -> repeated + " packets were repeated");
+    }
+
+    /** Nothing follows the last packet of a message, so only the sender can find out that it is lost. */
+    @Test
+    void shouldFindLostLastPacketsWithoutSpendingARetry() {
+        // About a second, once.
+        ConnectOptions noRetries = new ConnectOptions().timeout(18).retryCount(0);
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, noRetries, "faults", "loss=0.1,seed=51")) {
+            SendWorkRequest write = pair.request()
+                    .rdmaWrite(pair.memory.address() + HALF, pair.region.rkey())
+                    .add(pair.region, 0, 100);
+            SendWorkRequest read = pair.request()
+                    .rdmaRead(pair.memory.address(), pair.region.rkey())
+                    .add(pair.region, HALF, 5000);
+            SendWorkRequest add = pair.request()
+                    .fetchAndAdd(pair.memory.address(), pair.region.rkey(), 3)
+                    .add(pair.region, HALF, Long.BYTES);
+            for (int i = 0; i < 100; i++) {
+                pair.complete(write);
+                pair.complete(read);
+                pair.complete(add);
+            }
+            assertTrue(pair.faults() > 20);
+        }
     }
 
     /** The queue pair that is to answer is gone: the end comes when the attributes say. */

@@ -454,7 +454,9 @@ public final class Wire implements AutoCloseable {
 
     /** Returns how many packets were hit by injected faults. */
     public long faults() {
-        return faulty == null ? 0 : faulty.lost() + faulty.duplicated() + faulty.reordered() + faulty.corrupted();
+        return faulty == null
+                ? 0
+                : faulty.lost() + faulty.duplicated() + faulty.reordered() + faulty.corrupted() + faulty.refused();
     }
 
     /** Returns how many destinations were reported as unreachable. */

@@ -11,8 +11,9 @@ import java.util.Set;
  * @param duplicate probability that a packet is sent twice
  * @param reorder probability that a packet is held back until a few others have overtaken it
  * @param corrupt probability that a packet is sent with one bit changed
+ * @param full probability that there is no room for a packet for a while
  */
-public record Faults(double loss, double duplicate, double reorder, double corrupt, long seed) {
+public record Faults(double loss, double duplicate, double reorder, double corrupt, double full, long seed) {
     /**
      * Checks the probabilities.
      *
@@ -23,7 +24,8 @@ public record Faults(double loss, double duplicate, double reorder, double corru
         checkProbability("duplicate", duplicate);
         checkProbability("reorder", reorder);
         checkProbability("corrupt", corrupt);
-        checkProbability("the sum of all", loss + duplicate + reorder + corrupt);
+        checkProbability("full", full);
+        checkProbability("the sum of all", loss + duplicate + reorder + corrupt + full);
     }
 
     /**
@@ -37,6 +39,7 @@ public record Faults(double loss, double duplicate, double reorder, double corru
         double duplicate = 0;
         double reorder = 0;
         double corrupt = 0;
+        double full = 0;
         long seed = 0;
         Set<String> names = new HashSet<>();
         for (String setting : text.split(",", -1)) {
@@ -49,10 +52,11 @@ public record Faults(double loss, double duplicate, double reorder, double corru
                     case "duplicate" -> duplicate = Double.parseDouble(value);
                     case "reorder" -> reorder = Double.parseDouble(value);
                     case "corrupt" -> corrupt = Double.parseDouble(value);
+                    case "full" -> full = Double.parseDouble(value);
                     case "seed" -> seed = Long.parseLong(value);
                     default ->
                         throw new IllegalArgumentException(
-                                "faults must be a list of loss=, duplicate=, reorder=, corrupt= and seed=: '"
+                                "faults must be a list of loss=, duplicate=, reorder=, corrupt=, full= and seed=: '"
                                         + setting.trim() + "' in '" + text + "'");
                 }
             } catch (NumberFormatException e) {
@@ -63,7 +67,7 @@ public record Faults(double loss, double duplicate, double reorder, double corru
                 throw new IllegalArgumentException(name + " must not be given twice: '" + text + "'");
             }
         }
-        return new Faults(loss, duplicate, reorder, corrupt, seed);
+        return new Faults(loss, duplicate, reorder, corrupt, full, seed);
     }
 
     private static void checkProbability(String name, double probability) {

@@ -8,12 +8,15 @@ import java.util.function.LongSupplier;
 /**
  * A {@link Sender} that injects {@link Faults} into packets before it passes them to another sender. For a given seed,
  * the n-th packet always meets the same fault. Packets that are held back are sent after the next 1 to 8 packets, or
- * after 5 ms if {@link #flush(long)} is called then. It allocates all buffers when it is created. Not thread-safe: the
+ * after 5 ms if {@link #flush(long)} is called then. While there is said to be no room, nothing at all is sent. It allocates all buffers when it is created. Not thread-safe: the
  * device calls it with its lock held.
  */
 public final class FaultySender implements Sender {
     /** The longest time that a packet is held back, in nanoseconds. */
     public static final long HOLD_NANOS = 5_000_000;
+
+    /** How long there is said to be no room for a packet. */
+    static final long FULL_NANOS = 500_000;
 
     private static final int MAX_OVERTAKERS = 8;
     private static final int MAX_HELD = 16;
@@ -23,7 +26,8 @@ public final class FaultySender implements Sender {
         LOSS,
         DUPLICATE,
         REORDER,
-        CORRUPT
+        CORRUPT,
+        FULL
     }
 
     /** A packet that is held back. */
@@ -50,6 +54,11 @@ public final class FaultySender implements Sender {
     // The fault that the next packet meets.
     private Fault fault;
     private int chance;
+
+    /** Whether there is said to be no room, and until when. */
+    private boolean isFull;
+
+    private long fullUntil;
     private final long[] counts = new long[Fault.values().length];
 
     /**
@@ -85,6 +94,8 @@ public final class FaultySender implements Sender {
             fault = Fault.REORDER;
         } else if (at < corrupt) {
             fault = Fault.CORRUPT;
+        } else if (at < corrupt + faults.full()) {
+            fault = Fault.FULL;
         } else {
             fault = Fault.NONE;
         }
@@ -92,6 +103,19 @@ public final class FaultySender implements Sender {
 
     @Override
     public boolean send(ByteBuffer packet, int localIndex, SocketAddress to) {
+        if (isFull) {
+            if (fullUntil - clock.getAsLong() > 0) {
+                return false;
+            }
+            isFull = false;
+        }
+        if (fault == Fault.FULL) {
+            counts[Fault.FULL.ordinal()]++;
+            isFull = true;
+            fullUntil = clock.getAsLong() + FULL_NANOS;
+            decide();
+            return false;
+        }
         int waiting = heldCount;
         Fault met = packet.remaining() <= copy.capacity() ? fault : Fault.NONE;
         if (met == Fault.REORDER && heldCount == MAX_HELD) {
@@ -105,7 +129,7 @@ public final class FaultySender implements Sender {
                     return false;
                 }
             }
-            case DUPLICATE, NONE -> {
+            case DUPLICATE, NONE, FULL -> {
                 int start = packet.position();
                 if (!next.send(packet, localIndex, to)) {
                     return false;
@@ -206,6 +230,11 @@ public final class FaultySender implements Sender {
     /** Returns how many packets were held back. */
     public long reordered() {
         return counts[Fault.REORDER.ordinal()];
+    }
+
+    /** Returns how often there was said to be no room. */
+    public long refused() {
+        return counts[Fault.FULL.ordinal()];
     }
 
     /** Returns how many packets were sent with a wrong bit. */

@@ -73,10 +73,10 @@ class FaultsTest {
     @Test
     void shouldReadSettings() {
         assertEquals(
-                new Faults(0.01, 0.02, 0.03, 0.04, 7),
+                new Faults(0.01, 0.02, 0.03, 0.04, 0, 7),
                 Faults.parse("loss=0.01,duplicate=0.02,reorder=0.03,corrupt=0.04,seed=7"));
-        assertEquals(new Faults(0, 0, 1, 0, 0), Faults.parse(" reorder = 1 "));
-        assertEquals(new Faults(0, 0, 0, 0, -3), Faults.parse("seed=-3"));
+        assertEquals(new Faults(0, 0, 1, 0, 0, 0), Faults.parse(" reorder = 1 "));
+        assertEquals(new Faults(0, 0, 0, 0, 0, -3), Faults.parse("seed=-3"));
     }
 
     @ParameterizedTest
