@@ -14,16 +14,21 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.DatagramChannel;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.soft.net.Gids;
+import org.rdmapanama.soft.net.SegmentSocket;
 import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.InvariantCrc;
@@ -44,7 +49,9 @@ class HostilePacketsTest {
     private static final int GRANTED = 8192;
     private static final byte UNTOUCHED = 0x5a;
     private static final int PACKETS_PER_LOOK = 64;
+    private static final int BATCH = 32;
     private static final int MOST = 1200;
+    private static final int PEER = 0x1234;
     private static final long MEMORY_MARGIN = 64L << 20;
 
     private final SplittableRandom random = new SplittableRandom(SEED);
@@ -53,6 +60,9 @@ class HostilePacketsTest {
             ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES + 8).order(ByteOrder.LITTLE_ENDIAN);
     private final long address = MemorySegment.ofBuffer(packet).address();
 
+    private final ByteBuffer batch = ByteBuffer.allocateDirect(BATCH * 2 * MOST);
+
+    private InetSocketAddress peer;
     private UdpFlow flow;
     private ReceiveWorkRequest receive;
     private int[] victims;
@@ -103,8 +113,49 @@ class HostilePacketsTest {
         return headers + payload + (random.nextInt(8) == 0 ? 0 : pad);
     }
 
-    @Test
-    void shouldStandAMillionPackets() throws IOException {
+    /** Sends some packets. */
+    private interface Attack {
+        void send() throws IOException;
+    }
+
+    private int writeWithChecksum() {
+        int length = write();
+        return random.nextInt(16) == 0 ? length : crc.append(flow, packet, Math.max(length, Bth.BYTES));
+    }
+
+    /** Each packet by itself. */
+    private void sendEach(DatagramChannel attacker, InetSocketAddress device) throws IOException {
+        for (int i = 0; i < PACKETS_PER_LOOK; i++) {
+            int length = writeWithChecksum();
+            attacker.send(packet.limit(length).position(0), device);
+            packet.clear();
+        }
+    }
+
+    /** All of one size, which arrive with one system call. */
+    private void sendBatches(SegmentSocket attacker) {
+        for (int sent = 0; sent < PACKETS_PER_LOOK; sent += BATCH) {
+            batch.clear();
+            int size = 0;
+            for (int i = 0; i < BATCH; i++) {
+                int length = write();
+                size = i == 0 ? Math.max(length, Bth.BYTES) + InvariantCrc.BYTES : size;
+                packet.clear();
+                if (random.nextInt(16) != 0) {
+                    crc.append(flow, packet, 0, size - InvariantCrc.BYTES, i);
+                }
+                batch.put(packet.limit(size).position(0));
+                packet.clear();
+            }
+            // The last one may be shorter.
+            batch.position(batch.position() - random.nextInt(size));
+            attacker.send(batch, size);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldStandAMillionPackets(boolean batches) throws IOException {
         try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions().timeout(12), "wire", "true");
                 DatagramChannel attacker = DatagramChannel.open(StandardProtocolFamily.INET)) {
             Wire wire =
@@ -116,7 +167,10 @@ class HostilePacketsTest {
             assertTrue(own instanceof Inet4Address);
             attacker.bind(new InetSocketAddress(own, 0));
             InetSocketAddress device = new InetSocketAddress(own, wire.port());
-            flow = UdpFlow.of((InetSocketAddress) attacker.getLocalAddress(), device);
+            peer = (InetSocketAddress) attacker.getLocalAddress();
+            flow = UdpFlow.of(peer, device);
+            SegmentSocket segments = new SegmentSocket(attacker, device);
+            Attack attack = batches ? () -> sendBatches(segments) : () -> sendEach(attacker, device);
 
             // What is granted lies between what is not, in the same page.
             MemorySegment all = pair.arena.allocate(GUARD + GRANTED + GUARD, 4096);
@@ -142,23 +196,18 @@ class HostilePacketsTest {
             Runtime runtime = Runtime.getRuntime();
             System.gc();
             long before = runtime.totalMemory() - runtime.freeMemory();
-            for (int i = 0; i < PACKETS; i++) {
-                int length = write();
-                if (random.nextInt(16) != 0) {
-                    length = crc.append(flow, packet, Math.max(length, Bth.BYTES));
-                }
-                attacker.send(packet.limit(length).position(0), device);
-                packet.clear();
-                if (i % PACKETS_PER_LOOK == 0) {
-                    // The connection in use is none of those, and does its work.
-                    pair.memory.set(JAVA_BYTE, 0, (byte) i);
-                    pair.complete(write);
-                    assertEquals((byte) i, pair.memory.get(JAVA_BYTE, SoftPair.BYTES / 2));
-                }
-                if (i % (PACKETS / 50) == 0) {
+            int looks = PACKETS / PACKETS_PER_LOOK;
+            for (int look = 0; look < looks; look++) {
+                attack.send();
+                // The connection in use is none of those, and does its work.
+                pair.memory.set(JAVA_BYTE, 0, (byte) look);
+                pair.complete(write);
+                assertEquals((byte) look, pair.memory.get(JAVA_BYTE, SoftPair.BYTES / 2));
+                if (look % (looks / 50) == 0) {
                     connectVictims(pair, open);
                 }
             }
+            segments.close();
             assertEquals(-1, all.asSlice(0, GUARD).mismatch(untouched(pair, GUARD)), "written before the region");
             assertEquals(
                     -1, all.asSlice(GUARD + GRANTED).mismatch(untouched(pair, GUARD)), "written behind the region");
@@ -191,28 +240,26 @@ class HostilePacketsTest {
                     new QueuePairOptions(type, pair.context.createCompletionQueue(256)).maxSegments(1, 1));
         }
         open[0].activate();
-        connect(open[1], open[1]);
-        for (int i = 2; i < open.length; i += 2) {
-            connect(open[i], open[i + 1]);
-        }
         for (int i = 0; i < open.length; i++) {
             victims[i] = open[i].number();
-            // That of the peer, which is the one before or after it, or itself.
-            QueuePair peer = i < 2 ? open[i] : open[i ^ 1];
+            numbers[i] = i == 0 ? 0 : random.nextInt() & Bth.MASK_24;
+            if (i > 0) {
+                // The attacker is the peer: packets of other sockets would not get far.
+                open[i].localEndpoint(new ConnectOptions());
+                open[i].connect(new Endpoint(0, PEER, numbers[i], gid(peer)));
+            }
             for (int count = 0; count < 4; count++) {
                 open[i].postReceive(receive);
             }
-            numbers[i] = i == 0 ? 0 : peer.localEndpoint().packetSequenceNumber();
         }
         victims[open.length] = random.nextInt();
         victims[open.length + 1] = 1;
     }
 
-    private static void connect(QueuePair one, QueuePair other) {
-        one.connect(other.localEndpoint());
-        if (one != other) {
-            other.connect(one.localEndpoint());
-        }
+    private static Gid gid(InetSocketAddress socket) {
+        ByteBuffer bytes =
+                ByteBuffer.allocate(2 * Long.BYTES).putLong(Gids.high(socket)).putLong(Gids.low(socket.getAddress()));
+        return Gid.of(bytes.array());
     }
 
     private static MemorySegment untouched(SoftPair pair, int bytes) {
