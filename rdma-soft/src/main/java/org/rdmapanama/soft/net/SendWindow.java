@@ -27,6 +27,9 @@ public final class SendWindow {
 
     private static final long LONGEST_DELAY_NANOS = 1_000_000_000;
 
+    /** Losses that are closer together have one cause. */
+    private static final long SHORTEST_PAUSE_NANOS = 1_000_000;
+
     /** Waits for the window. */
     public interface Waiter {
         /** Called when it may send up to {@link #TURN_BYTES}. It must not send before it returns. */
@@ -82,10 +85,10 @@ public final class SendWindow {
         }
     }
 
-    /** Notes a loss. Those within one round trip count once. */
+    /** Notes a loss. Those within one round trip, and at least a millisecond, count once. */
     public void lost() {
         long now = System.nanoTime();
-        if (now - halved > usual) {
+        if (now - halved > Math.max(usual, SHORTEST_PAUSE_NANOS)) {
             halved = now;
             limit = Math.max(limit / 2, LEAST_BYTES);
             threshold = limit;

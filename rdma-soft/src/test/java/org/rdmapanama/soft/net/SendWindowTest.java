@@ -56,7 +56,7 @@ class SendWindowTest {
         for (int i = 0; i < 20; i++) {
             window.lost();
             // Longer than a round trip, of which none was measured.
-            Thread.sleep(1);
+            Thread.sleep(2);
         }
         window.returned(SendWindow.MOST_BYTES);
         assertEquals(32 << 10, fill());
