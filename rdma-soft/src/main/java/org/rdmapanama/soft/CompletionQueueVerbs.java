@@ -30,7 +30,10 @@ final class CompletionQueueVerbs {
     long createCompletionChannel() {
         device.lock();
         try {
-            SoftCompletionChannel made = device.channels.make(ibv_comp_channel.sizeof(), SoftCompletionChannel::new);
+            SoftCompletionChannel made = device.channels.make(
+                    ibv_comp_channel.sizeof(),
+                    (struct, number) -> new SoftCompletionChannel(
+                            struct, number, device.wire().descriptor()));
             NativeBlock block = made.struct;
             MemorySegment channel = Native.struct(block.address(), ibv_comp_channel.layout());
             ibv_comp_channel.context(channel, MemorySegment.ofAddress(context.address()));
@@ -67,7 +70,13 @@ final class CompletionQueueVerbs {
     }
 
     long getCompletionEvent(long address) {
-        return channel(address).take();
+        SoftCompletionChannel channel = channel(address);
+        long queue = channel.take();
+        if (queue == 0) {
+            device.engine.progressForWaiter();
+            queue = channel.take();
+        }
+        return queue;
     }
 
     void ackCompletionEvent(long address, long completionQueue) {

@@ -25,6 +25,9 @@ public final class ProgressEngine {
     /** After this many consecutive turns with packets, timers are checked nevertheless. */
     private static final int MAX_TURNS_WITHOUT_TIME = 16;
 
+    /** After this many turns, a waiting thread looks for its event. */
+    private static final int MAX_TURNS_OF_WAITER = 32;
+
     /** A socket ends its turn early when a completion comes, so a turn may be one packet only. */
     private static final int MOST_WAITING_TURNS = 16_384;
 
@@ -254,6 +257,36 @@ public final class ProgressEngine {
     }
 
     /**
+     * Does what there is to do, on behalf of a thread that waits for an event, between two sleeps. The thread may sleep next,
+     * so no packet is left behind, and what is due is sent at once.
+     */
+    public void progressForWaiter() {
+        if (!connected) {
+            return;
+        }
+        polling.count();
+        boolean any = true;
+        for (int turns = 0; any && turns < MAX_TURNS_OF_WAITER; turns++) {
+            any = turnForWaiter();
+        }
+    }
+
+    private boolean turnForWaiter() {
+        lock.lock();
+        try {
+            if (sleeping && polling.begins()) {
+                wake();
+            }
+            sendWaiting();
+            boolean any = wire.receive(PACKETS_PER_TURN, receiver);
+            senders.send(DeferredSenders.NOW);
+            return any;
+        } finally {
+            unlock();
+        }
+    }
+
+    /**
      * Checks all sockets, and the timers if there was no packet: packets come before timers. Sends what has been
      * delayed long enough.
      */
@@ -341,6 +374,9 @@ public final class ProgressEngine {
     /** Dispatches a packet. Returns whether more packets may be taken at once. */
     private boolean receive(long packet, int bytes, Peer from, int index) {
         urgent = false;
+        if (!connected) {
+            connected = true;
+        }
         dispatcher.dispatch(packet, bytes, from, index);
         return !urgent;
     }

@@ -20,10 +20,12 @@ final class SoftCompletionChannel {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final LongRing events = new LongRing();
-    private final ReadySource source = ReadySource.of(this::hasEvent);
+    private final ReadySource source;
     private final TakenEvents taken = new TakenEvents(lock);
 
-    SoftCompletionChannel(NativeBlock struct, int number) {
+    /** Creates a channel; waiting threads do the work of the device when this descriptor is readable, unless it is -1. */
+    SoftCompletionChannel(NativeBlock struct, int number, int descriptor) {
+        source = ReadySource.of(this::hasEvent, descriptor);
         this.struct = struct;
         this.number = number;
     }

@@ -166,6 +166,13 @@ public final class Libc {
         return control(epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, event, errno);
     }
 
+    /** Makes epoll tell of a descriptor as long as it is readable. Returns 0 or a negated errno. */
+    static int watch(int epoll, MemorySegment event, MemorySegment errno, int fd) {
+        event.set(JAVA_INT, 0, POLLIN);
+        event.set(JAVA_LONG_UNALIGNED, EPOLL_DATA, fd);
+        return control(epoll, EPOLL_CTL_ADD, fd, event, errno);
+    }
+
     /** Makes epoll forget a descriptor. Returns 0 or a negated errno. */
     static int forget(int epoll, MemorySegment event, MemorySegment errno, int fd) {
         return control(epoll, EPOLL_CTL_DEL, fd, event, errno);

@@ -6,7 +6,8 @@ import java.util.function.BooleanSupplier;
 
 /**
  * What threads wait for: a queue of events of a device. It either has a file descriptor, which is readable while there
- * is an event, or the device {@linkplain #signal signals} each event itself.
+ * is an event, or the device {@linkplain #signal signals} each event itself. In that case, it may have a descriptor as
+ * well, which is readable while the device has something to do that a look for events does.
  *
  * <p>A listener that is {@linkplain #add added} before it looks for events misses none: each event that it does not find
  * is signalled to it. With a descriptor this takes {@link #arm} as well, before each sleep. A signal says no more than that
@@ -78,6 +79,18 @@ public final class ReadySource {
      */
     public static ReadySource of(BooleanSupplier ready) {
         return new ReadySource(-1, ready);
+    }
+
+    /**
+     * Creates the source of a queue of events that the looks of waiting threads may bring about.
+     *
+     * @param ready tells whether there is an event
+     * @param fd a descriptor that is readable while a look for events may bring one about, open until this is closed; -1
+     *     if there is none
+     * @return a new source
+     */
+    public static ReadySource of(BooleanSupplier ready, int fd) {
+        return new ReadySource(fd, ready);
     }
 
     boolean hasDescriptor() {
@@ -221,7 +234,7 @@ public final class ReadySource {
         if (kept) {
             return true;
         }
-        if (fd < 0) {
+        if (ready != null) {
             return ready.getAsBoolean();
         }
         if (!beginUse()) {
@@ -258,7 +271,7 @@ public final class ReadySource {
      *     after a while
      */
     public boolean arm() {
-        if (fd < 0 || !beginUse()) {
+        if (ready != null || !beginUse()) {
             // A closed one has told its listeners.
             return true;
         }

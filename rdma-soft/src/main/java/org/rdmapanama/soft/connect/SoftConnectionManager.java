@@ -192,7 +192,8 @@ public final class SoftConnectionManager extends ConnectionManager {
             return -e.errno();
         }
         try {
-            SoftEventChannel channel = new SoftEventChannel();
+            SoftEventChannel channel =
+                    new SoftEventChannel(management.device.wire().descriptor());
             channels.put(channel.address(), channel);
             return channel.address();
         } catch (Error e) {
@@ -222,9 +223,21 @@ public final class SoftConnectionManager extends ConnectionManager {
         if (known == null) {
             return -Errno.EINVAL;
         }
+        int result = take(known, event);
+        if (result == -Errno.EAGAIN) {
+            SoftManagement current = management;
+            if (current != null) {
+                current.device.engine.progressForWaiter();
+            }
+            result = take(known, event);
+        }
+        return result;
+    }
+
+    private int take(SoftEventChannel channel, long event) {
         taking.lock();
         try {
-            SoftCmEvent next = known.poll();
+            SoftCmEvent next = channel.poll();
             if (next == null) {
                 return -Errno.EAGAIN;
             }

@@ -20,9 +20,11 @@ final class SoftEventChannel {
     private final NativeBlock struct = new NativeBlock(rdma_event_channel.sizeof());
     private final ReentrantLock lock = new ReentrantLock();
     private final ArrayDeque<SoftCmEvent> events = new ArrayDeque<>();
-    private final ReadySource source = ReadySource.of(this::hasEvent);
+    private final ReadySource source;
 
-    SoftEventChannel() {
+    /** Creates a channel; waiting threads do the work of the device when this descriptor is readable, unless it is -1. */
+    SoftEventChannel(int descriptor) {
+        source = ReadySource.of(this::hasEvent, descriptor);
         MemorySegment channel = Native.struct(struct.address(), rdma_event_channel.layout());
         rdma_event_channel.fd(channel, -1);
     }

@@ -18,10 +18,12 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import jdk.net.ExtendedSocketOptions;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Datagrams;
+import org.rdmapanama.ffm.internal.DescriptorGroup;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.FaultySender;
 import org.rdmapanama.soft.wire.InvariantCrc;
@@ -82,6 +84,9 @@ public final class Wire implements AutoCloseable {
     /** Null where each packet needs a system call. */
     private final Datagrams datagrams;
 
+    /** The sockets together, or null where they cannot be waited for together. */
+    private final DescriptorGroup group;
+
     private final PacketSender[] senders;
     private final PacketReceiver[] receivers;
     private final Peers peers;
@@ -135,6 +140,9 @@ public final class Wire implements AutoCloseable {
                 : new FaultySender(
                         settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, this::sendByChannel);
         peers = new Peers(own, peer -> settings.segments() == SoftSettings.Segments.ALL || batches(addresses, peer));
+        group = datagrams != null && IntStream.of(descriptors).allMatch(each -> each >= 0)
+                ? DescriptorGroup.of(descriptors)
+                : null;
         senders = new PacketSender[count];
         receivers = new PacketReceiver[count];
         for (int i = 0; i < count; i++) {
@@ -274,6 +282,11 @@ public final class Wire implements AutoCloseable {
                 // It is closed either way.
             }
         }
+    }
+
+    /** Returns a descriptor that is readable while there are packets, or -1. Any thread may call it. */
+    public int descriptor() {
+        return group == null ? -1 : group.descriptor();
     }
 
     public int port() {
@@ -477,6 +490,9 @@ public final class Wire implements AutoCloseable {
     @Override
     public void close() {
         closeAll(channels);
+        if (group != null) {
+            group.close();
+        }
         if (datagrams != null) {
             datagrams.close();
         }
