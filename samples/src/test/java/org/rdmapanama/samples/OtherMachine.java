@@ -36,8 +36,13 @@ final class OtherMachine implements AutoCloseable {
     private final String outer;
     private final ResidentJvm jvm;
 
-    /** Creates the namespace; the number is that of its subnet. */
-    OtherMachine(String name, int number) throws IOException, InterruptedException {
+    /**
+     * Creates the namespace.
+     *
+     * @param number that of its subnet
+     * @param segments to whom soft0 sends many packets with one system call
+     */
+    OtherMachine(String name, int number, String segments) throws IOException, InterruptedException {
         this.name = name;
         device = "rxe_" + name;
         outer = name + "0";
@@ -49,7 +54,14 @@ final class OtherMachine implements AutoCloseable {
         boolean made = false;
         try {
             connect();
-            jvm = new ResidentJvm("ip", "netns", "exec", name, "env", "RDMA_DEVICE=soft0");
+            jvm = new ResidentJvm(
+                    "ip",
+                    "netns",
+                    "exec",
+                    name,
+                    "env",
+                    "RDMA_DEVICE=soft0",
+                    "JDK_JAVA_OPTIONS=-Dorg.rdmapanama.soft.segments=" + segments);
             made = true;
         } finally {
             if (!made) {
@@ -122,13 +134,22 @@ final class OtherMachine implements AutoCloseable {
         return jvm.start(words);
     }
 
-    /** Injects faults into the packets of both directions with netem. */
-    void beginTrouble(String fault) throws IOException {
-        run("tc qdisc add dev " + outer + " root netem " + fault);
-        run("tc -n " + name + " qdisc add dev " + inner + " root netem " + fault);
+    /** Makes a queueing discipline of tc(8) trouble the packets of both directions, such as {@code netem loss 1%}. */
+    void beginTrouble(String discipline) throws IOException {
+        run("tc qdisc add dev " + outer + " root " + discipline);
+        run("tc -n " + name + " qdisc add dev " + inner + " root " + discipline);
     }
 
-    /** Removes the faults. */
+    /** Limits the rate at which soft0 can send. Soft-RoCE itself sends wrong data when a queueing discipline drops packets. */
+    void slowDown(String rate) throws IOException {
+        run("tc -n " + name + " qdisc add dev " + inner + " root tbf rate " + rate + " burst 64kb latency 300ms");
+    }
+
+    void speedUp() throws IOException {
+        run("tc -n " + name + " qdisc del dev " + inner + " root");
+    }
+
+    /** Removes the trouble. */
     void endTrouble() throws IOException {
         run("tc qdisc del dev " + outer + " root");
         run("tc -n " + name + " qdisc del dev " + inner + " root");

@@ -30,7 +30,7 @@ class SoftPingLabTest {
     @BeforeAll
     static void makeMachine() throws Exception {
         assumeTrue(System.getenv("RDMA_DEVICE") == null, "needs the lab's kernel");
-        machine = new OtherMachine("soft", 80);
+        machine = new OtherMachine("soft", 80, "auto");
     }
 
     @AfterAll
