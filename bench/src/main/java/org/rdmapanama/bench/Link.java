@@ -2,7 +2,7 @@ package org.rdmapanama.bench;
 
 import java.io.IOException;
 
-/** One end of a connection over which two processes exchange messages. Both ends poll. */
+/** One end of a connection over which two processes exchange messages. Both ends poll, or both sleep until something comes. */
 interface Link extends AutoCloseable {
     /** Size of a message that goes back and forth, in bytes. */
     int MESSAGE = 8;

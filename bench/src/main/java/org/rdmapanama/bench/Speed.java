@@ -105,7 +105,8 @@ public final class Speed implements Callable<Integer> {
     private static Link link(String way, boolean peer) throws IOException {
         return switch (way) {
             case "udp" -> new DatagramLink();
-            case "tcp" -> new StreamLink(peer);
+            case "tcp" -> new StreamLink(peer, false);
+            case "tcp+events" -> new StreamLink(peer, true);
             default -> new VerbsLink(way);
         };
     }
@@ -278,10 +279,13 @@ public final class Speed implements Callable<Integer> {
         Map<String, Ends> ways = new LinkedHashMap<>();
         ways.put(UDP, new Ends("udp", "udp", false, false));
         ways.put(TCP, new Ends("tcp", "tcp", false, true));
-        ways.put("soft0, two processes", new Ends("soft0", "soft0", false, true));
+        ways.put("soft0, packets of 1 KiB", new Ends("soft0:1024", "soft0:1024", false, true));
         // As large as the loopback interface allows.
-        ways.put("soft0, two processes, packets of 4 KiB", new Ends("soft0:4096", "soft0:4096", false, true));
+        ways.put("soft0, packets of 4 KiB", new Ends("soft0:4096", "soft0:4096", false, true));
+        ways.put("soft0, 64 queue pairs", new Ends("soft0:1024*64", "soft0:1024*64", false, true));
         ways.put("soft0, one process", new Ends("soft0", "soft0", true, true));
+        ways.put("TCP, both ends sleep", new Ends("tcp+events", "tcp+events", false, true));
+        ways.put("soft0, both ends sleep", new Ends("soft0+events", "soft0+events", false, true));
         for (String device : devices) {
             String[] pair = device.split(",", -1);
             ways.put(device, new Ends(pair[0], pair[pair.length - 1], false, true));

@@ -15,10 +15,12 @@ final class StreamLink implements Link {
     private final ServerSocketChannel listener;
     private final ByteBuffer message = ByteBuffer.allocateDirect(MESSAGE);
     private final ByteBuffer chunk = ByteBuffer.allocateDirect(CHUNK);
+    private final boolean sleeps;
     private SocketChannel channel;
 
-    StreamLink(boolean accepts) throws IOException {
+    StreamLink(boolean accepts, boolean sleeps) throws IOException {
         this.accepts = accepts;
+        this.sleeps = sleeps;
         listener = ServerSocketChannel.open();
         listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
     }
@@ -35,7 +37,7 @@ final class StreamLink implements Link {
                 : SocketChannel.open(
                         new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(otherPlace)));
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        channel.configureBlocking(false);
+        channel.configureBlocking(sleeps);
     }
 
     private void send(ByteBuffer data) throws IOException {

@@ -1,5 +1,6 @@
 package org.rdmapanama.bench;
 
+import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
@@ -19,17 +20,23 @@ import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 
 /**
- * A reliable connection of a device: messages by SEND, and chunks by RDMA WRITE, in which the other end takes no part.
- * A name such as {@code soft0:4096} selects a packet size other than that of the port.
+ * Reliable connections of a device: messages by SEND, and chunks by RDMA WRITE, in which the other end takes no part. A
+ * name such as {@code soft0:4096} selects a packet size other than that of the port, {@code soft0*64} several queue pairs
+ * for the chunks, and {@code soft0+events} sleeps instead of polling.
  */
 final class VerbsLink implements Link {
     private static final int DEPTH = 16;
     private static final int RECEIVES = 64;
+    private static final String EVENTS = "+events";
+    private static final Duration LIMIT = Duration.ofSeconds(60);
 
     private final VerbsArena arena = VerbsArena.ofConfined();
+    private final boolean sleeps;
     private final CompletionQueue sends;
     private final CompletionQueue receives;
-    private final QueuePair queuePair;
+
+    /** Messages go through the first one. */
+    private final QueuePair[] queuePairs;
 
     /** Null for the port's. */
     private final Mtu pathMtu;
@@ -42,14 +49,19 @@ final class VerbsLink implements Link {
     private int outstanding;
 
     VerbsLink(String way) {
-        String[] deviceAndMtu = way.split(":", -1);
+        sleeps = way.endsWith(EVENTS);
+        String[] deviceAndCount = way.replace(EVENTS, "").split("\\*", -1);
+        String[] deviceAndMtu = deviceAndCount[0].split(":", -1);
         Context context = Context.open(arena, deviceAndMtu[0]);
         ProtectionDomain domain = context.allocateProtectionDomain();
-        sends = context.createCompletionQueue(2 * DEPTH);
-        receives = context.createCompletionQueue(2 * RECEIVES);
-        queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
-                .maxSendWorkRequests(DEPTH)
-                .maxReceiveWorkRequests(RECEIVES));
+        queuePairs = new QueuePair[deviceAndCount.length > 1 ? Integer.parseInt(deviceAndCount[1]) : 1];
+        sends = queue(context, 2 * DEPTH * queuePairs.length);
+        receives = queue(context, 2 * RECEIVES);
+        for (int i = 0; i < queuePairs.length; i++) {
+            queuePairs[i] = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, sends, receives)
+                    .maxSendWorkRequests(DEPTH)
+                    .maxReceiveWorkRequests(RECEIVES));
+        }
         pathMtu = deviceAndMtu.length > 1 ? Mtu.ofBytes(Integer.parseInt(deviceAndMtu[1])) : null;
         region = domain.register(arena.allocate(2L * CHUNK, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
         message = SendWorkRequest.allocate(arena, 1)
@@ -60,28 +72,40 @@ final class VerbsLink implements Link {
         receive = ReceiveWorkRequest.allocate(arena, 1).add(region, CHUNK, MESSAGE);
     }
 
+    private CompletionQueue queue(Context context, int entries) {
+        return sleeps
+                ? context.createCompletionQueue(entries, context.createCompletionChannel(), 0)
+                : context.createCompletionQueue(entries);
+    }
+
     @Override
     public String place() {
-        return queuePair.localEndpoint() + "/" + region.remote();
+        StringBuilder place = new StringBuilder(region.remote().toString());
+        for (QueuePair each : queuePairs) {
+            place.append('/').append(each.localEndpoint());
+        }
+        return place.toString();
     }
 
     @Override
     public void connect(String otherPlace) {
         String[] parts = otherPlace.split("/", -1);
-        Endpoint remote = Endpoint.parse(parts[0]);
-        if (pathMtu == null) {
-            queuePair.connect(remote);
-        } else {
-            connect(remote, pathMtu);
+        for (int i = 0; i < queuePairs.length; i++) {
+            Endpoint remote = Endpoint.parse(parts[1 + i]);
+            if (pathMtu == null) {
+                queuePairs[i].connect(remote);
+            } else {
+                connect(queuePairs[i], remote, pathMtu);
+            }
         }
         for (int i = 0; i < RECEIVES - 1; i++) {
             post(receive);
         }
-        chunk.rdmaWrite(RemoteMemory.parse(parts[1]).slice(CHUNK, CHUNK));
+        chunk.rdmaWrite(RemoteMemory.parse(parts[0]).slice(CHUNK, CHUNK));
     }
 
     /** The library itself would use no more than the port's MTU: the way to this peer takes more. */
-    private void connect(Endpoint remote, Mtu mtu) {
+    private static void connect(QueuePair queuePair, Endpoint remote, Mtu mtu) {
         queuePair.initialize();
         queuePair.modify(new QueuePairAttributes()
                 .state(QueuePairState.RTR)
@@ -101,24 +125,23 @@ final class VerbsLink implements Link {
     }
 
     private void post(ReceiveWorkRequest request) {
-        queuePair.postReceive(request);
+        queuePairs[0].postReceive(request);
     }
 
-    /** Posts a send. It waits only if the queue is full, since old requests have usually completed meanwhile. */
-    private void post(SendWorkRequest request) {
-        while (outstanding == DEPTH) {
+    /** Posts a send. It waits only if the queues are full, since old requests have usually completed meanwhile. */
+    private void post(QueuePair queuePair, SendWorkRequest request) {
+        while (outstanding == DEPTH * queuePairs.length || queuePair.tryPostSend(request) != QueuePair.POSTED) {
             outstanding -= await(sends);
         }
-        queuePair.postSend(request);
         outstanding++;
     }
 
     /** Waits for completions, and returns their number. */
     private int await(CompletionQueue queue) {
-        int count;
-        do {
+        int count = sleeps ? sleep(queue) : queue.poll(completions);
+        while (count == 0) {
             count = queue.poll(completions);
-        } while (count == 0);
+        }
         for (int i = 0; i < count; i++) {
             if (!completions.succeeded(i)) {
                 throw new IllegalStateException(completions.describe(i));
@@ -127,10 +150,23 @@ final class VerbsLink implements Link {
         return count;
     }
 
+    private int sleep(CompletionQueue queue) {
+        try {
+            int count = queue.await(completions, LIMIT, Duration.ZERO);
+            if (count == 0) {
+                throw new IllegalStateException("nothing completed within " + LIMIT);
+            }
+            return count;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
+    }
+
     /** Posts the next receive while the message is in flight; other receives are already posted. */
     @Override
     public void ping() {
-        post(message);
+        post(queuePairs[0], message);
         post(receive);
         await(receives);
     }
@@ -138,16 +174,21 @@ final class VerbsLink implements Link {
     @Override
     public void pong() {
         await(receives);
-        post(message);
+        post(queuePairs[0], message);
         post(receive);
     }
 
     @Override
     public void push(int chunks) {
         for (int i = 0; i < chunks; i++) {
-            post(chunk);
+            post(queuePairs[i % queuePairs.length], chunk);
         }
-        // The message arrives after the chunks.
+        if (queuePairs.length > 1) {
+            while (outstanding > 0) {
+                outstanding -= await(sends);
+            }
+        }
+        // Of one queue pair, the message arrives after the chunks.
         ping();
     }
 
