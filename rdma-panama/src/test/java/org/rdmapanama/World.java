@@ -133,7 +133,8 @@ final class World implements AutoCloseable {
     }
 
     private void addMore(Side side) {
-        ExtendedCompletionQueue extended = side.context.createCompletionQueue(new CompletionQueueOptions(64));
+        ExtendedCompletionQueue extended =
+                side.context.createCompletionQueue(new CompletionQueueOptions(64).channel(side.channel));
         add(extended);
         add(extended.poll());
         ExtendedQueuePair datagrams =
