@@ -151,8 +151,7 @@ final class WireResponder extends DeferredSender {
     private void part(long packet, int opcode, int bytes) {
         int kind = Opcode.isSend(opcode) ? SENDING : WRITING;
         boolean whole = Opcode.isStart(opcode) ? message == NONE : message == kind;
-        boolean fits = Opcode.isEnd(opcode) ? bytes <= mtu : bytes == mtu;
-        if (!whole || !fits) {
+        if (!whole || !fits(opcode, bytes)) {
             refuse(Aeth.INVALID_REQUEST);
             return;
         }
@@ -169,6 +168,14 @@ final class WireResponder extends DeferredSender {
                 }
             }
         }
+    }
+
+    /** Returns whether a packet may have so much payload: only a message in one packet may have none. */
+    private boolean fits(int opcode, int bytes) {
+        if (!Opcode.isEnd(opcode)) {
+            return bytes == mtu;
+        }
+        return bytes <= mtu && (bytes > 0 || Opcode.isStart(opcode));
     }
 
     /** Handles a packet of a send. Returns whether it was accepted. */
