@@ -294,8 +294,11 @@ final class SoftQueuePair {
         }
     }
 
-    /** Moves the queue pair to the error state and flushes what is posted. */
+    /** Moves the queue pair to the error state, unless it is there, and flushes what is posted. */
     void fail() {
+        if (state == VerbsConstants.ERR) {
+            return;
+        }
         timer.stop();
         stopAnswering();
         setState(VerbsConstants.ERR);
