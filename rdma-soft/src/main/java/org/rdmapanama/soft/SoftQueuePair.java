@@ -151,8 +151,7 @@ final class SoftQueuePair {
         if ((mask & rdma_h.IBV_QP_CUR_STATE()) != 0 && ibv_qp_attr.cur_qp_state(to) != state) {
             return Errno.EINVAL;
         }
-        int required = States.required(type, state, target);
-        if (!States.canGo(state, target) || (mask & required) != required) {
+        if (!States.canGo(state, target) || !States.isComplete(type, state, target, mask)) {
             return Errno.EINVAL;
         }
         int refused = QueuePairFields.check(to, mask, device);
