@@ -272,11 +272,7 @@ final class SoftQueuePair {
         if (!canReceive() || path == null || path.peer == null || !path.peer.sameHost(peer)) {
             return;
         }
-        if (sends.tail == sends.head) {
-            fail();
-        } else {
-            failFirst(VerbsConstants.RETRY_EXC_ERR);
-        }
+        failWith(VerbsConstants.RETRY_EXC_ERR);
     }
 
     /** Returns whether a packet of the peer has come since this was asked last, or none is needed. */
@@ -318,10 +314,17 @@ final class SoftQueuePair {
     }
 
     private void flush() {
+        flushSends();
+        responder.flush();
+    }
+
+    private void flushSends() {
         while (sends.head - sends.tail > 0) {
             complete(sends.slot(sends.tail), VerbsConstants.WR_FLUSH_ERR);
         }
-        responder.flush();
+        if (requester != null) {
+            requester.skipFlushed();
+        }
     }
 
     // Posting.
@@ -465,19 +468,23 @@ final class SoftQueuePair {
     /** Fails after an unexpected exception. */
     void failed(Throwable cause) {
         device.tellFault(number, cause);
-        if (sends.tail == sends.head) {
-            fail();
-        } else {
-            failFirst(VerbsConstants.GENERAL_ERR);
+        failWith(VerbsConstants.GENERAL_ERR);
+    }
+
+    /** Fails, with a status for the first work request if one is posted. */
+    private void failWith(int status) {
+        if (state != VerbsConstants.ERR && sends.tail != sends.head) {
+            complete(sends.slot(sends.tail), status);
         }
+        fail();
     }
 
     private void runAll() {
         if (state == VerbsConstants.ERR) {
             flush();
-            return;
-        }
-        if (requester != null) {
+        } else if (state == VerbsConstants.SQE) {
+            flushSends();
+        } else if (requester != null) {
             requester.run();
         }
     }
@@ -487,15 +494,6 @@ final class SoftQueuePair {
         if (requester != null && state != VerbsConstants.ERR) {
             requester.expired();
         }
-    }
-
-    private void failAt(long slot, int status) {
-        if (state == VerbsConstants.ERR) {
-            // A queue pair that is its own peer has already failed as the peer, and this request was flushed.
-            return;
-        }
-        complete(slot, status);
-        fail();
     }
 
     // For requester and responder of a peer on another device.
@@ -550,8 +548,22 @@ final class SoftQueuePair {
         complete(sends.slot(sends.tail), VerbsConstants.SUCCESS);
     }
 
+    /**
+     * Completes the first work request with an error. It ends a reliable queue pair, and only the sending of others (IBA
+     * specification, section 10.3.1), whose errors have nothing to do with the peer.
+     */
     void failFirst(int status) {
-        failAt(sends.slot(sends.tail), status);
+        if (state == VerbsConstants.ERR) {
+            // A queue pair that is its own peer has already failed as the peer, and this request was flushed.
+            return;
+        }
+        complete(sends.slot(sends.tail), status);
+        if (type == VerbsConstants.RC) {
+            fail();
+        } else {
+            setState(VerbsConstants.SQE);
+            flushSends();
+        }
     }
 
     /** Handles a datagram of another device. */

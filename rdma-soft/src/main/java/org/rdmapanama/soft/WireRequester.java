@@ -134,6 +134,13 @@ final class WireRequester extends Requester {
     }
 
     @Override
+    void skipFlushed() {
+        started = sends.tail;
+        oldest = next;
+        offset = 0;
+    }
+
+    @Override
     void stop() {
         device.engine.forget(this);
     }
