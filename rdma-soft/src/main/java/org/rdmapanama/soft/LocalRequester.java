@@ -130,6 +130,7 @@ final class LocalRequester extends Requester {
                 || !peer.canReceive()) {
             return Responder.SILENT;
         }
+        peer.tellEstablished();
         if (opcode == VerbsConstants.WR_SEND
                 || opcode == VerbsConstants.WR_SEND_IMM
                 || (opcode == VerbsConstants.WR_SEND_INV && queuePair.type == VerbsConstants.RC)) {

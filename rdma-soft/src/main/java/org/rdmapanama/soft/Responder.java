@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.wire.Bth;
@@ -264,7 +265,10 @@ final class Responder {
         if (queuePair.type != VerbsConstants.RC) {
             return SILENT;
         }
-        queuePair.fail();
+        queuePair.fail(
+                status == VerbsConstants.REM_ACCESS_ERR
+                        ? rdma_h.IBV_EVENT_QP_ACCESS_ERR()
+                        : rdma_h.IBV_EVENT_QP_REQ_ERR());
         return status;
     }
 

@@ -72,6 +72,9 @@ final class SoftQueuePair {
     private SoftAddressHandle path;
     private boolean tellsDrained;
 
+    /** Whether the program has been told that the peer sends already. */
+    private boolean toldEstablished;
+
     /** Whether a packet of the peer has come, for {@link KeepAlives}. */
     private boolean heard;
 
@@ -224,6 +227,14 @@ final class SoftQueuePair {
         }
     }
 
+    /** Reports, once, that the peer sends already, though the program has not made this queue pair ready to send. */
+    void tellEstablished() {
+        if (state == VerbsConstants.RTR && !toldEstablished) {
+            toldEstablished = true;
+            context.asyncEvent(rdma_h.IBV_EVENT_COMM_EST(), struct.address());
+        }
+    }
+
     private void setState(int newState) {
         state = newState;
         Memory.putInt(attributes.address() + CURRENT_STATE, newState);
@@ -249,6 +260,7 @@ final class SoftQueuePair {
         }
         Memory.zero(attributes.address(), ibv_qp_attr.sizeof());
         path = null;
+        toldEstablished = false;
         setState(VerbsConstants.RESET);
     }
 
@@ -286,6 +298,18 @@ final class SoftQueuePair {
     void probe() {
         if (requester != null && state != VerbsConstants.ERR) {
             requester.probe();
+        }
+    }
+
+    /**
+     * Fails because of something that no completion tells. An event does, before the completions that are flushed.
+     *
+     * @param event of enum ibv_event_type
+     */
+    void fail(int event) {
+        if (state != VerbsConstants.ERR) {
+            context.asyncEvent(event, struct.address());
+            fail();
         }
     }
 
@@ -468,7 +492,11 @@ final class SoftQueuePair {
     /** Fails after an unexpected exception. */
     void failed(Throwable cause) {
         device.tellFault(number, cause);
-        failWith(VerbsConstants.GENERAL_ERR);
+        if (sends.tail == sends.head) {
+            fail(rdma_h.IBV_EVENT_QP_FATAL());
+        } else {
+            failWith(VerbsConstants.GENERAL_ERR);
+        }
     }
 
     /** Fails, with a status for the first work request if one is posted. */

@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicAckEth;
@@ -27,6 +28,8 @@ final class WireResponder extends DeferredSender {
 
     /** No NAK is waiting. */
     private static final int NO_COMPLAINT = -1;
+
+    private static final int NO_EVENT = -1;
 
     /**
      * Acknowledge at least every this many packets, even unasked: a peer may stop sending, or not learn what was lost.
@@ -73,6 +76,9 @@ final class WireResponder extends DeferredSender {
 
     /** Whether the queue pair fails with it. */
     private boolean fatal;
+
+    /** The event that tells of that failure, of enum ibv_event_type, or NO_EVENT if a completion has told of it. */
+    private int event;
 
     /** Reads and atomics that wait for their response, in order. */
     private final ResponderResources pending = new ResponderResources(SoftDevice.MAX_READ_ATOMIC);
@@ -134,6 +140,7 @@ final class WireResponder extends DeferredSender {
     }
 
     private void execute(long packet, int opcode, int bytes) {
+        queuePair.tellEstablished();
         if (Opcode.isSend(opcode) || Opcode.isRdmaWrite(opcode)) {
             part(packet, opcode, bytes);
         } else if (message != NONE) {
@@ -424,8 +431,16 @@ final class WireResponder extends DeferredSender {
             complaint = NO_COMPLAINT;
             answer(syndrome, expected);
             if (fatal) {
-                queuePair.fail();
+                end();
             }
+        }
+    }
+
+    private void end() {
+        if (event == NO_EVENT) {
+            queuePair.fail();
+        } else {
+            queuePair.fail(event);
         }
     }
 
@@ -479,7 +494,7 @@ final class WireResponder extends DeferredSender {
             pending.clear();
             delay.acknowledged();
             answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
-            queuePair.fail();
+            queuePair.fail(rdma_h.IBV_EVENT_QP_ACCESS_ERR());
             return;
         }
         int opcode = responseCode(first, last);
@@ -565,6 +580,7 @@ final class WireResponder extends DeferredSender {
             return;
         }
         responder.completeReceive(status, VerbsConstants.WC_RECV, 0, 0, 0, 0, true);
+        event = NO_EVENT;
         complain(Aeth.nak(nak), true);
     }
 
@@ -572,6 +588,7 @@ final class WireResponder extends DeferredSender {
     private void refuse(int nak) {
         message = NONE;
         if (reliable) {
+            event = nak == Aeth.REMOTE_ACCESS_ERROR ? rdma_h.IBV_EVENT_QP_ACCESS_ERR() : rdma_h.IBV_EVENT_QP_REQ_ERR();
             complain(Aeth.nak(nak), true);
         }
     }
