@@ -84,7 +84,7 @@ final class Responder {
     /** Completes the receive in use. */
     void completeReceive(int status, int opcode, long bytes, int immediate, int source, int flags, boolean solicited) {
         taken = false;
-        queuePair.receiveQueue.add(
+        boolean added = queuePair.receiveQueue.add(
                 Memory.getLong(receive.address() + ReceiveQueue.ID),
                 status,
                 opcode,
@@ -94,6 +94,9 @@ final class Responder {
                 source,
                 flags,
                 solicited);
+        if (!added) {
+            queuePair.lost(queuePair.receiveQueue);
+        }
     }
 
     /** Completes all receives as flushed, the one in use first. */

@@ -49,6 +49,7 @@ final class SoftQueuePair {
     final Responder responder;
     final RetryTimer timer;
     final LocalWork work;
+    private final CompletionLoss loss;
 
     /** Whether it was created with support for ibv_wr_start. */
     boolean extended;
@@ -116,6 +117,7 @@ final class SoftQueuePair {
                 this, device, sharedReceives != null ? sharedReceives.receives.slotBytes : receives.slotBytes);
         timer = new RetryTimer(this, device.engine);
         work = new LocalWork(this, device);
+        loss = new CompletionLoss(this);
         Memory.copy(initialAttributes.address(), initial.address(), ibv_qp_init_attr.sizeof());
     }
 
@@ -251,6 +253,7 @@ final class SoftQueuePair {
     private void reset() {
         timer.stop();
         stopAnswering();
+        device.engine.forget(loss);
         requester = null;
         wireResponder = null;
         sends.clear();
@@ -611,19 +614,40 @@ final class SoftQueuePair {
         if (sends.current - sends.tail < 0) {
             sends.current = sends.tail;
         }
-        if (signaled) {
-            sendQueue.add(
-                    Memory.getLong(slot + SendQueue.ID),
-                    status,
-                    completionOpcode(opcode),
-                    Memory.getInt(slot + SendQueue.BYTES),
-                    0,
-                    number,
-                    0,
-                    0,
-                    false);
+        if (signaled
+                && !sendQueue.add(
+                        Memory.getLong(slot + SendQueue.ID),
+                        status,
+                        completionOpcode(opcode),
+                        Memory.getInt(slot + SendQueue.BYTES),
+                        0,
+                        number,
+                        0,
+                        0,
+                        false)) {
+            lost(sendQueue);
         }
         tellDrained();
+    }
+
+    /** Called when a completion of this queue pair was lost: the queue pairs that complete there must not go on. */
+    void lost(SoftCompletionQueue overrun) {
+        if (state != VerbsConstants.ERR) {
+            device.queuePairs.forEach(each -> each.failLater(overrun));
+        }
+    }
+
+    private void failLater(SoftCompletionQueue overrun) {
+        if (sendQueue == overrun || receiveQueue == overrun) {
+            device.engine.goOnLater(loss);
+        }
+    }
+
+    /** Fails because a completion was lost, if this queue pair is in use. */
+    void failAfterLoss() {
+        if (canReceive()) {
+            fail(rdma_h.IBV_EVENT_QP_FATAL());
+        }
     }
 
     private static int completionOpcode(int opcode) {
@@ -650,6 +674,7 @@ final class SoftQueuePair {
         timer.stop();
         timer.forget();
         stopAnswering();
+        device.engine.forget(loss);
         sends.free();
         responder.free();
         if (receives != null) {
