@@ -298,6 +298,17 @@ class QueuePairStatesLabTest {
         return request.send().to(way, peer.queuePairNumber(), 0x1111_1111);
     }
 
+    /** The device has moved it there before, and has told nobody. */
+    @Test
+    void shouldBeInTheErrorStateThatItIsMovedTo() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            pair.a.post(pair.a.request(1, 0, 8).rdmaWrite(pair.b.region.address(), pair.b.region.rkey() ^ 0xff00));
+            assertEquals(CompletionStatus.REM_ACCESS_ERR, pair.a.await().status());
+            pair.b.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
+            assertEquals(QueuePairState.ERR, pair.b.queuePair.state());
+        }
+    }
+
     @Test
     void shouldConnectAgainAfterReset() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {

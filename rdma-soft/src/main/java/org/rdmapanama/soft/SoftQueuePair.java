@@ -186,6 +186,9 @@ final class SoftQueuePair {
         if (target != state) {
             enter(target, mask);
         }
+        if ((mask & rdma_h.IBV_QP_STATE()) != 0) {
+            tellState(target);
+        }
         return 0;
     }
 
@@ -208,7 +211,6 @@ final class SoftQueuePair {
             run();
             tellDrained();
         }
-        tellState(target);
     }
 
     private Requester requester() {
