@@ -116,6 +116,12 @@ final class LocalRequester extends Requester {
         if (here != LocalWork.TO_PEER) {
             return here;
         }
+        boolean isAnswered = opcode == VerbsConstants.WR_READ
+                || opcode == VerbsConstants.WR_COMPARE_SWAP
+                || opcode == VerbsConstants.WR_FETCH_ADD;
+        if (isAnswered && queuePair.maxReadAtomic() == 0) {
+            return VerbsConstants.LOC_QP_OP_ERR;
+        }
         int status = toPeer(slot, opcode, part);
         boolean lost =
                 queuePair.type == VerbsConstants.UC && (status == Responder.NOT_READY || status == Responder.SILENT);
