@@ -133,6 +133,7 @@ final class LocalRequester extends Requester {
         if (peer == null
                 || peer.type != queuePair.type
                 || peer.destination() != queuePair.number
+                || !peer.hasPeerHere()
                 || !peer.canReceive()) {
             return Responder.SILENT;
         }

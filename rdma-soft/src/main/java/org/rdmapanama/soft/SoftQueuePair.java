@@ -141,6 +141,11 @@ final class SoftQueuePair {
         return qkey;
     }
 
+    /** Returns whether the destination is a queue pair of this device, and not one of that number elsewhere. */
+    boolean hasPeerHere() {
+        return path != null && path.local;
+    }
+
     boolean canReceive() {
         return state == VerbsConstants.RTR
                 || state == VerbsConstants.RTS
