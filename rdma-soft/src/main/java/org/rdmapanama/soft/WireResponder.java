@@ -23,9 +23,6 @@ final class WireResponder extends DeferredSender {
     /** Read response packets per turn, so that other queue pairs get their turn. */
     private static final int RESPONSES_PER_TURN = 32;
 
-    /** In place of the size of a read: the response is that of an atomic. */
-    private static final long ATOMIC = -1;
-
     /** No NAK is waiting. */
     private static final int NO_COMPLAINT = -1;
 
@@ -329,14 +326,11 @@ final class WireResponder extends DeferredSender {
             // Treated as lost.
             return;
         }
-        // Counted before it is executed, so that it cannot be executed twice.
-        int psn = expected;
+        // It must not change what an earlier read has not read yet (IBA specification, section 10.8.3.3).
+        long operation = opcode == Opcode.RC_FETCH_ADD ? ResponderResources.ADD : ResponderResources.SWAP;
+        pending.addAtomic(expected, operation, address, rkey, AtomicEth.swapOrAdd(eth), AtomicEth.compare(eth));
         expected = Psn.next(expected);
         messages++;
-        long before = opcode == Opcode.RC_FETCH_ADD
-                ? Memory.getAndAdd(place, AtomicEth.swapOrAdd(eth))
-                : Memory.compareAndExchange(place, AtomicEth.compare(eth), AtomicEth.swapOrAdd(eth));
-        pending.add(psn, 1, before, ATOMIC, 0);
         respond();
     }
 
@@ -347,8 +341,8 @@ final class WireResponder extends DeferredSender {
         } else if (Opcode.hasAtomicEth(opcode)) {
             int psn = Bth.psn(packet);
             int place = answered.find(psn);
-            if (place >= 0 && answered.bytes(place) == ATOMIC && !pending.isFull()) {
-                askAgain(psn, 1, answered.address(place), ATOMIC, 0);
+            if (place >= 0 && answered.bytes(place) == ResponderResources.EXECUTED && !pending.isFull()) {
+                askAgain(psn, 1, answered.address(place), ResponderResources.EXECUTED, 0);
             }
         } else if (Opcode.isEnd(opcode) || Bth.ackRequest(packet)) {
             acknowledge();
@@ -367,7 +361,7 @@ final class WireResponder extends DeferredSender {
             return;
         }
         place = answered.find(psn);
-        if (place < 0 || answered.bytes(place) == ATOMIC || pending.isFull()) {
+        if (place < 0 || answered.bytes(place) == ResponderResources.EXECUTED || pending.isFull()) {
             return;
         }
         long skipped = (long) Psn.compare(psn, answered.psn(place)) * mtu;
@@ -472,9 +466,8 @@ final class WireResponder extends DeferredSender {
 
     private void respondOnce() {
         int at = pending.first();
-        if (pending.bytes(at) == ATOMIC) {
-            answerAtomic(pending.psn(at), pending.address(at));
-            endAnswer();
+        if (pending.bytes(at) < 0) {
+            respondToAtomic(at);
             return;
         }
         long bytes = pending.bytes(at);
@@ -491,10 +484,7 @@ final class WireResponder extends DeferredSender {
                 endAnswer();
                 return;
             }
-            pending.clear();
-            delay.acknowledged();
-            answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
-            queuePair.fail(rdma_h.IBV_EVENT_QP_ACCESS_ERR());
+            refuseLate(psn);
             return;
         }
         int opcode = responseCode(first, last);
@@ -514,6 +504,33 @@ final class WireResponder extends DeferredSender {
         if (last) {
             endAnswer();
         }
+    }
+
+    private void respondToAtomic(int at) {
+        if (pending.bytes(at) != ResponderResources.EXECUTED) {
+            int rkey = pending.key(at);
+            long address = pending.address(at);
+            if (responder.checkAccess(rkey, address, Long.BYTES, VerbsConstants.REMOTE_ATOMIC)
+                    != VerbsConstants.SUCCESS) {
+                refuseLate(pending.psn(at));
+                return;
+            }
+            long place = responder.placeOf(rkey, address);
+            long before = pending.bytes(at) == ResponderResources.ADD
+                    ? Memory.getAndAdd(place, pending.swapOrAdd(at))
+                    : Memory.compareAndExchange(place, pending.compare(at), pending.swapOrAdd(at));
+            pending.executed(at, before);
+        }
+        answerAtomic(pending.psn(at), pending.address(at));
+        endAnswer();
+    }
+
+    /** Refuses a request that was accepted before, because its region has been deregistered since. */
+    private void refuseLate(int psn) {
+        pending.clear();
+        delay.acknowledged();
+        answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
+        queuePair.fail(rdma_h.IBV_EVENT_QP_ACCESS_ERR());
     }
 
     /** Finishes the first pending request. */

@@ -8,6 +8,7 @@ import java.net.DatagramPacket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.DatagramChannel;
@@ -22,6 +23,7 @@ import org.rdmapanama.device.Mtu;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.wire.Aeth;
+import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Opcode;
@@ -55,6 +57,7 @@ final class PacketPeer implements AutoCloseable {
         SoftDevice soft = SoftDevice.contextAt(pair.context.nativeAddress()).device();
         InetAddress own = soft.addresses().address(0);
         channel = DatagramChannel.open(StandardProtocolFamily.INET).bind(new InetSocketAddress(own, 0));
+        channel.setOption(StandardSocketOptions.SO_RCVBUF, SoftPair.BYTES);
         channel.socket().setSoTimeout((int) SoftPair.LIMIT.toMillis());
         device = new InetSocketAddress(own, soft.wire().port());
         queue = pair.context.createCompletionQueue(4);
@@ -96,6 +99,12 @@ final class PacketPeer implements AutoCloseable {
         send(opcode, number, payload);
     }
 
+    /** Sends a fetch-and-add. */
+    void sendAdd(int number, long remoteAddress, int rkey, long value) throws IOException {
+        AtomicEth.write(address + AtomicEth.OFFSET, remoteAddress, rkey, value, 0);
+        send(Opcode.RC_FETCH_ADD, number, 0);
+    }
+
     /** How long to wait for an answer. */
     void limit(Duration limit) throws IOException {
         channel.socket().setSoTimeout((int) limit.toMillis());
@@ -103,13 +112,16 @@ final class PacketPeer implements AutoCloseable {
 
     /** Returns the syndrome of the next answer, which must be about this packet. */
     int answer(int number) throws IOException {
+        return next(Opcode.RC_ACKNOWLEDGE, number)[Aeth.OFFSET];
+    }
+
+    /** Returns the next packet, with room behind it; it must have this opcode and number. */
+    byte[] next(int opcode, int number) throws IOException {
         byte[] bytes = new byte[InvariantCrc.MAX_PACKET_BYTES];
-        DatagramPacket answer = new DatagramPacket(bytes, bytes.length);
-        channel.socket().receive(answer);
-        assertEquals(Opcode.RC_ACKNOWLEDGE, bytes[0]);
-        ByteBuffer heard = ByteBuffer.wrap(bytes);
-        assertEquals(Psn.add(FIRST, number), heard.getInt(8) & Bth.MASK_24);
-        return bytes[Aeth.OFFSET];
+        channel.socket().receive(new DatagramPacket(bytes, bytes.length));
+        assertEquals(opcode, bytes[0]);
+        assertEquals(Psn.add(FIRST, number), ByteBuffer.wrap(bytes).getInt(8) & Bth.MASK_24);
+        return bytes;
     }
 
     @Override
