@@ -136,7 +136,9 @@ final class FirstFailure {
     /** Takes note of an event, if it is about a failure. */
     void note(AsyncEventType event) {
         String cause = switch (event) {
-            case QP_FATAL -> "the device stopped it; see the log of the kernel";
+            case QP_FATAL ->
+                "the device stopped it; it does so when a completion queue overruns, which needs more entries or more"
+                        + " polling, and otherwise the log of the kernel tells why";
             case QP_REQ_ERR -> "the peer made an invalid request; check the opcodes and sizes that it uses";
             case QP_ACCESS_ERR ->
                 "the peer made a request that violates access rights; check the address, the length and the rkey"

@@ -2,19 +2,27 @@ package org.rdmapanama;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
+import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.LabDevices;
 
 /** A queue pair that has failed says so, and why, however many completions are flushed afterwards. */
 @Tag("lab")
@@ -89,6 +97,35 @@ class FirstFailureLabTest {
             assertEquals(5, failure.workRequestId());
             assertContains(failure.toString(), "the peer made a request that is not allowed");
             assertEquals(QueuePairState.ERR, pair.b.queuePair.state());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldTellOfAnAsynchronousErrorAsTheFirstCause(boolean flushes) throws InterruptedException {
+        assumeFalse(LabDevices.areSoftRoce(), "Soft-RoCE has no event for it");
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            QueuePair queuePair = pair.b.queuePair;
+            if (flushes) {
+                pair.b.postReceive(5, 0, 8);
+            }
+            pair.a.post(bad(pair));
+            pair.a.await(3);
+            AsyncEvent event =
+                    pair.b.context.awaitAsyncEvent(Duration.ofSeconds(10)).orElseThrow();
+            assertEquals(AsyncEventType.QP_ACCESS_ERR, event.type());
+            assertSame(queuePair, event.source());
+            if (flushes) {
+                assertEquals(CompletionStatus.WR_FLUSH_ERR, pair.b.await().status());
+            }
+            assertEquals(QueuePairState.ERR, queuePair.state());
+            QueuePairFailure failure = queuePair.failure().orElseThrow();
+            assertTrue(failure.isCauseKnown());
+            assertEquals(AsyncEventType.QP_ACCESS_ERR, failure.event().orElseThrow());
+            String text = failure.toString();
+            assertContains(text, "QP_ACCESS_ERR on " + queuePair);
+            assertContains(text, " to queue pair 0x%06x at ".formatted(pair.a.queuePair.number()));
+            assertContains(text, "the peer made a request that violates access rights");
         }
     }
 

@@ -238,6 +238,77 @@ class QueuePairStatesLabTest {
         }
     }
 
+    /**
+     * A failed send ends only the sending of types without acknowledgements, until the program goes on (IBA volume 1, 10.3.1).
+     * Soft-RoCE ends the whole queue pair.
+     */
+    @ParameterizedTest
+    @EnumSource(
+            value = QueuePairType.class,
+            names = {"UC", "UD"})
+    void shouldGoOnReceivingAfterAFailedSend(QueuePairType type) {
+        try (ConnectedPair pair = ConnectedPair.open(type)) {
+            MemoryRegion closed = pair.a.domain.register(pair.a.memory);
+            SendWorkRequest failing = message(
+                            pair,
+                            pair.a,
+                            SendWorkRequest.allocate(pair.a.arena, 1).signaled(true))
+                    .id(1)
+                    .add(closed, 0, 8);
+            closed.close();
+            pair.a.postReceive(5, 0, 100);
+            pair.a.post(failing.next(message(pair, pair.a, pair.a.request(2, 0, 8))));
+            List<Completion> sent = pair.a.await(LabDevices.areSoftRoce() ? 3 : 2);
+            assertEquals(1, sent.get(0).id());
+            assertTrue(
+                    Set.of(CompletionStatus.LOC_PROT_ERR, CompletionStatus.LOC_QP_OP_ERR)
+                            .contains(sent.get(0).status()),
+                    () -> sent.get(0).text());
+            sent.stream().skip(1).forEach(each -> assertEquals(CompletionStatus.WR_FLUSH_ERR, each.status()));
+            if (LabDevices.areSoftRoce()) {
+                assertEquals(QueuePairState.ERR, pair.a.stateInDevice());
+                return;
+            }
+            assertEquals(QueuePairState.SQE, pair.a.stateInDevice());
+            assertEquals(2, sent.get(1).id());
+            assertTrue(pair.a.queuePair.failure().orElseThrow().isCauseKnown());
+            pair.a.post(message(pair, pair.a, pair.a.request(3, 0, 8)));
+            assertEquals(CompletionStatus.WR_FLUSH_ERR, pair.a.await().status());
+            pair.b.post(message(pair, pair.b, pair.b.request(4, 0, 8)));
+            pair.b.await().is(CompletionOpcode.SEND, 4);
+            pair.a.await().is(CompletionOpcode.RECV, 5);
+
+            pair.a.queuePair.modify(
+                    new QueuePairAttributes().state(QueuePairState.RTS).currentState(QueuePairState.SQE));
+            assertTrue(pair.a.queuePair.failure().isEmpty());
+            pair.b.postReceive(6, 0, 100);
+            pair.a.post(message(pair, pair.a, pair.a.request(7, 0, 8)));
+            pair.a.await().is(CompletionOpcode.SEND, 7);
+            pair.b.await().is(CompletionOpcode.RECV, 6);
+        }
+    }
+
+    /** Makes a request a message to the other side. */
+    private static SendWorkRequest message(ConnectedPair pair, Side from, SendWorkRequest request) {
+        if (from.queuePair.type() != QueuePairType.UD) {
+            return request.send();
+        }
+        Endpoint peer = pair.other(from).queuePair.localEndpoint();
+        AddressHandle way = from.domain.createAddressHandle(from.queuePair.pathTo(peer));
+        return request.send().to(way, peer.queuePairNumber(), 0x1111_1111);
+    }
+
+    /** The device has moved it there before, and has told nobody. */
+    @Test
+    void shouldBeInTheErrorStateThatItIsMovedTo() {
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            pair.a.post(pair.a.request(1, 0, 8).rdmaWrite(pair.b.region.address(), pair.b.region.rkey() ^ 0xff00));
+            assertEquals(CompletionStatus.REM_ACCESS_ERR, pair.a.await().status());
+            pair.b.queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
+            assertEquals(QueuePairState.ERR, pair.b.queuePair.state());
+        }
+    }
+
     @Test
     void shouldConnectAgainAfterReset() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {

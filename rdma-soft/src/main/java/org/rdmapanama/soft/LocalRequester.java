@@ -116,6 +116,12 @@ final class LocalRequester extends Requester {
         if (here != LocalWork.TO_PEER) {
             return here;
         }
+        boolean isAnswered = opcode == VerbsConstants.WR_READ
+                || opcode == VerbsConstants.WR_COMPARE_SWAP
+                || opcode == VerbsConstants.WR_FETCH_ADD;
+        if (isAnswered && queuePair.maxReadAtomic() == 0) {
+            return VerbsConstants.LOC_QP_OP_ERR;
+        }
         int status = toPeer(slot, opcode, part);
         boolean lost =
                 queuePair.type == VerbsConstants.UC && (status == Responder.NOT_READY || status == Responder.SILENT);
@@ -127,9 +133,11 @@ final class LocalRequester extends Requester {
         if (peer == null
                 || peer.type != queuePair.type
                 || peer.destination() != queuePair.number
+                || !peer.hasPeerHere()
                 || !peer.canReceive()) {
             return Responder.SILENT;
         }
+        peer.tellEstablished();
         if (opcode == VerbsConstants.WR_SEND
                 || opcode == VerbsConstants.WR_SEND_IMM
                 || (opcode == VerbsConstants.WR_SEND_INV && queuePair.type == VerbsConstants.RC)) {

@@ -47,6 +47,11 @@ abstract class Requester extends DeferredSender {
         // A local peer is found by its number.
     }
 
+    /** Called when all posted work requests have been flushed: continues with those that are posted from now on. */
+    void skipFlushed() {
+        // Nothing is known of a work request that has not completed.
+    }
+
     /** Stops sending. */
     void stop() {
         // Nothing is in progress.

@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.wire.Bth;
@@ -83,7 +84,7 @@ final class Responder {
     /** Completes the receive in use. */
     void completeReceive(int status, int opcode, long bytes, int immediate, int source, int flags, boolean solicited) {
         taken = false;
-        queuePair.receiveQueue.add(
+        boolean added = queuePair.receiveQueue.add(
                 Memory.getLong(receive.address() + ReceiveQueue.ID),
                 status,
                 opcode,
@@ -93,6 +94,9 @@ final class Responder {
                 source,
                 flags,
                 solicited);
+        if (!added) {
+            queuePair.lost(queuePair.receiveQueue);
+        }
     }
 
     /** Completes all receives as flushed, the one in use first. */
@@ -264,7 +268,10 @@ final class Responder {
         if (queuePair.type != VerbsConstants.RC) {
             return SILENT;
         }
-        queuePair.fail();
+        queuePair.fail(
+                status == VerbsConstants.REM_ACCESS_ERR
+                        ? rdma_h.IBV_EVENT_QP_ACCESS_ERR()
+                        : rdma_h.IBV_EVENT_QP_REQ_ERR());
         return status;
     }
 

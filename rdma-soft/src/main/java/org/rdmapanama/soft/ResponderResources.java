@@ -8,11 +8,21 @@ import org.rdmapanama.soft.wire.Psn;
  * device.
  */
 final class ResponderResources {
+    /** In place of the size of a read: an atomic that has been executed. */
+    static final long EXECUTED = -1;
+
+    /** In place of the size of a read: a fetch-and-add, or a compare-and-swap, that has not been executed. */
+    static final long ADD = -2;
+
+    static final long SWAP = -3;
+
     private final int[] psn;
     private final int[] packets;
     private final long[] address;
     private final long[] bytes;
     private final int[] key;
+    private final long[] swapOrAdd;
+    private final long[] compare;
     private final boolean[] again;
     private int first;
     private int count;
@@ -24,6 +34,8 @@ final class ResponderResources {
         address = new long[capacity];
         bytes = new long[capacity];
         key = new int[capacity];
+        swapOrAdd = new long[capacity];
+        compare = new long[capacity];
         again = new boolean[capacity];
     }
 
@@ -51,13 +63,30 @@ final class ResponderResources {
         fresh++;
     }
 
+    /** Adds a new atomic, {@link #ADD} or {@link #SWAP}; the queue must not be full. */
+    void addAtomic(int newPsn, long kind, long newAddress, int newKey, long newSwapOrAdd, long newCompare) {
+        int at = place(count);
+        add(newPsn, 1, newAddress, kind, newKey);
+        swapOrAdd[at] = newSwapOrAdd;
+        compare[at] = newCompare;
+    }
+
+    /** Notes that an atomic has been executed, and the value before. */
+    void executed(int at, long before) {
+        address[at] = before;
+        bytes[at] = EXECUTED;
+    }
+
     /** Inserts a repeated request in PSN order; the queue must not be full. Returns whether it is now the first. */
     boolean insert(int newPsn, int newPackets, long newAddress, long newBytes, int newKey) {
         int index = count++;
         for (; index > 0 && Psn.compare(newPsn, psn[place(index - 1)]) < 0; index--) {
             int from = place(index - 1);
-            put(place(index), psn[from], packets[from], address[from], bytes[from], key[from]);
-            again[place(index)] = again[from];
+            int to = place(index);
+            put(to, psn[from], packets[from], address[from], bytes[from], key[from]);
+            swapOrAdd[to] = swapOrAdd[from];
+            compare[to] = compare[from];
+            again[to] = again[from];
         }
         put(place(index), newPsn, newPackets, newAddress, newBytes, newKey);
         again[place(index)] = true;
@@ -120,13 +149,22 @@ final class ResponderResources {
         return packets[at];
     }
 
-    /** Returns the address to read from; for an atomic, the original value. */
+    /** Returns the address to read from or, of an atomic, to access; of one that has been executed the value before. */
     long address(int at) {
         return address[at];
     }
 
+    /** Returns the size of a read, or one of the negative constants for an atomic. */
     long bytes(int at) {
         return bytes[at];
+    }
+
+    long swapOrAdd(int at) {
+        return swapOrAdd[at];
+    }
+
+    long compare(int at) {
+        return compare[at];
     }
 
     int key(int at) {

@@ -2,6 +2,8 @@ package org.rdmapanama.soft;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
@@ -11,8 +13,12 @@ import org.rdmapanama.soft.memory.Ring;
 /**
  * A completion queue: a ring of {@code struct ibv_wc}. The device adds completions with its lock held; polling threads
  * take them out under a separate lock of the queue. Checking whether it is empty takes no lock.
+ *
+ * <p>If a completion finds no room, it is lost, and nobody can tell what it was: {@link CompletionLoss} ends the queue pairs.
  */
 final class SoftCompletionQueue {
+    private static final Logger LOG = LogManager.getLogger(SoftCompletionQueue.class);
+
     static final long WC_BYTES = ibv_wc.sizeof();
 
     private static final long WR_ID = ibv_wc.wr_id$offset();
@@ -25,6 +31,9 @@ final class SoftCompletionQueue {
     private static final long SRC_QP = ibv_wc.src_qp$offset();
     private static final long WC_FLAGS = ibv_wc.wc_flags$offset();
     private static final long PKEY_INDEX = ibv_wc.pkey_index$offset();
+
+    private static final String OVERRUN = "{}: a completion queue of {} entries has overrun, and its queue pairs fail;"
+            + " create it with more entries, poll it more often, or post fewer work requests at a time";
 
     private static final int NOT_ARMED = 0;
     private static final int SOLICITED = 1;
@@ -124,8 +133,12 @@ final class SoftCompletionQueue {
         }
     }
 
-    /** Adds a completion. Needs the lock of the device. */
-    void add(
+    /**
+     * Adds a completion. Needs the lock of the device.
+     *
+     * @return false if there was no room, so that the completion is lost
+     */
+    boolean add(
             long id,
             int status,
             int opcode,
@@ -136,11 +149,8 @@ final class SoftCompletionQueue {
             int flags,
             boolean solicited) {
         if (head - tail == ring.places()) {
-            if (!overrun) {
-                overrun = true;
-                context.asyncEvent(rdma_h.IBV_EVENT_CQ_ERR(), struct.address());
-            }
-            return;
+            tellOverrun();
+            return false;
         }
         long at = ring.at(head);
         Memory.putLong(at + WR_ID, id);
@@ -161,6 +171,15 @@ final class SoftCompletionQueue {
             if (channel != null) {
                 channel.tell(struct.address());
             }
+        }
+        return true;
+    }
+
+    private void tellOverrun() {
+        if (!overrun) {
+            overrun = true;
+            context.asyncEvent(rdma_h.IBV_EVENT_CQ_ERR(), struct.address());
+            LOG.warn(OVERRUN, SoftDevice.NAME, capacity());
         }
     }
 

@@ -311,7 +311,7 @@ public final class SoftDevice {
         tellFault(number, cause);
         SoftQueuePair queuePair = queuePairs.get(number);
         if (queuePair != null) {
-            queuePair.fail();
+            queuePair.fail(rdma_h.IBV_EVENT_QP_FATAL());
         }
     }
 

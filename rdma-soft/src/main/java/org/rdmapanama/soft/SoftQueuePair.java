@@ -51,6 +51,7 @@ final class SoftQueuePair {
     final Responder responder;
     final RetryTimer timer;
     final LocalWork work;
+    private final CompletionLoss loss;
 
     /** Whether it was created with support for ibv_wr_start. */
     boolean extended;
@@ -76,6 +77,9 @@ final class SoftQueuePair {
 
     /** The UDP port that the packets of the peer come from; 0 before the first one. */
     private int peerPort;
+
+    /** Whether the program has been told that the peer sends already. */
+    private boolean toldEstablished;
 
     /** Whether a packet of the peer has come, for {@link KeepAlives}. */
     private boolean heard;
@@ -118,6 +122,7 @@ final class SoftQueuePair {
                 this, device, sharedReceives != null ? sharedReceives.receives.slotBytes : receives.slotBytes);
         timer = new RetryTimer(this, device.engine);
         work = new LocalWork(this, device);
+        loss = new CompletionLoss(this);
         Memory.copy(initialAttributes.address(), initial.address(), ibv_qp_init_attr.sizeof());
     }
 
@@ -141,6 +146,11 @@ final class SoftQueuePair {
         return qkey;
     }
 
+    /** Returns whether the destination is a queue pair of this device, and not one of that number elsewhere. */
+    boolean hasPeerHere() {
+        return path != null && path.local;
+    }
+
     boolean canReceive() {
         return state == VerbsConstants.RTR
                 || state == VerbsConstants.RTS
@@ -156,8 +166,7 @@ final class SoftQueuePair {
         if ((mask & rdma_h.IBV_QP_CUR_STATE()) != 0 && ibv_qp_attr.cur_qp_state(to) != state) {
             return Errno.EINVAL;
         }
-        int required = States.required(type, state, target);
-        if (!States.canGo(state, target) || (mask & required) != required) {
+        if (!States.canGo(state, target) || !States.isComplete(type, state, target, mask)) {
             return Errno.EINVAL;
         }
         int refused = QueuePairFields.check(to, mask, device);
@@ -188,6 +197,9 @@ final class SoftQueuePair {
         if (target != state) {
             enter(target, mask);
         }
+        if ((mask & rdma_h.IBV_QP_STATE()) != 0) {
+            tellState(target);
+        }
         return 0;
     }
 
@@ -210,7 +222,6 @@ final class SoftQueuePair {
             run();
             tellDrained();
         }
-        tellState(target);
     }
 
     private Requester requester() {
@@ -231,6 +242,14 @@ final class SoftQueuePair {
         }
     }
 
+    /** Reports, once, that the peer sends already, though the program has not made this queue pair ready to send. */
+    void tellEstablished() {
+        if (state == VerbsConstants.RTR && !toldEstablished) {
+            toldEstablished = true;
+            context.asyncEvent(rdma_h.IBV_EVENT_COMM_EST(), struct.address());
+        }
+    }
+
     private void setState(int newState) {
         state = newState;
         Memory.putInt(attributes.address() + CURRENT_STATE, newState);
@@ -247,6 +266,7 @@ final class SoftQueuePair {
     private void reset() {
         timer.stop();
         stopAnswering();
+        device.engine.forget(loss);
         requester = null;
         wireResponder = null;
         sends.clear();
@@ -257,6 +277,7 @@ final class SoftQueuePair {
         Memory.zero(attributes.address(), ibv_qp_attr.sizeof());
         path = null;
         peerPort = 0;
+        toldEstablished = false;
         setState(VerbsConstants.RESET);
     }
 
@@ -280,11 +301,7 @@ final class SoftQueuePair {
         if (!canReceive() || path == null || path.peer == null || !path.peer.sameHost(peer)) {
             return;
         }
-        if (sends.tail == sends.head) {
-            fail();
-        } else {
-            failFirst(VerbsConstants.RETRY_EXC_ERR);
-        }
+        failWith(VerbsConstants.RETRY_EXC_ERR);
     }
 
     /** Returns whether a packet of the peer has come since this was asked last, or none is needed. */
@@ -301,8 +318,23 @@ final class SoftQueuePair {
         }
     }
 
-    /** Moves the queue pair to the error state and flushes what is posted. */
+    /**
+     * Fails because of something that no completion tells. An event does, before the completions that are flushed.
+     *
+     * @param event of enum ibv_event_type
+     */
+    void fail(int event) {
+        if (state != VerbsConstants.ERR) {
+            context.asyncEvent(event, struct.address());
+            fail();
+        }
+    }
+
+    /** Moves the queue pair to the error state, unless it is there, and flushes what is posted. */
     void fail() {
+        if (state == VerbsConstants.ERR) {
+            return;
+        }
         timer.stop();
         stopAnswering();
         setState(VerbsConstants.ERR);
@@ -323,10 +355,17 @@ final class SoftQueuePair {
     }
 
     private void flush() {
+        flushSends();
+        responder.flush();
+    }
+
+    private void flushSends() {
         while (sends.head - sends.tail > 0) {
             complete(sends.slot(sends.tail), VerbsConstants.WR_FLUSH_ERR);
         }
-        responder.flush();
+        if (requester != null) {
+            requester.skipFlushed();
+        }
     }
 
     // Posting.
@@ -471,18 +510,26 @@ final class SoftQueuePair {
     void failed(Throwable cause) {
         device.tellFault(number, cause);
         if (sends.tail == sends.head) {
-            fail();
+            fail(rdma_h.IBV_EVENT_QP_FATAL());
         } else {
-            failFirst(VerbsConstants.GENERAL_ERR);
+            failWith(VerbsConstants.GENERAL_ERR);
         }
+    }
+
+    /** Fails, with a status for the first work request if one is posted. */
+    private void failWith(int status) {
+        if (state != VerbsConstants.ERR && sends.tail != sends.head) {
+            complete(sends.slot(sends.tail), status);
+        }
+        fail();
     }
 
     private void runAll() {
         if (state == VerbsConstants.ERR) {
             flush();
-            return;
-        }
-        if (requester != null) {
+        } else if (state == VerbsConstants.SQE) {
+            flushSends();
+        } else if (requester != null) {
             requester.run();
         }
     }
@@ -492,15 +539,6 @@ final class SoftQueuePair {
         if (requester != null && state != VerbsConstants.ERR) {
             requester.expired();
         }
-    }
-
-    private void failAt(long slot, int status) {
-        if (state == VerbsConstants.ERR) {
-            // A queue pair that is its own peer has already failed as the peer, and this request was flushed.
-            return;
-        }
-        complete(slot, status);
-        fail();
     }
 
     // For requester and responder of a peer on another device.
@@ -580,8 +618,22 @@ final class SoftQueuePair {
         complete(sends.slot(sends.tail), VerbsConstants.SUCCESS);
     }
 
+    /**
+     * Completes the first work request with an error. It ends a reliable queue pair, and only the sending of others (IBA
+     * specification, section 10.3.1), whose errors have nothing to do with the peer.
+     */
     void failFirst(int status) {
-        failAt(sends.slot(sends.tail), status);
+        if (state == VerbsConstants.ERR) {
+            // A queue pair that is its own peer has already failed as the peer, and this request was flushed.
+            return;
+        }
+        complete(sends.slot(sends.tail), status);
+        if (type == VerbsConstants.RC) {
+            fail();
+        } else {
+            setState(VerbsConstants.SQE);
+            flushSends();
+        }
     }
 
     /** Handles a datagram of another device. */
@@ -601,19 +653,40 @@ final class SoftQueuePair {
         if (sends.current - sends.tail < 0) {
             sends.current = sends.tail;
         }
-        if (signaled) {
-            sendQueue.add(
-                    Memory.getLong(slot + SendQueue.ID),
-                    status,
-                    completionOpcode(opcode),
-                    Memory.getInt(slot + SendQueue.BYTES),
-                    0,
-                    number,
-                    0,
-                    0,
-                    false);
+        if (signaled
+                && !sendQueue.add(
+                        Memory.getLong(slot + SendQueue.ID),
+                        status,
+                        completionOpcode(opcode),
+                        Memory.getInt(slot + SendQueue.BYTES),
+                        0,
+                        number,
+                        0,
+                        0,
+                        false)) {
+            lost(sendQueue);
         }
         tellDrained();
+    }
+
+    /** Called when a completion of this queue pair was lost: the queue pairs that complete there must not go on. */
+    void lost(SoftCompletionQueue overrun) {
+        if (state != VerbsConstants.ERR) {
+            device.queuePairs.forEach(each -> each.failLater(overrun));
+        }
+    }
+
+    private void failLater(SoftCompletionQueue overrun) {
+        if (sendQueue == overrun || receiveQueue == overrun) {
+            device.engine.goOnLater(loss);
+        }
+    }
+
+    /** Fails because a completion was lost, if this queue pair is in use. */
+    void failAfterLoss() {
+        if (canReceive()) {
+            fail(rdma_h.IBV_EVENT_QP_FATAL());
+        }
     }
 
     private static int completionOpcode(int opcode) {
@@ -640,6 +713,7 @@ final class SoftQueuePair {
         timer.stop();
         timer.forget();
         stopAnswering();
+        device.engine.forget(loss);
         sends.free();
         responder.free();
         if (receives != null) {

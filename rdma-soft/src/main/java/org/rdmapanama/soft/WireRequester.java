@@ -238,6 +238,13 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     }
 
     @Override
+    void skipFlushed() {
+        started = sends.tail;
+        oldest = next;
+        offset = 0;
+    }
+
+    @Override
     void stop() {
         device.engine.forget(this);
         lossProbe.forget();

@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicAckEth;
@@ -22,11 +23,10 @@ final class WireResponder extends DeferredSender {
     /** Read response packets per turn, so that other queue pairs get their turn. */
     private static final int RESPONSES_PER_TURN = 32;
 
-    /** In place of the size of a read: the response is that of an atomic. */
-    private static final long ATOMIC = -1;
-
     /** No NAK is waiting. */
     private static final int NO_COMPLAINT = -1;
+
+    private static final int NO_EVENT = -1;
 
     /**
      * Acknowledge at least every this many packets, even unasked: a peer may stop sending, or not learn what was lost.
@@ -73,6 +73,9 @@ final class WireResponder extends DeferredSender {
 
     /** Whether the queue pair fails with it. */
     private boolean fatal;
+
+    /** The event that tells of that failure, of enum ibv_event_type, or NO_EVENT if a completion has told of it. */
+    private int event;
 
     /** Reads and atomics that wait for their response, in order. */
     private final ResponderResources pending = new ResponderResources(SoftDevice.MAX_READ_ATOMIC);
@@ -139,6 +142,7 @@ final class WireResponder extends DeferredSender {
     }
 
     private void execute(long packet, int opcode, int bytes) {
+        queuePair.tellEstablished();
         if (Opcode.isSend(opcode) || Opcode.isRdmaWrite(opcode)) {
             part(packet, opcode, bytes);
         } else if (message != NONE) {
@@ -156,8 +160,7 @@ final class WireResponder extends DeferredSender {
     private void part(long packet, int opcode, int bytes) {
         int kind = Opcode.isSend(opcode) ? SENDING : WRITING;
         boolean whole = Opcode.isStart(opcode) ? message == NONE : message == kind;
-        boolean fits = Opcode.isEnd(opcode) ? bytes <= mtu : bytes == mtu;
-        if (!whole || !fits) {
+        if (!whole || !fits(opcode, bytes)) {
             refuse(Aeth.INVALID_REQUEST);
             return;
         }
@@ -174,6 +177,14 @@ final class WireResponder extends DeferredSender {
                 }
             }
         }
+    }
+
+    /** Returns whether a packet may have so much payload: only a message in one packet may have none. */
+    private boolean fits(int opcode, int bytes) {
+        if (!Opcode.isEnd(opcode)) {
+            return bytes == mtu;
+        }
+        return bytes <= mtu && (bytes > 0 || Opcode.isStart(opcode));
     }
 
     /** Handles a packet of a send. Returns whether it was accepted. */
@@ -320,14 +331,11 @@ final class WireResponder extends DeferredSender {
             // Treated as lost.
             return;
         }
-        // Counted before it is executed, so that it cannot be executed twice.
-        int psn = expected;
+        // It must not change what an earlier read has not read yet (IBA specification, section 10.8.3.3).
+        long operation = opcode == Opcode.RC_FETCH_ADD ? ResponderResources.ADD : ResponderResources.SWAP;
+        pending.addAtomic(expected, operation, address, rkey, AtomicEth.swapOrAdd(eth), AtomicEth.compare(eth));
         expected = Psn.next(expected);
         messages++;
-        long before = opcode == Opcode.RC_FETCH_ADD
-                ? Memory.getAndAdd(place, AtomicEth.swapOrAdd(eth))
-                : Memory.compareAndExchange(place, AtomicEth.compare(eth), AtomicEth.swapOrAdd(eth));
-        pending.add(psn, 1, before, ATOMIC, 0);
         respond();
     }
 
@@ -338,8 +346,8 @@ final class WireResponder extends DeferredSender {
         } else if (Opcode.hasAtomicEth(opcode)) {
             int psn = Bth.psn(packet);
             int place = answered.find(psn);
-            if (place >= 0 && answered.bytes(place) == ATOMIC && !pending.isFull()) {
-                askAgain(psn, 1, answered.address(place), ATOMIC, 0);
+            if (place >= 0 && answered.bytes(place) == ResponderResources.EXECUTED && !pending.isFull()) {
+                askAgain(psn, 1, answered.address(place), ResponderResources.EXECUTED, 0);
             }
         } else if (Opcode.isEnd(opcode) || Bth.ackRequest(packet)) {
             acknowledge();
@@ -358,7 +366,7 @@ final class WireResponder extends DeferredSender {
             return;
         }
         place = answered.find(psn);
-        if (place < 0 || answered.bytes(place) == ATOMIC || pending.isFull()) {
+        if (place < 0 || answered.bytes(place) == ResponderResources.EXECUTED || pending.isFull()) {
             return;
         }
         long skipped = (long) Psn.compare(psn, answered.psn(place)) * mtu;
@@ -425,8 +433,16 @@ final class WireResponder extends DeferredSender {
             }
             complaint = NO_COMPLAINT;
             if (fatal) {
-                queuePair.fail();
+                end();
             }
+        }
+    }
+
+    private void end() {
+        if (event == NO_EVENT) {
+            queuePair.fail();
+        } else {
+            queuePair.fail(event);
         }
     }
 
@@ -475,12 +491,8 @@ final class WireResponder extends DeferredSender {
     /** Sends the next response packet. Returns false if there is no room now. */
     private boolean respondOnce() {
         int at = pending.first();
-        if (pending.bytes(at) == ATOMIC) {
-            boolean answered = answerAtomic(pending.psn(at), pending.address(at));
-            if (answered) {
-                endAnswer();
-            }
-            return answered;
+        if (pending.bytes(at) < 0) {
+            return respondToAtomic(at);
         }
         long bytes = pending.bytes(at);
         int part = (int) Math.min(mtu, bytes - readDone);
@@ -496,10 +508,7 @@ final class WireResponder extends DeferredSender {
                 endAnswer();
                 return true;
             }
-            pending.clear();
-            delay.acknowledged();
-            answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
-            queuePair.fail();
+            refuseLate(psn);
             return true;
         }
         int opcode = responseCode(first, last);
@@ -523,6 +532,37 @@ final class WireResponder extends DeferredSender {
             endAnswer();
         }
         return true;
+    }
+
+    /** Executes and answers an atomic. Returns false if there is no room for the answer now. */
+    private boolean respondToAtomic(int at) {
+        if (pending.bytes(at) != ResponderResources.EXECUTED) {
+            int rkey = pending.key(at);
+            long address = pending.address(at);
+            if (responder.checkAccess(rkey, address, Long.BYTES, VerbsConstants.REMOTE_ATOMIC)
+                    != VerbsConstants.SUCCESS) {
+                refuseLate(pending.psn(at));
+                return true;
+            }
+            long place = responder.placeOf(rkey, address);
+            long before = pending.bytes(at) == ResponderResources.ADD
+                    ? Memory.getAndAdd(place, pending.swapOrAdd(at))
+                    : Memory.compareAndExchange(place, pending.compare(at), pending.swapOrAdd(at));
+            pending.executed(at, before);
+        }
+        boolean answered = answerAtomic(pending.psn(at), pending.address(at));
+        if (answered) {
+            endAnswer();
+        }
+        return answered;
+    }
+
+    /** Refuses a request that was accepted before, because its region has been deregistered since. */
+    private void refuseLate(int psn) {
+        pending.clear();
+        delay.acknowledged();
+        answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
+        queuePair.fail(rdma_h.IBV_EVENT_QP_ACCESS_ERR());
     }
 
     /** Finishes the first pending request. */
@@ -593,6 +633,7 @@ final class WireResponder extends DeferredSender {
             return;
         }
         responder.completeReceive(status, VerbsConstants.WC_RECV, 0, 0, 0, 0, true);
+        event = NO_EVENT;
         complain(Aeth.nak(nak), true);
     }
 
@@ -600,6 +641,7 @@ final class WireResponder extends DeferredSender {
     private void refuse(int nak) {
         message = NONE;
         if (reliable) {
+            event = nak == Aeth.REMOTE_ACCESS_ERROR ? rdma_h.IBV_EVENT_QP_ACCESS_ERR() : rdma_h.IBV_EVENT_QP_REQ_ERR();
             complain(Aeth.nak(nak), true);
         }
     }

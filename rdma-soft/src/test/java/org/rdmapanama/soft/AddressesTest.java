@@ -93,6 +93,25 @@ class AddressesTest {
         }
     }
 
+    /** The number of the sender is that of the peer, which is on another machine. */
+    @Test
+    void shouldNotTakeMessagesForAPeerElsewhere() {
+        try (SoftPair pair = pair()) {
+            Gid here = pair.context.queryGidTable().getFirst().gid();
+            Gid elsewhere = Gid.of(InetAddress.ofLiteral("192.0.2.77"));
+            QueuePair one = queuePair(pair, QueuePairType.RC);
+            QueuePair other = queuePair(pair, QueuePairType.RC);
+            one.localEndpoint(new ConnectOptions().timeout(10).retryCount(1));
+            other.localEndpoint();
+            one.connect(new Endpoint(0, other.number(), 5, here));
+            other.connect(new Endpoint(0, one.number(), 5, elsewhere));
+            one.postSend(pair.request()
+                    .rdmaWrite(pair.memory.address(), pair.region.rkey())
+                    .add(pair.region, 0, 64));
+            assertEquals(CompletionStatus.RETRY_EXC_ERR, pair.next().status(0));
+        }
+    }
+
     @Test
     void shouldSendToGroups() {
         try (SoftPair pair = pair()) {

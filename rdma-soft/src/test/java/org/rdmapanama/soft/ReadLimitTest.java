@@ -12,7 +12,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.queue.QueuePairType;
 
-/** Who answers no reads answers no atomics, here and elsewhere. */
+/** A queue pair that answers no reads answers no atomics, and one that asks for no reads asks for none, here and elsewhere. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ReadLimitTest {
     private static final int HALF = SoftPair.BYTES / 2;
@@ -26,9 +26,20 @@ class ReadLimitTest {
     @ParameterizedTest
     @CsvSource({"false, true", "false, false", "true, true", "true, false"})
     void shouldRefuseWhatItDoesNotAnswer(boolean wire, boolean atomic) {
+        assertEquals(CompletionStatus.REM_INV_REQ_ERR, ask(1, 0, wire, atomic));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"false, true", "false, false", "true, true", "true, false"})
+    void shouldNotAskWithoutRoomForTheAnswer(boolean wire, boolean atomic) {
+        assertEquals(CompletionStatus.LOC_QP_OP_ERR, ask(0, 1, wire, atomic));
+    }
+
+    /** Returns what becomes of a read or an atomic between queue pairs with these limits. */
+    private static CompletionStatus ask(int asking, int answering, boolean wire, boolean atomic) {
         try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions(), "wire", Boolean.toString(wire))) {
-            QueuePair one = queuePair(pair, 1);
-            QueuePair other = queuePair(pair, 0);
+            QueuePair one = queuePair(pair, asking);
+            QueuePair other = queuePair(pair, answering);
             one.connect(other.localEndpoint());
             other.connect(one.localEndpoint());
             SendWorkRequest request = pair.request();
@@ -38,7 +49,7 @@ class ReadLimitTest {
                 request.rdmaRead(pair.memory.address(), pair.region.rkey());
             }
             one.postSend(request.add(pair.region, HALF, Long.BYTES));
-            assertEquals(CompletionStatus.REM_INV_REQ_ERR, pair.next().status(0));
+            return pair.next().status(0);
         }
     }
 }

@@ -212,7 +212,7 @@ class WireEdgesTest {
 
     /** Memory of a file that becomes shorter is gone: that queue pair fails, and no other. */
     @Test
-    void shouldOutliveMemoryThatIsGone(@TempDir Path folder) throws IOException {
+    void shouldOutliveMemoryThatIsGone(@TempDir Path folder) throws IOException, InterruptedException {
         Path file = folder.resolve("mapped");
         try (SoftPair pair = new SoftPair(QueuePairType.RC, options(), "wire", "true");
                 SoftPair other = new SoftPair(QueuePairType.RC, options(), "wire", "true");
@@ -227,6 +227,9 @@ class WireEdgesTest {
                     pair.request().rdmaRead(mapped.address(), region.rkey()).add(pair.region, 0, 4096);
             pair.a.postSend(read);
             assertTrue(pair.next().status(0) != CompletionStatus.SUCCESS);
+            AsyncEvent event = pair.context.awaitAsyncEvent(LONG).orElseThrow();
+            assertEquals(AsyncEventType.QP_FATAL, event.type());
+            assertEquals(pair.b, event.source());
             SendWorkRequest write = other.request()
                     .rdmaWrite(other.memory.address() + HALF, other.region.rkey())
                     .add(other.region, 0, 4096);

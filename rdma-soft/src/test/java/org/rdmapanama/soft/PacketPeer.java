@@ -1,0 +1,131 @@
+package org.rdmapanama.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.DatagramPacket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.DatagramChannel;
+import java.time.Duration;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.address.Gid;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.soft.net.Gids;
+import org.rdmapanama.soft.wire.Aeth;
+import org.rdmapanama.soft.wire.AtomicEth;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.InvariantCrc;
+import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.Psn;
+import org.rdmapanama.soft.wire.Reth;
+import org.rdmapanama.soft.wire.UdpFlow;
+
+/** The peer of a queue pair of soft0 that sends the packets that a test writes, and shows the answers. */
+final class PacketPeer implements AutoCloseable {
+    static final int MTU = 256;
+
+    /** The number of the packet that the queue pair waits for at first. */
+    private static final int FIRST = 0xff_fff0;
+
+    private static final int NUMBER = 0x1234;
+
+    /** The queue pair that the packets go to, and where it completes. */
+    final QueuePair queuePair;
+
+    final CompletionQueue queue;
+
+    private final DatagramChannel channel;
+    private final InetSocketAddress device;
+    private final InvariantCrc crc = new InvariantCrc();
+    private final ByteBuffer packet =
+            ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES + 8).order(ByteOrder.LITTLE_ENDIAN);
+    private final long address = MemorySegment.ofBuffer(packet).address();
+
+    /** With a queue pair of this type, which has reached RTS. */
+    PacketPeer(SoftPair pair, QueuePairType type) throws IOException {
+        SoftDevice soft = SoftDevice.contextAt(pair.context.nativeAddress()).device();
+        InetAddress own = soft.addresses().address(0);
+        channel = DatagramChannel.open(StandardProtocolFamily.INET).bind(new InetSocketAddress(own, 0));
+        channel.setOption(StandardSocketOptions.SO_RCVBUF, SoftPair.BYTES);
+        channel.socket().setSoTimeout((int) SoftPair.LIMIT.toMillis());
+        device = new InetSocketAddress(own, soft.wire().port());
+        queue = pair.context.createCompletionQueue(4);
+        queuePair = pair.domain.createQueuePair(new QueuePairOptions(type, queue));
+        queuePair.localEndpoint(new ConnectOptions().pathMtu(Mtu.ofBytes(MTU)));
+        queuePair.connect(new Endpoint(0, NUMBER, FIRST, gid(socket())));
+    }
+
+    private InetSocketAddress socket() throws IOException {
+        return (InetSocketAddress) channel.getLocalAddress();
+    }
+
+    private static Gid gid(InetSocketAddress socket) {
+        ByteBuffer bytes =
+                ByteBuffer.allocate(2 * Long.BYTES).putLong(Gids.high(socket)).putLong(Gids.low(socket.getAddress()));
+        return Gid.of(bytes.array());
+    }
+
+    /** Sends a packet that asks for no acknowledgement; numbers count from 0. */
+    void send(int opcode, int number, int payload) throws IOException {
+        Bth.write(
+                address,
+                opcode,
+                false,
+                -payload & 3,
+                Bth.DEFAULT_PKEY,
+                queuePair.number(),
+                false,
+                Psn.add(FIRST, number));
+        int length = Opcode.headerBytes(opcode) + payload + (-payload & 3);
+        int all = crc.append(UdpFlow.of(socket(), device), packet, length);
+        channel.send(packet.limit(all).position(0), device);
+        packet.clear();
+    }
+
+    /** The same with an address, a key and a length, of a write or a read. */
+    void send(int opcode, int number, int payload, long remoteAddress, int rkey, int length) throws IOException {
+        Reth.write(address + Reth.OFFSET, remoteAddress, rkey, length);
+        send(opcode, number, payload);
+    }
+
+    /** Sends a fetch-and-add. */
+    void sendAdd(int number, long remoteAddress, int rkey, long value) throws IOException {
+        AtomicEth.write(address + AtomicEth.OFFSET, remoteAddress, rkey, value, 0);
+        send(Opcode.RC_FETCH_ADD, number, 0);
+    }
+
+    /** How long to wait for an answer. */
+    void limit(Duration limit) throws IOException {
+        channel.socket().setSoTimeout((int) limit.toMillis());
+    }
+
+    /** Returns the syndrome of the next answer, which must be about this packet. */
+    int answer(int number) throws IOException {
+        return next(Opcode.RC_ACKNOWLEDGE, number)[Aeth.OFFSET];
+    }
+
+    /** Returns the next packet, with room behind it; it must have this opcode and number. */
+    byte[] next(int opcode, int number) throws IOException {
+        byte[] bytes = new byte[InvariantCrc.MAX_PACKET_BYTES];
+        channel.socket().receive(new DatagramPacket(bytes, bytes.length));
+        assertEquals(opcode, bytes[0]);
+        assertEquals(Psn.add(FIRST, number), ByteBuffer.wrap(bytes).getInt(8) & Bth.MASK_24);
+        return bytes;
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+    }
+}
