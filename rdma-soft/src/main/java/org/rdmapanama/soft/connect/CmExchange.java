@@ -6,6 +6,7 @@ import java.util.List;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.Timed;
@@ -156,7 +157,7 @@ abstract class CmExchange implements Timed {
         boolean here = management.addresses().indexOf(addresses.remote().getAddress()) >= 0;
         peers.set(devices, here && !management.isServedHere(id));
         number = management.register(id);
-        transaction = Integer.toUnsignedLong(number);
+        transaction = SecretNumbers.nextLong();
         ask();
         startSending(peers.areSeveral() ? PROBE_WAIT : firstWait());
         return 0;
