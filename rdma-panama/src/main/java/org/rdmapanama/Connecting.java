@@ -18,6 +18,7 @@ import org.rdmapanama.device.PortState;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.internal.network.SystemNetwork;
 import org.rdmapanama.internal.provider.ReadLimits;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
@@ -293,6 +294,9 @@ final class Connecting {
 
     private AddressVector pathTo(LocalEnd end, Endpoint remote, String verb) {
         String obstacle = end.gid == null ? null : GidChoice.obstacle(end.gid, remote);
+        if (end.gid != null && obstacle == null) {
+            obstacle = GidChoice.obstacleOfLoopback(remote, end.options.peer(), SystemNetwork.INSTANCE);
+        }
         if (obstacle != null) {
             throw new VerbsException(verb, Errno.EINVAL.number, queuePair + " to " + remote, obstacle);
         }

@@ -278,8 +278,8 @@ public final class Speed implements Callable<Integer> {
         Map<String, Ends> ways = new LinkedHashMap<>();
         ways.put(UDP, new Ends("udp", "udp", false, false));
         ways.put(TCP, new Ends("tcp", "tcp", false, true));
-        ways.put("soft0, two processes", new Ends("soft0", "soft0", false, true));
-        // As large as the loopback interface allows.
+        // As large as Ethernet allows, and the loopback interface.
+        ways.put("soft0, two processes, packets of 1 KiB", new Ends("soft0:1024", "soft0:1024", false, true));
         ways.put("soft0, two processes, packets of 4 KiB", new Ends("soft0:4096", "soft0:4096", false, true));
         ways.put("soft0, one process", new Ends("soft0", "soft0", true, true));
         for (String device : devices) {

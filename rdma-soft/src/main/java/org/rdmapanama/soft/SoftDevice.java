@@ -216,6 +216,17 @@ public final class SoftDevice {
         return addresses;
     }
 
+    /** Returns which addresses the device has and how it gets others; null if it has all of this machine. */
+    public String cureOfFewAddresses() {
+        if (SoftSettings.ALL_ADDRESSES.equals(settings.address())) {
+            return null;
+        }
+        return NAME + " has only " + (addresses.areLoopback() ? "the loopback addresses " : "the addresses ")
+                + addresses + ": start with -D" + SoftSettings.ADDRESS + "=" + SoftSettings.ALL_ADDRESSES
+                + ", or with " + SoftSettings.ADDRESS_VARIABLE + "=" + SoftSettings.ALL_ADDRESSES
+                + " in the environment, to have all of this machine";
+    }
+
     public SoftSettings settings() {
         return settings;
     }

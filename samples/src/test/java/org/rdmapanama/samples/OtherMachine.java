@@ -49,7 +49,7 @@ final class OtherMachine implements AutoCloseable {
         boolean made = false;
         try {
             connect();
-            jvm = new ResidentJvm("ip", "netns", "exec", name, "env", "RDMA_DEVICE=soft0");
+            jvm = new ResidentJvm("ip", "netns", "exec", name, "env", "RDMA_DEVICE=soft0", "RDMA_SOFT_ADDRESS=all");
             made = true;
         } finally {
             if (!made) {
