@@ -393,7 +393,7 @@ public final class SoftDevice {
                 Byte.toUnsignedInt(ibv_global_route.hop_limit(grh)),
                 Byte.toUnsignedInt(ibv_global_route.traffic_class(grh)),
                 isHere,
-                isHere || isGroup ? null : wire.peer(Gids.socketOf(high, low)));
+                isHere || isGroup ? null : wire.peerOfPath(Gids.socketOf(high, low)));
     }
 
     /** Returns the number in a struct ibv_ah. */

@@ -16,10 +16,8 @@ import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import jdk.net.ExtendedSocketOptions;
 import org.apache.logging.log4j.LogManager;
@@ -47,8 +45,8 @@ public final class Wire implements AutoCloseable {
     /** How many ports to try, starting from that of the settings. */
     public static final int PORTS_TO_TRY = 64;
 
-    /** Limits the peers to remember, because hostile hosts may use any number of addresses. */
-    private static final int MAX_PEERS = 1024;
+    /** How many unreachable destinations are logged, because hostile hosts may use any number of addresses. */
+    private static final int MOST_UNREACHABLE = 1024;
 
     private static final String UNREACHABLE =
             "{}: cannot send a packet of {} bytes to {}, so it and possibly others are lost: {}; if packets exceed the MTU of an"
@@ -82,7 +80,7 @@ public final class Wire implements AutoCloseable {
     private final ByteBuffer outgoing = buffer();
     private final long incomingAddress = MemorySegment.ofBuffer(incoming).address();
     private final long outgoingAddress = MemorySegment.ofBuffer(outgoing).address();
-    private final Map<SocketAddress, Peer> peers = new HashMap<>();
+    private final Peers peers;
 
     /** The destinations that the log has reported as unreachable, each only once. */
     private final Set<SocketAddress> unreachable = new HashSet<>();
@@ -118,6 +116,7 @@ public final class Wire implements AutoCloseable {
         for (int i = 0; i < channels.length; i++) {
             own[i] = new InetSocketAddress(addresses.address(i), port);
         }
+        peers = new Peers(own);
         Sender plain = this::sendNow;
         faulty = settings.faults() == null
                 ? null
@@ -240,17 +239,14 @@ public final class Wire implements AutoCloseable {
         return port;
     }
 
-    /** Returns the peer at an address: the same object each time, as long as there are not too many. */
+    /** Returns the peer at an address: the same object each time, as long as not too many others come in between. */
     public Peer peer(InetSocketAddress address) {
-        Peer peer = peers.get(address);
-        if (peer == null) {
-            if (peers.size() == MAX_PEERS) {
-                peers.clear();
-            }
-            peer = new Peer(address, own);
-            peers.put(address, peer);
-        }
-        return peer;
+        return peers.at(address);
+    }
+
+    /** Returns the peer at an address for a connection or an address handle: the same object as long as these hold it. */
+    public Peer peerOfPath(InetSocketAddress address) {
+        return peers.ofPath(address);
     }
 
     /** Returns where to write the next packet. */
@@ -277,7 +273,7 @@ public final class Wire implements AutoCloseable {
             }
         } catch (IOException e) {
             // Treated as lost: the queue pair retransmits, and gives up in due time.
-            if (unreachable.size() < MAX_PEERS && unreachable.add(to)) {
+            if (unreachable.size() < MOST_UNREACHABLE && unreachable.add(to)) {
                 LOG.warn(UNREACHABLE, device, packet.limit(), to, e.toString());
             }
             packet.position(packet.limit());
@@ -416,6 +412,11 @@ public final class Wire implements AutoCloseable {
     /** Returns how many destinations were reported as unreachable. */
     public int unreachable() {
         return unreachable.size();
+    }
+
+    /** Returns how many peers are remembered. */
+    public int peers() {
+        return peers.count();
     }
 
     /** Returns how many packets were received, valid or not. */
