@@ -215,7 +215,7 @@ class SoftProcessesTest {
     @Test
     void shouldConnectAtTheAddressesThatTheVariableNames() throws Exception {
         String there = otherAddress();
-        try (Program server = at("all", "serve", "-p", PORT)) {
+        try (Program server = at("all", "serve", "-P", "-p", PORT)) {
             server.await("waiting for a client");
             assertTrue(
                     server.output().contains("soft0 is at ") && server.output().contains(there), server::output);
