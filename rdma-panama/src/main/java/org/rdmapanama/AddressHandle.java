@@ -67,7 +67,7 @@ public final class AddressHandle extends ContextObject {
                         .arguments(path::toString)
                         .cures(errno -> errno == Errno.ETIMEDOUT.number
                                 ? "no host answers at " + path.destination() + "; check the address and the route to it"
-                                : null),
+                                : protectionDomain.provider.cure(errno)),
                 () -> {
                     protectionDomain.checkOpen();
                     return nativeCreate.getAsLong();

@@ -2,7 +2,6 @@ package org.rdmapanama;
 
 import java.util.EnumSet;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReference;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
@@ -16,7 +15,10 @@ import org.rdmapanama.device.Mtu;
 import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.internal.network.GidChoice;
+import org.rdmapanama.internal.network.SystemNetwork;
 import org.rdmapanama.internal.provider.ReadLimits;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
@@ -25,7 +27,7 @@ import org.rdmapanama.queue.QueuePairType;
 
 /** Takes a queue pair from RESET to RTS: creates its endpoint, and combines it with the endpoint of the peer. */
 final class Connecting {
-    private static final int PSN_BOUND = 1 << 24;
+    private static final int PSN_BITS = 24;
 
     /**
      * The endpoint that was created for the peer, with its options and address. It is one value, so that no thread
@@ -87,13 +89,22 @@ final class Connecting {
         Endpoint endpoint = new Endpoint(
                 port.lid(),
                 queuePair.number(),
-                ThreadLocalRandom.current().nextInt(PSN_BOUND),
+                choosePacketSequenceNumber(),
                 gid == null ? Gid.ZERO : gid.gid(),
                 gid == null ? GidType.UNKNOWN : gid.type(),
                 pathMtu(port, options.pathMtu()),
                 initiates() ? Math.min(options.maxReadAtomic(), device.maxReadAtomicAsInitiator()) : 0,
                 answers() ? Math.min(options.maxReadAtomic(), device.maxReadAtomicAsTarget()) : 0);
         return new LocalEnd(options, gid, endpoint);
+    }
+
+    /** Chooses the first PSN, which a stranger must know to put packets between those of the peer. */
+    private int choosePacketSequenceNumber() {
+        if (SecretNumbers.prepare() < 0) {
+            throw new VerbsException(
+                    "ibv_modify_qp", Errno.EMFILE.number, queuePair + ", for random numbers", FreeDescriptors.CURE);
+        }
+        return SecretNumbers.next(PSN_BITS);
     }
 
     private PortAttributes requireUp(int portNumber) {
@@ -283,6 +294,9 @@ final class Connecting {
 
     private AddressVector pathTo(LocalEnd end, Endpoint remote, String verb) {
         String obstacle = end.gid == null ? null : GidChoice.obstacle(end.gid, remote);
+        if (end.gid != null && obstacle == null) {
+            obstacle = GidChoice.obstacleOfLoopback(remote, end.options.peer(), SystemNetwork.INSTANCE);
+        }
         if (obstacle != null) {
             throw new VerbsException(verb, Errno.EINVAL.number, queuePair + " to " + remote, obstacle);
         }

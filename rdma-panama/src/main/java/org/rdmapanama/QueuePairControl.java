@@ -141,7 +141,11 @@ final class QueuePairControl {
         return cleared.call(queuePair, () -> queuePair.provider.modifyQueuePair(queuePair.address, encoded, mask));
     }
 
-    private static String cureOfModify(int errno) {
+    private String cureOfModify(int errno) {
+        String special = queuePair.provider.cure(errno);
+        if (special != null) {
+            return special;
+        }
         if (errno == Errno.ETIMEDOUT.number
                 || errno == Errno.ENETUNREACH.number
                 || errno == Errno.EHOSTUNREACH.number) {

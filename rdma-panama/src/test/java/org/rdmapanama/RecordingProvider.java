@@ -150,6 +150,11 @@ public class RecordingProvider extends ProviderContext {
     }
 
     @Override
+    public String cure(int errno) {
+        return real.cure(errno);
+    }
+
+    @Override
     public String driver() {
         return real.driver();
     }

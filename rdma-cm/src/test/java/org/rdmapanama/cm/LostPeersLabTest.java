@@ -373,7 +373,7 @@ class LostPeersLabTest {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, new InetSocketAddress("10.81.0.1", PORT));
                 Program client = Program.java(
-                        List.of("ip", "netns", "exec", name, "env", "RDMA_DEVICE=soft0"),
+                        List.of("ip", "netns", "exec", name, "env", "RDMA_DEVICE=soft0", "RDMA_SOFT_ADDRESS=all"),
                         Leaver.class,
                         "10.81.0.1",
                         Integer.toString(PORT),

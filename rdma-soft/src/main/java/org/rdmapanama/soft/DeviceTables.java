@@ -24,8 +24,8 @@ final class DeviceTables {
     /** The vendor ID that Soft-RoCE reports. */
     private static final int NO_VENDOR = 0xff_ffff;
 
-    private static final int MANY = 1 << 14;
-    private static final int MANY_REGIONS = 1 << 20;
+    static final int MANY = 1 << 14;
+    static final int MANY_REGIONS = 1 << 20;
     private static final int GROUP_MEMBERS = 1 << 10;
 
     /** A value of enum ib_port_phys_state. */

@@ -1,76 +1,98 @@
 package org.rdmapanama.soft;
 
-import java.util.ArrayDeque;
-import java.util.Arrays;
-import java.util.Deque;
 import java.util.function.Consumer;
+import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.soft.memory.NativeBlock;
 
 /**
- * A table of objects by number. A number has two parts: an index into the table, and generation bits that differ each
- * time the index is reused, so that an old number does not find a new object.
+ * A table of objects by number. Keys and queue pair numbers are all that a packet needs to reach memory, so each number
+ * is random as a whole, and those that somebody has seen do not tell the others.
  *
- * <p>{@link SoftDevice} has one for each kind of object. Callers that change it must hold the lock of the device;
- * callers may read it with or without the lock.
+ * <p>The place of an object in the table is given by some bits of its number. A number whose place is taken is not used,
+ * and another one is drawn. No two objects share a place therefore, and {@link #get} looks at one place only. At most half
+ * of the places are taken, so that two draws are enough on average, and that the numbers which are in use give away less
+ * than one bit of the next one: which places it does not have. When the table grows, one more bit of the numbers counts,
+ * and places that differed still do.
+ *
+ * <p>A number does not come back before another one has had its place, so that it does not find a new object when it
+ * is used after its time.
+ *
+ * <p>{@link SoftDevice} has one for each kind of object. Callers that change it must hold the lock of the device. Callers
+ * without the lock may look for objects that are not removed meanwhile.
  *
  * @param <T> the type of the objects
  */
 final class HandleTable<T> {
     private static final int FIRST_SIZE = 64;
 
-    private final int placeBits;
-    private final int placeShift;
-    private final int otherBits;
-    private final int otherShift;
-    private final Deque<Integer> free = new ArrayDeque<>();
-    private volatile Slots table = new Slots(new Object[FIRST_SIZE], new int[FIRST_SIZE]);
+    private final int bits;
+    private final int most;
+    private final int ownerBits;
+    private int count;
+    private volatile Slots table;
 
-    /** Indexes 0 and 1 stay empty: 0 means no object, and queue pair 1 belongs to the connection manager. */
-    private int used = 2;
-
-    private int uses;
-
-    /** Both arrays in one object, so that a reader without the lock sees them at the same size. */
+    /**
+     * Both arrays in one object, so that a reader without the lock sees them at the same size, which is a power of two.
+     *
+     * @param objects null at places that are free
+     * @param numbers also of the object that had a free place last; 0 if it is new
+     * @param shift where in a number the bits of the place begin
+     */
     @SuppressWarnings("ArrayRecordComponent") // never compared
-    private record Slots(Object[] objects, int[] numbers) {
-        Slots ofSize(int size) {
-            return new Slots(Arrays.copyOf(objects, size), Arrays.copyOf(numbers, size));
+    private record Slots(Object[] objects, int[] numbers, int shift) {
+        Slots(int size, int shift) {
+            this(new Object[size], new int[size], shift);
+        }
+
+        int place(int number) {
+            return (number >>> shift) & (objects.length - 1);
+        }
+
+        /** Whether a place has, or had last, a number that differs at most in the bits of the owner. */
+        boolean knows(int number) {
+            return (numbers[place(number)] ^ number) >>> shift == 0;
+        }
+
+        Slots grown() {
+            Slots larger = new Slots(2 * objects.length, shift);
+            for (int i = 0; i < objects.length; i++) {
+                if (numbers[i] != 0) {
+                    int place = larger.place(numbers[i]);
+                    larger.objects[place] = objects[i];
+                    larger.numbers[place] = numbers[i];
+                }
+            }
+            return larger;
         }
     }
 
     /**
-     * Creates a table. The index has {@code placeBits} bits from bit {@code placeShift} on; the generation likewise.
+     * Creates a table.
+     *
+     * @param bits how many bits the numbers have, up to 32
+     * @param most how many objects there may be at a time; much less than there are numbers
+     * @param ownerBits how many of the lowest bits the owner of an object may change
      */
-    HandleTable(int placeBits, int placeShift, int otherBits, int otherShift) {
-        this.placeBits = placeBits;
-        this.placeShift = placeShift;
-        this.otherBits = otherBits;
-        this.otherShift = otherShift;
-        uses = (int) System.nanoTime();
+    HandleTable(int bits, int most, int ownerBits) {
+        this.bits = bits;
+        this.most = most;
+        this.ownerBits = ownerBits;
+        table = new Slots(FIRST_SIZE, ownerBits);
     }
 
-    /** Reserves an unused number for {@link #put}; 0 if all are in use. */
-    private int take() {
-        Integer place = free.poll();
-        if (place == null) {
-            if (used >= 1 << placeBits) {
-                return 0;
-            }
-            place = used;
-            if (place >= table.objects.length) {
-                table = table.ofSize(Math.min(2 * place, 1 << placeBits));
-            }
-            // Not earlier: without memory for a larger table the indexes must stay within it.
-            used++;
-        }
-        return number(place);
-    }
-
-    private int number(int place) {
-        int other = ++uses & (1 << otherBits) - 1;
-        int number = place << placeShift | other << otherShift;
-        table.numbers[place] = number;
+    /** Draws a number whose place is free. */
+    private int draw() {
+        Slots all = table;
+        int number;
+        do {
+            number = SecretNumbers.next(bits);
+        } while (isReserved(number) || all.objects[all.place(number)] != null || all.knows(number));
         return number;
+    }
+
+    /** Whether a number means something else: 0 no object, and the lowest and the highest ones special queue pairs. */
+    private boolean isReserved(int number) {
+        return number >>> ownerBits == 0 || number == 1 || number == -1 >>> (Integer.SIZE - bits);
     }
 
     /** Makes an object of its C structure and its number. */
@@ -80,74 +102,68 @@ final class HandleTable<T> {
     }
 
     /**
-     * Makes an object and puts it at an unused number; returns null if all are in use. If there is no memory for the
-     * object, its number is free again, and so is the memory of its C structure.
+     * Makes an object and puts it at an unused number; returns null if there are as many as there may be. If there is no
+     * memory for the object, its number is free again, and so is the memory of its C structure.
      */
     T make(long structBytes, ObjectFactory<T> factory) {
-        int number = take();
-        if (number == 0) {
+        if (count == most) {
             return null;
         }
-        NativeBlock struct = null;
+        if (2 * (count + 1) > table.objects.length) {
+            table = table.grown();
+        }
+        int number = draw();
+        NativeBlock struct = new NativeBlock(structBytes);
         T object = null;
         try {
-            struct = new NativeBlock(structBytes);
             object = factory.make(struct, number);
-            put(number, object);
-            return object;
         } finally {
             if (object == null) {
-                if (struct != null) {
-                    struct.free();
-                }
-                remove(number);
+                struct.free();
             }
         }
-    }
-
-    private void put(int number, T object) {
-        table.objects[place(number)] = object;
+        Slots all = table;
+        int place = all.place(number);
+        all.numbers[place] = number;
+        all.objects[place] = object;
+        count++;
+        return object;
     }
 
     /** Returns the object of a number, or null. */
     @SuppressWarnings("unchecked")
     T get(int number) {
         Slots all = table;
-        int place = place(number);
-        return place < all.objects.length && all.numbers[place] == number ? (T) all.objects[place] : null;
+        int place = all.place(number);
+        return all.numbers[place] == number ? (T) all.objects[place] : null;
     }
 
-    /** Returns the object at the index of a number, whatever its generation. */
+    /** Returns the object of a number that its owner may have changed since, or null. */
     @SuppressWarnings("unchecked")
-    T atPlaceOf(int number) {
-        return (T) table.objects[place(number)];
+    T getChanged(int number) {
+        Slots all = table;
+        return all.knows(number) ? (T) all.objects[all.place(number)] : null;
     }
 
     @SuppressWarnings("unchecked")
     void forEach(Consumer<T> action) {
-        Object[] all = table.objects;
-        for (int i = 0; i < used; i++) {
-            if (all[i] != null) {
-                action.accept((T) all[i]);
+        for (Object each : table.objects) {
+            if (each != null) {
+                action.accept((T) each);
             }
         }
     }
 
-    /** Returns the index part of a number. */
-    private int place(int number) {
-        return number >>> placeShift & (1 << placeBits) - 1;
-    }
-
-    /** Removes an object and releases its number. */
+    /** Removes the object of a number. */
     void remove(int number) {
-        int place = place(number);
-        table.objects[place] = null;
-        table.numbers[place] = 0;
-        free.add(place);
+        Slots all = table;
+        all.objects[all.place(number)] = null;
+        count--;
     }
 
-    /** Changes the generation bits of a number, which the owner of a memory window may do. */
+    /** Changes the bits of a number that the owner of a memory window may choose. */
     void renumber(int number, int newNumber) {
-        table.numbers[place(number)] = newNumber;
+        Slots all = table;
+        all.numbers[all.place(number)] = newNumber;
     }
 }

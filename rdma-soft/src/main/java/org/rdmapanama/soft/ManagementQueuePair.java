@@ -86,7 +86,7 @@ public final class ManagementQueuePair {
 
     /** Answers that the connection is not known, and never was. The reason is that of a {@link Rej}. */
     public void refuse(long mad, InetSocketAddress sender, int index, int reason) {
-        long packet = wire.begin(wire.sender(sender), index);
+        long packet = wire.begin(wire.peer(sender), index);
         if (packet == 0) {
             // Lost; the peer repeats its request.
             return;
@@ -107,7 +107,7 @@ public final class ManagementQueuePair {
 
     /** Sends a datagram from one of the own addresses, by index. */
     public void send(long mad, InetSocketAddress to, int index, int psn) {
-        long packet = wire.begin(wire.sender(to), index);
+        long packet = wire.begin(wire.peer(to), index);
         // Without room it is lost, as on any wire: what needs an answer is sent again.
         if (packet != 0) {
             Memory.copy(mad, packet + PAYLOAD, Mad.BYTES);

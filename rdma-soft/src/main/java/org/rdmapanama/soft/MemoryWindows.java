@@ -25,9 +25,9 @@ final class MemoryWindows {
     /** Executes a bind work request. Returns its status. */
     int bind(SoftQueuePair queuePair, long slot) {
         int handle = Memory.getInt(slot + SendQueue.WINDOW);
-        KeyedMemory window = keys.atPlaceOf(handle);
+        KeyedMemory window = keys.getChanged(handle);
         long length = Memory.getLong(slot + SendQueue.WINDOW_LENGTH);
-        // Since the request was posted, the window may have been destroyed and its slot reused.
+        // Since the request was posted, the window may have been destroyed and its number given to another object.
         if (window == null
                 || !window.window
                 || MemoryVerbs.handleOfWindow(window.struct.address()) != handle
@@ -82,7 +82,7 @@ final class MemoryWindows {
     }
 
     KeyedMemory of(long memoryWindow) {
-        return keys.atPlaceOf(MemoryVerbs.handleOfWindow(memoryWindow));
+        return keys.getChanged(MemoryVerbs.handleOfWindow(memoryWindow));
     }
 
     /** Unbinds all windows of a queue pair that is being destroyed. */

@@ -28,8 +28,8 @@ public final class ProgressEngine {
     /** After this many turns, a waiting thread looks for its event. */
     private static final int MAX_TURNS_OF_WAITER = 32;
 
-    /** A socket ends its turn early when a completion comes, so a turn may be one packet only. */
-    private static final int MOST_WAITING_TURNS = 16_384;
+    /** More than the buffers of the sockets usually hold. */
+    private static final int MOST_WAITING_PACKETS = 16_384;
 
     /** How many consecutive naps the thread skips its turn because another thread holds the lock. */
     private static final int MISSED_NAPS = 10;
@@ -304,9 +304,13 @@ public final class ProgressEngine {
         return any;
     }
 
-    /** Handles the packets that have arrived, at most about as many as the buffers of the sockets hold. */
+    /**
+     * Handles the packets that have arrived, at most about as many as the buffers of the sockets hold: more may come all the
+     * time.
+     */
     void receiveAll() {
-        for (int turns = 0; turns < MOST_WAITING_TURNS && wire.receive(PACKETS_PER_TURN, receiver); turns++) {
+        long before = wire.received();
+        while (wire.received() - before < MOST_WAITING_PACKETS && wire.receive(PACKETS_PER_TURN, receiver)) {
             // Each turn handles some.
         }
     }

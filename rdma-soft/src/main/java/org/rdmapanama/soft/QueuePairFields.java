@@ -98,7 +98,8 @@ final class QueuePairFields {
 
     /**
      * Checks an address vector: RoCE has only global addresses, and the source index must select a GID of this device,
-     * of the same IP version as the destination unless that is a multicast group. Returns 0 or an errno.
+     * of the same IP version as the destination unless that is a multicast group, and of an address from which packets
+     * get there. Returns 0 or an errno.
      */
     static int checkAddress(MemorySegment address, SoftDevice device, boolean mayBeGroup) {
         MemorySegment route = ibv_ah_attr.grh(address);
@@ -113,6 +114,9 @@ final class QueuePairFields {
         long low = Memory.getNetLong(gid + Long.BYTES);
         boolean sameVersion = Gids.isVersion4(high, low) == Gids.isVersion4(own.high(index), own.low(index));
         boolean valid = Gids.isGroup(high, low) ? mayBeGroup : sameVersion;
-        return valid ? 0 : Errno.EINVAL;
+        if (!valid) {
+            return Errno.EINVAL;
+        }
+        return own.leadsTo(index, Gids.socketOf(high, low).getAddress()) ? 0 : Errno.ENETUNREACH;
     }
 }

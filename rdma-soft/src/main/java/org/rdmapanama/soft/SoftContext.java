@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.ibv_context;
@@ -49,6 +50,11 @@ public final class SoftContext extends ProviderContext {
         ibv_context.cmd_fd(context, -1);
         ibv_context.async_fd(context, -1);
         ibv_context.num_comp_vectors(context, 1);
+    }
+
+    @Override
+    public String cure(int errno) {
+        return errno == Errno.ENETUNREACH ? device.cureOfFewAddresses() : null;
     }
 
     public SoftDevice device() {

@@ -10,6 +10,7 @@ import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.ffm.verbs.ibv_ah;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_device;
@@ -52,13 +53,13 @@ public final class SoftDevice {
     static final int TRANSPORT_BYTES = 8 + 12 + 8 + 4;
 
     private static final int PKEY_BASE = 0x7fff;
-    private static final int PLACE_BITS = 14;
-    private static final int KEY_BITS = 20;
+    private static final int QUEUE_PAIR_BITS = 24;
 
     /** The bits of a key that the owner of a memory window may choose. */
     static final int KEY_OWNER_BITS = 8;
 
-    private static final int HANDLE_BITS = 24;
+    /** How many objects of a kind there may be that have no limit in {@link DeviceTables}. */
+    private static final int MOST_HANDLES = 1 << 24;
 
     private static SoftDevice shared;
 
@@ -79,16 +80,16 @@ public final class SoftDevice {
     private final NativeBlock description;
 
     /** By number. */
-    final HandleTable<SoftQueuePair> queuePairs = new HandleTable<>(PLACE_BITS, 0, 24 - PLACE_BITS - 1, PLACE_BITS);
+    final HandleTable<SoftQueuePair> queuePairs = new HandleTable<>(QUEUE_PAIR_BITS, DeviceTables.MANY, 0);
 
     /** By local or remote key. */
-    final HandleTable<KeyedMemory> keys = new HandleTable<>(KEY_BITS, KEY_OWNER_BITS, KEY_OWNER_BITS, 0);
+    final HandleTable<KeyedMemory> keys = new HandleTable<>(Integer.SIZE, DeviceTables.MANY_REGIONS, KEY_OWNER_BITS);
 
-    final HandleTable<SoftCompletionQueue> completionQueues = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
-    final HandleTable<SoftCompletionChannel> channels = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
-    final HandleTable<SoftSharedReceiveQueue> sharedReceives = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
-    final HandleTable<SoftAddressHandle> addressHandles = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
-    final HandleTable<SoftProtectionDomain> protectionDomains = new HandleTable<>(HANDLE_BITS, 0, 0, 24);
+    final HandleTable<SoftCompletionQueue> completionQueues = new HandleTable<>(Integer.SIZE, MOST_HANDLES, 0);
+    final HandleTable<SoftCompletionChannel> channels = new HandleTable<>(Integer.SIZE, MOST_HANDLES, 0);
+    final HandleTable<SoftSharedReceiveQueue> sharedReceives = new HandleTable<>(Integer.SIZE, MOST_HANDLES, 0);
+    final HandleTable<SoftAddressHandle> addressHandles = new HandleTable<>(Integer.SIZE, MOST_HANDLES, 0);
+    final HandleTable<SoftProtectionDomain> protectionDomains = new HandleTable<>(Integer.SIZE, MOST_HANDLES, 0);
     final MulticastGroups groups = new MulticastGroups();
     final MemoryWindows windows = new MemoryWindows(keys);
 
@@ -101,6 +102,7 @@ public final class SoftDevice {
     private SoftDevice() throws IOException {
         settings = SoftSettings.ofProperties();
         requireDescriptors(FreeDescriptors.TO_START);
+        require(SecretNumbers.prepare());
         LocalAddresses all = LocalAddresses.query(settings.address());
         requireDescriptors(all.count() + FreeDescriptors.TO_START);
         wire = Wire.open(NAME, all, settings);
@@ -125,7 +127,11 @@ public final class SoftDevice {
 
     /** Checks for free descriptors first, because an address without a socket would silently be left out. */
     private static void requireDescriptors(int count) {
-        if (FreeDescriptors.check(count) < 0) {
+        require(FreeDescriptors.check(count));
+    }
+
+    private static void require(int enoughDescriptors) {
+        if (enoughDescriptors < 0) {
             throw new ProviderException("ibv_open_device", Errno.EMFILE, FreeDescriptors.CURE);
         }
     }
@@ -209,6 +215,17 @@ public final class SoftDevice {
 
     public LocalAddresses addresses() {
         return addresses;
+    }
+
+    /** Returns which addresses the device has and how it gets others; null if it has all of this machine. */
+    public String cureOfFewAddresses() {
+        if (SoftSettings.ALL_ADDRESSES.equals(settings.address())) {
+            return null;
+        }
+        return NAME + " has only " + (addresses.areLoopback() ? "the loopback addresses " : "the addresses ")
+                + addresses + ": start with -D" + SoftSettings.ADDRESS + "=" + SoftSettings.ALL_ADDRESSES
+                + ", or with " + SoftSettings.ADDRESS_VARIABLE + "=" + SoftSettings.ALL_ADDRESSES
+                + " in the environment, to have all of this machine";
     }
 
     public SoftSettings settings() {
@@ -377,7 +394,7 @@ public final class SoftDevice {
                 Byte.toUnsignedInt(ibv_global_route.hop_limit(grh)),
                 Byte.toUnsignedInt(ibv_global_route.traffic_class(grh)),
                 isHere,
-                isHere || isGroup ? null : wire.peer(Gids.socketOf(high, low)));
+                isHere || isGroup ? null : wire.peerOfPath(Gids.socketOf(high, low)));
     }
 
     /** Returns the number in a struct ibv_ah. */

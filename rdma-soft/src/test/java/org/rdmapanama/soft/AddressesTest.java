@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -9,6 +10,7 @@ import java.net.InetAddress;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.AddressHandle;
@@ -20,6 +22,7 @@ import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.device.Mtu;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
@@ -72,7 +75,7 @@ class AddressesTest {
     void shouldNotMoveAConnectionAwayFromHereNorBack(boolean beginsHere) {
         try (SoftPair pair = pair()) {
             Gid here = pair.context.queryGidTable().getFirst().gid();
-            Gid elsewhere = Gid.of(InetAddress.ofLiteral("192.0.2.77"));
+            Gid elsewhere = Gid.of(InetAddress.ofLiteral("127.0.0.77"));
             Gid first = beginsHere ? here : elsewhere;
             Gid second = beginsHere ? elsewhere : here;
             QueuePair one = queuePair(pair, QueuePairType.RC);
@@ -93,12 +96,12 @@ class AddressesTest {
         }
     }
 
-    /** The number of the sender is that of the peer, which is on another machine. */
+    /** The number of the sender is that of the peer, which is at another address. */
     @Test
     void shouldNotTakeMessagesForAPeerElsewhere() {
         try (SoftPair pair = pair()) {
             Gid here = pair.context.queryGidTable().getFirst().gid();
-            Gid elsewhere = Gid.of(InetAddress.ofLiteral("192.0.2.77"));
+            Gid elsewhere = Gid.of(InetAddress.ofLiteral("127.0.0.77"));
             QueuePair one = queuePair(pair, QueuePairType.RC);
             QueuePair other = queuePair(pair, QueuePairType.RC);
             one.localEndpoint(new ConnectOptions().timeout(10).retryCount(1));
@@ -109,6 +112,49 @@ class AddressesTest {
                     .rdmaWrite(pair.memory.address(), pair.region.rkey())
                     .add(pair.region, 0, 64));
             assertEquals(CompletionStatus.RETRY_EXC_ERR, pair.next().status(0));
+        }
+    }
+
+    /** Packets from the loopback address would get lost, and each send would fail after a while. */
+    @Test
+    void shouldSayThatTheLoopbackDoesNotLeadToOthers() {
+        Gid elsewhere = Gid.of(InetAddress.ofLiteral("192.0.2.77"));
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions())) {
+            QueuePair one = queuePair(pair, QueuePairType.RC);
+            one.localEndpoint();
+            Endpoint other = new Endpoint(0, 100, 5, elsewhere);
+            AddressVector vector = AddressVector.toGid(1, 0, elsewhere);
+            for (Executable each :
+                    List.<Executable>of(() -> one.connect(other), () -> pair.domain.createAddressHandle(vector))) {
+                VerbsException e = assertThrows(VerbsException.class, each);
+                assertEquals(Errno.ENETUNREACH, e.errno());
+                assertTrue(e.getMessage().contains("soft0 has only the loopback addresses 127.0.0.1"), e::getMessage);
+                assertTrue(e.getMessage().contains("-Dorg.rdmapanama.soft.address=all"), e::getMessage);
+            }
+        }
+    }
+
+    /** They have met at an address of another machine, and each means itself by its GID. */
+    @Test
+    void shouldSayThatAPeerElsewhereHasTheLoopbackOnly() {
+        ConnectOptions options = new ConnectOptions().peer(InetAddress.ofLiteral("192.0.2.77"));
+        try (SoftPair pair = pair()) {
+            QueuePair one = queuePair(pair, QueuePairType.RC);
+            one.localEndpoint(options);
+            Endpoint other = new Endpoint(0, 100, 5, Gid.of(InetAddress.ofLiteral("127.0.0.1")));
+            VerbsException e = assertThrows(VerbsException.class, () -> one.connect(other));
+            assertEquals(Errno.EINVAL, e.errno());
+            assertTrue(e.getMessage().contains("the peer is at 192.0.2.77"), e::getMessage);
+            assertTrue(e.getMessage().contains("-Dorg.rdmapanama.soft.address=all"), e::getMessage);
+        }
+    }
+
+    /** The path MTU is that of the interface of the address, also where another one takes less. */
+    @Test
+    void shouldHaveTheLargestPathMtuOnTheLoopback() {
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions())) {
+            assertEquals(Mtu.BYTES_4096, pair.context.queryPort(1).activeMtu());
+            assertEquals(Mtu.BYTES_4096, pair.a.localEndpoint().pathMtu());
         }
     }
 

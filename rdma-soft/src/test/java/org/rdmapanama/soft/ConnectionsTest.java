@@ -9,10 +9,6 @@ import java.lang.foreign.MemorySegment;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.StandardProtocolFamily;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.channels.DatagramChannel;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -23,15 +19,11 @@ import org.junit.jupiter.api.condition.OS;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.cm.IpHeader;
 import org.rdmapanama.soft.cm.Mad;
+import org.rdmapanama.soft.cm.Rej;
 import org.rdmapanama.soft.cm.Req;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.net.LocalAddresses;
-import org.rdmapanama.soft.wire.Bth;
-import org.rdmapanama.soft.wire.Deth;
-import org.rdmapanama.soft.wire.InvariantCrc;
-import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.UdpFlow;
 import org.rdmapanama.testing.Bound;
 
@@ -42,6 +34,7 @@ class ConnectionsTest {
     private static final int PORT = 10_000 + (int) (ProcessHandle.current().pid() % 20_000);
 
     private static final InetSocketAddress ADDRESS = new InetSocketAddress(InetAddress.getLoopbackAddress(), PORT);
+    private static final long SERVICE = Attacker.service(rdma_h.RDMA_PS_TCP(), PORT);
     private static final int CONNECTIONS = 6;
     private static final int DATAGRAMS = Integer.getInteger("hostile.datagrams", 100_000);
     private static final int SOON = 3;
@@ -212,58 +205,6 @@ class ConnectionsTest {
         }
     }
 
-    /** Sends datagrams to queue pair 1 that are right but for what they say. */
-    private static final class Attacker implements AutoCloseable {
-        private final InvariantCrc crc = new InvariantCrc();
-        private final ByteBuffer packet =
-                ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-        private final long address = MemorySegment.ofBuffer(packet).address();
-        private final DatagramChannel channel;
-        private final InetSocketAddress device;
-        private final UdpFlow flow;
-
-        Attacker(int port) throws Exception {
-            this(ADDRESS.getAddress(), port);
-        }
-
-        Attacker(InetAddress address, int port) throws Exception {
-            channel = DatagramChannel.open(StandardProtocolFamily.INET);
-            channel.bind(new InetSocketAddress(address, 0));
-            device = new InetSocketAddress(address, port);
-            flow = UdpFlow.of((InetSocketAddress) channel.getLocalAddress(), device);
-        }
-
-        long mad() {
-            return address + Deth.OFFSET + Deth.BYTES;
-        }
-
-        void send(int bytes) throws Exception {
-            Bth.write(address, Opcode.UD_SEND_ONLY, false, 0, Bth.DEFAULT_PKEY, Mad.QUEUE_PAIR, false, 0);
-            Deth.write(address + Deth.OFFSET, Mad.QKEY, Mad.QUEUE_PAIR);
-            int length = crc.append(flow, packet, Deth.OFFSET + Deth.BYTES + bytes);
-            channel.send(packet.limit(length).position(0), device);
-            packet.clear();
-        }
-
-        void request(int number) throws Exception {
-            request(number, rdma_h.IBV_MTU_1024());
-        }
-
-        void request(int number, int mtu) throws Exception {
-            long service = Integer.toUnsignedLong(rdma_h.RDMA_PS_TCP() << 16 | ADDRESS.getPort());
-            Req.begin(mad(), number, number, service, 1);
-            Req.transport(mad(), Req.RC, false, mtu, 7, 7, 20);
-            byte[] own = ADDRESS.getAddress().getAddress();
-            IpHeader.write(mad() + Req.PRIVATE, number & 0xffff, own, own);
-            send(Mad.BYTES);
-        }
-
-        @Override
-        public void close() throws IOException {
-            channel.close();
-        }
-    }
-
     private static int port(Meeting meeting) {
         return device(meeting).wire().port();
     }
@@ -277,13 +218,17 @@ class ConnectionsTest {
         }
     }
 
+    private static Attacker attacker(Meeting meeting, InetAddress address) throws IOException {
+        return new Attacker(address, 0, new InetSocketAddress(address, port(meeting)));
+    }
+
     @Test
     void shouldKeepNoMoreRequestsThanItIsTold() throws Exception {
         try (Meeting meeting = new Meeting();
-                Attacker attacker = new Attacker(port(meeting))) {
+                Attacker attacker = attacker(meeting, ADDRESS.getAddress())) {
             long listener = meeting.listener(ADDRESS, 5);
             for (int i = 1; i <= 50; i++) {
-                attacker.request(i);
+                attacker.request(i, SERVICE, rdma_h.IBV_MTU_1024());
             }
             Set<Long> requests = new HashSet<>();
             Thread.sleep(500);
@@ -302,14 +247,14 @@ class ConnectionsTest {
     /** Packets that are longer than the interface takes would be lost, all of them. */
     @Test
     void shouldRefuseAnMtuThatTheInterfaceDoesNotHave() throws Exception {
-        try (Meeting meeting = new Meeting()) {
+        try (Meeting meeting = new Meeting("address", "all")) {
             LocalAddresses addresses = device(meeting).addresses();
             meeting.listener(new InetSocketAddress(InetAddress.ofLiteral("0.0.0.0"), ADDRESS.getPort()), 5);
             for (int i = 0; i < addresses.count(); i++) {
                 boolean fits = addresses.mtu(i) > 4096 + 100;
                 if (addresses.address(i) instanceof Inet4Address) {
-                    try (Attacker attacker = new Attacker(addresses.address(i), port(meeting))) {
-                        attacker.request(100 + i, rdma_h.IBV_MTU_4096());
+                    try (Attacker attacker = attacker(meeting, addresses.address(i))) {
+                        attacker.request(100 + i, SERVICE, rdma_h.IBV_MTU_4096());
                         Meeting.Event event = meeting.next(fits ? 100 : SOON);
                         assertEquals(fits, event != null, addresses.address(i)::toString);
                     }
@@ -318,11 +263,63 @@ class ConnectionsTest {
         }
     }
 
+    /** A path of which the other end takes less. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void shouldAskForLessWhereThePeerHasASmallerMtu() throws Exception {
+        InetAddress there = InetAddress.ofLiteral("127.0.0.3");
+        try (Meeting meeting = new Meeting();
+                Attacker peer = new Attacker(
+                        there, UdpFlow.ROCE_PORT, new InetSocketAddress(ADDRESS.getAddress(), port(meeting)))) {
+            long client = meeting.client(new InetSocketAddress(there, PORT), 5, "");
+            long transaction = 0;
+            for (int mtu = rdma_h.IBV_MTU_4096(); mtu >= rdma_h.IBV_MTU_1024(); mtu--) {
+                int size = mtu;
+                Bound bound = Bound.usual();
+                while (!peer.receive(Mad.REQ) || Req.mtu(peer.mad()) != mtu) {
+                    bound.check(() -> "no request for path MTU " + size);
+                }
+                assertTrue(Mad.transaction(peer.mad()) != transaction, "another request");
+                transaction = Mad.transaction(peer.mad());
+                int number = Mad.localId(peer.mad());
+                int reason = mtu > rdma_h.IBV_MTU_1024() ? Rej.INVALID_MTU : Rej.BY_CONSUMER;
+                // The second one is late.
+                for (int i = 0; i < 2; i++) {
+                    Rej.write(peer.mad(), transaction, 0, number, Rej.OF_REQ, reason);
+                    peer.send(Mad.BYTES);
+                }
+            }
+            assertEquals(
+                    Rej.BY_CONSUMER,
+                    meeting.expect(rdma_h.RDMA_CM_EVENT_REJECTED(), client).status());
+        }
+    }
+
+    /** What to do where an address of the machine is none of the device. */
+    @Test
+    void shouldNameTheSettingThatGivesItMoreAddresses() {
+        try (Meeting meeting = new Meeting()) {
+            for (int errno : new int[] {Errno.ENODEV, Errno.EADDRNOTAVAIL}) {
+                String cure = meeting.manager.cure(errno);
+                assertTrue(cure.contains("soft0 has only the loopback addresses 127.0.0.1"), cure);
+                assertTrue(cure.contains("-Dorg.rdmapanama.soft.address=all"), cure);
+            }
+        }
+        try (Meeting meeting = new Meeting("address", "127.0.0.1", "port", "21500")) {
+            String cure = meeting.manager.cure(Errno.ENODEV);
+            assertTrue(cure.contains("address=all") && cure.contains("at UDP port 215"), cure);
+        }
+        try (Meeting meeting = new Meeting("address", "all", "port", "21500")) {
+            String cure = meeting.manager.cure(Errno.ENODEV);
+            assertTrue(!cure.contains("address=all") && cure.contains("at UDP port 215"), cure);
+        }
+    }
+
     @Test
     void shouldStandDatagramsOfAnySort() throws Exception {
         SplittableRandom random = new SplittableRandom(20261122);
         try (Meeting meeting = new Meeting();
-                Attacker attacker = new Attacker(port(meeting))) {
+                Attacker attacker = attacker(meeting, ADDRESS.getAddress())) {
             long listener = meeting.listener(ADDRESS, 5);
             System.gc();
             Runtime runtime = Runtime.getRuntime();
@@ -336,8 +333,7 @@ class ConnectionsTest {
                     Memory.putNetShort(attacker.mad() + 16, (short) (0x10 + random.nextInt(10)));
                 }
                 if (random.nextInt(4) == 0) {
-                    long service = Integer.toUnsignedLong(rdma_h.RDMA_PS_TCP() << 16 | ADDRESS.getPort());
-                    Memory.putNetLong(attacker.mad() + 32, service);
+                    Memory.putNetLong(attacker.mad() + 32, SERVICE);
                     Memory.putNetInt(attacker.mad() + Req.PRIVATE, random.nextBoolean() ? 0x0040_0000 : 0);
                 }
                 attacker.send(random.nextInt(16) == 0 ? 4 * random.nextInt(64) : Mad.BYTES);

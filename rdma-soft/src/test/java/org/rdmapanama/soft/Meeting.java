@@ -28,8 +28,9 @@ final class Meeting implements AutoCloseable {
     private static final int SLICE_MILLIS = 100;
     private static final int LIMIT_SLICES = 400;
 
-    final ConnectionManager manager = new SoftProvider().connectionManager();
+    final ConnectionManager manager;
     final Arena arena = Arena.ofConfined();
+    private final MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
     final long channel;
     private final Set<Long> ids = new HashSet<>();
 
@@ -37,8 +38,18 @@ final class Meeting implements AutoCloseable {
     record Event(int type, int status, long id, String text) {}
 
     Meeting(String... settings) {
+        this(new SoftProvider().connectionManager(), settings);
+    }
+
+    private Meeting(ConnectionManager manager, String... settings) {
+        this.manager = manager;
         channel = SoftSettings.with(settings, manager::createEventChannel);
         assertTrue(channel > 0, () -> "errno " + channel);
+    }
+
+    /** Another one of the same connection manager, with events of its own. */
+    Meeting beside() {
+        return new Meeting(manager);
     }
 
     long id() {
@@ -105,7 +116,6 @@ final class Meeting implements AutoCloseable {
     /** The next event, or null when none comes in so many tenths of a second. */
     Event next(int slices) {
         awaitEvent(slices * SLICE_MILLIS);
-        MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
         int result = manager.getEvent(channel, pointer.address());
         if (result == -Errno.EAGAIN) {
             return null;

@@ -142,6 +142,7 @@ final class CmMeeting implements Meeting {
     @Override
     public Entrance listen(TransferServer serving) {
         CmEntrance entrance = new CmEntrance(serving, server, notes);
+        out.print(SoftAddresses.of(entrance.address()));
         out.println("  waiting for a client at " + Addresses.text(entrance.address()));
         out.flush();
         return entrance;

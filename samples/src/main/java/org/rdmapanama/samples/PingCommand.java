@@ -184,6 +184,7 @@ final class PingCommand implements Callable<Integer> {
     private void serve() throws InterruptedException {
         InetSocketAddress local = Addresses.resolve(address == null ? Addresses.WILDCARD : address, port);
         try (PingClients clients = new PingClients(local, timeout(), this::note)) {
+            out.print(SoftAddresses.of(clients.localAddress()));
             print("  waiting for clients at " + Addresses.text(clients.localAddress()));
             if (persistent) {
                 clients.serveAll(this::serve, failure -> Failures.print(spec.commandLine(), failure));

@@ -26,7 +26,8 @@ final class ServeCommand implements Callable<Integer> {
     @Parameters(
             arity = "0..1",
             paramLabel = "ADDRESS",
-            description = "Address to listen at, of an RDMA device (all addresses).")
+            description = "Address to listen at, of an RDMA device (all addresses; of soft0, those that"
+                    + " RDMA_SOFT_ADDRESS names, see 'rdma --help').")
     private String address;
 
     @Mixin

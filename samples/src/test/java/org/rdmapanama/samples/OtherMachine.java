@@ -61,6 +61,7 @@ final class OtherMachine implements AutoCloseable {
                     name,
                     "env",
                     "RDMA_DEVICE=soft0",
+                    "RDMA_SOFT_ADDRESS=all",
                     "JDK_JAVA_OPTIONS=-Dorg.rdmapanama.soft.segments=" + segments);
             made = true;
         } finally {

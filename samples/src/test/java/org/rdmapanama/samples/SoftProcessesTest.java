@@ -7,12 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -157,6 +159,74 @@ class SoftProcessesTest {
         assertTrue(output.contains("ENODEV") || output.contains("EADDRNOTAVAIL"), output);
         assertTrue(output.contains("soft0 is at UDP port 24"), output);
         assertTrue(output.contains("only the IPv4 addresses"), output);
+    }
+
+    /** Of this machine, and not of its loopback interface. */
+    private static String otherAddress() throws Exception {
+        Optional<InetAddress> found = NetworkInterface.networkInterfaces()
+                .flatMap(NetworkInterface::inetAddresses)
+                .filter(each -> each instanceof Inet4Address && !each.isLoopbackAddress() && !each.isLinkLocalAddress())
+                .findFirst();
+        assumeTrue(found.isPresent(), "this machine has only loopback addresses");
+        return found.orElseThrow().getHostAddress();
+    }
+
+    private static Program at(String addresses, String... arguments) throws Exception {
+        return Program.java(
+                List.of("env", "RDMA_DEVICE=soft0", "RDMA_SOFT_ADDRESS=" + addresses), Rdma.class, arguments);
+    }
+
+    @Test
+    void shouldSayThatAServerIsForThisMachineOnly() throws Exception {
+        try (Program server = soft("serve", "-p", PORT)) {
+            server.await("waiting for a client");
+            assertTrue(
+                    server.output()
+                            .contains("soft0 is at 127.0.0.1, for this machine only; for others, start with"
+                                    + " RDMA_SOFT_ADDRESS=all"),
+                    server::output);
+        }
+    }
+
+    @Test
+    void shouldNameTheSettingOfAnAddressThatItDoesNotHave() throws Exception {
+        String few = "soft0 has only the loopback addresses 127.0.0.1";
+        String cure = "start with -Dorg.rdmapanama.soft.address=all, or with RDMA_SOFT_ADDRESS=all";
+        String there = otherAddress();
+        for (String[] each : new String[][] {{"serve", there}, {"transfer", there}, {"ping", "-c", "-a", there}}) {
+            String output = failed(soft(each));
+            assertTrue(output.contains(few) && output.contains(cure), output);
+        }
+    }
+
+    @Test
+    void shouldSayThatAnAddressIsNotThere() throws Exception {
+        String output = failed(at("127.0.0.1,nosuch0", "hello"));
+        assertTrue(output.contains("org.rdmapanama.soft.address (or RDMA_SOFT_ADDRESS) must be 'all'"), output);
+        assertTrue(output.contains("'nosuch0'"), output);
+        // The property is stronger.
+        String property = "JDK_JAVA_OPTIONS=-Dorg.rdmapanama.soft.address=127.0.0.1";
+        try (Program hello = Program.java(
+                List.of("env", "RDMA_DEVICE=soft0", "RDMA_SOFT_ADDRESS=nosuch0", property), Rdma.class, "hello")) {
+            assertEquals(0, hello.join(), hello::output);
+        }
+    }
+
+    @Test
+    void shouldConnectAtTheAddressesThatTheVariableNames() throws Exception {
+        String there = otherAddress();
+        try (Program server = at("all", "serve", "-P", "-p", PORT)) {
+            server.await("waiting for a client");
+            assertTrue(
+                    server.output().contains("soft0 is at ") && server.output().contains(there), server::output);
+            try (Program client = at(there, "transfer", there, "-p", PORT, "-s", "64KiB")) {
+                assertEquals(0, client.join(), () -> client.output() + server.output());
+            }
+            // Each path has an MTU of its own.
+            try (Program client = soft("transfer", HOST, "-p", PORT, "-s", "64KiB")) {
+                assertEquals(0, client.join(), () -> client.output() + server.output());
+            }
+        }
     }
 
     @Test

@@ -147,6 +147,11 @@ final class NativeContext extends ProviderContext {
     }
 
     @Override
+    public String cure(int errno) {
+        return null;
+    }
+
+    @Override
     public String driver() {
         return driver;
     }

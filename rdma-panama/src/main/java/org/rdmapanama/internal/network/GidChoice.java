@@ -211,6 +211,25 @@ public final class GidChoice {
     }
 
     /**
+     * Returns why a peer that was met at an address is not where its GID leads, and the cure; null if it may be there. A
+     * loopback address leads to this machine only.
+     *
+     * @param peer the peer's address, or null if it is not known
+     */
+    public static String obstacleOfLoopback(Endpoint remote, InetAddress peer, Network network) {
+        if (peer == null
+                || peer.isLoopbackAddress()
+                || remote.gid().isZero()
+                || !ipAddress(remote.gid()).isLoopbackAddress()
+                || peer.equals(network.sourceTo(peer))) {
+            return null;
+        }
+        return "the peer is at " + peer.getHostAddress() + ", and its GID " + remote.gid() + " is a loopback address,"
+                + " which leads to this machine only; soft0 has other addresses if both sides start with"
+                + " -Dorg.rdmapanama.soft.address=all";
+    }
+
+    /**
      * Whether a GID contains an IPv4 address: mapped, or in the form of soft0 with another UDP port than RoCE's, which
      * then comes first.
      */

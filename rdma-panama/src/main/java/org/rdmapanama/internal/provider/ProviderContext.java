@@ -19,6 +19,16 @@ public abstract class ProviderContext {
     /** For subclasses. */
     protected ProviderContext() {}
 
+    /**
+     * Returns what to do about an errno, if that depends on this device.
+     *
+     * @param errno what a verb reported, positive
+     * @return the cure, or null if there is none
+     */
+    public String cure(int errno) {
+        return null;
+    }
+
     /** {@return the address of the {@code struct ibv_context}} */
     public abstract long address();
 

@@ -283,6 +283,26 @@ class GidChoiceTest {
         cannotMeet("is IPv6", entry(1, LINK_LOCAL, GidType.ROCE_V2), remote("10.77.0.2", GidType.ROCE_V2));
     }
 
+    /** As of soft0, if nobody has told it to use other addresses. */
+    @Test
+    void shouldSayThatALoopbackAddressIsNotThatOfAPeerElsewhere() {
+        Network network = new MadeUp(List.of(), Set.of(), Map.of("192.0.2.9", "10.77.0.1", "10.77.0.1", "10.77.0.1"));
+        InetAddress elsewhere = InetAddress.ofLiteral("192.0.2.9");
+        InetAddress here = InetAddress.ofLiteral("10.77.0.1");
+        InetAddress loopback = InetAddress.ofLiteral("127.0.0.1");
+        Endpoint atPort = new Endpoint(0, 1, 2, new Gid(0x12b8, gid("127.0.0.1").interfaceId()));
+        for (Endpoint each : List.of(remote("127.0.0.1", GidType.UNKNOWN), remote("::1", GidType.ROCE_V2), atPort)) {
+            String obstacle = GidChoice.obstacleOfLoopback(each, elsewhere, network);
+            assertTrue(obstacle != null && obstacle.contains("the peer is at 192.0.2.9"), () -> "" + obstacle);
+            assertNull(GidChoice.obstacleOfLoopback(each, here, network));
+            assertNull(GidChoice.obstacleOfLoopback(each, loopback, network));
+            assertNull(GidChoice.obstacleOfLoopback(each, null, network));
+        }
+        Endpoint other = remote("10.77.0.9", GidType.ROCE_V2);
+        assertNull(GidChoice.obstacleOfLoopback(other, elsewhere, network));
+        assertNull(GidChoice.obstacleOfLoopback(new Endpoint(5, 1, 2, Gid.ZERO), elsewhere, network));
+    }
+
     @Test
     void shouldSayNothingAgainstWhatMayWork() {
         GidEntry version4 = entry(1, IPV4, GidType.ROCE_V2);

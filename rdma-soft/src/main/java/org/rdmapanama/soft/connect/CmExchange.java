@@ -6,6 +6,7 @@ import java.util.List;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.Timed;
@@ -156,7 +157,6 @@ abstract class CmExchange implements Timed {
         boolean here = management.addresses().indexOf(addresses.remote().getAddress()) >= 0;
         peers.set(devices, here && !management.isServedHere(id));
         number = management.register(id);
-        transaction = Integer.toUnsignedLong(number);
         ask();
         startSending(peers.areSeveral() ? PROBE_WAIT : firstWait());
         return 0;
@@ -165,6 +165,7 @@ abstract class CmExchange implements Timed {
     /** Writes the request for the current candidate. */
     private void ask() {
         addresses.writeRemoteGid();
+        transaction = SecretNumbers.nextLong();
         InetSocketAddress local = addresses.local();
         InetSocketAddress remote = addresses.remote();
         int header = writeRequest(message(), service(remote.getPort()));
@@ -186,11 +187,16 @@ abstract class CmExchange implements Timed {
             return false;
         }
         if (peers.leaveOut(without)) {
-            ask();
-            transmit();
-            waitFor(peers.areSeveral() ? PROBE_WAIT : firstWait());
+            askAnew();
         }
         return true;
+    }
+
+    /** Sends another request in place of one that was refused. */
+    final void askAnew() {
+        ask();
+        transmit();
+        waitFor(peers.areSeveral() ? PROBE_WAIT : firstWait());
     }
 
     // Private data.

@@ -77,7 +77,7 @@ final class ConnectionExchange extends CmExchange {
         if (!CmTerms.arePossible(parameters)) {
             return -Errno.EINVAL;
         }
-        terms.ask(parameters, management.device.activeMtu());
+        terms.ask(parameters, management.device.activeMtu(addresses.index()));
         state = ConnectionState.REQ_SENT;
         return 0;
     }
@@ -234,7 +234,10 @@ final class ConnectionExchange extends CmExchange {
         boolean possible =
                 state.isOnTheWay() || state == ConnectionState.ESTABLISHED || state == ConnectionState.DREQ_SENT;
         boolean ours = early || Mad.localId(mad) == remoteNumber || Mad.localId(mad) == 0;
-        if (!possible || !ours || (early && reason == Rej.INVALID_SERVICE && askNext(sender))) {
+        if (!possible
+                || !ours
+                || (early && reason == Rej.INVALID_SERVICE && askNext(sender))
+                || (early && reason == Rej.INVALID_MTU && askForLess(mad))) {
             return;
         }
         addresses.settle(sender);
@@ -242,6 +245,22 @@ final class ConnectionExchange extends CmExchange {
         stopAsking();
         state = ConnectionState.OVER;
         id.tell(event(rdma_h.RDMA_CM_EVENT_REJECTED(), reason).privateData(mad + Rej.PRIVATE, Rej.PRIVATE_BYTES));
+    }
+
+    /**
+     * Asks for the next smaller path MTU, because the peer does not have as large a one. Returns false if there is none. A
+     * rejection of an earlier request does not count again.
+     */
+    private boolean askForLess(long mad) {
+        if (Mad.transaction(mad) != transaction) {
+            return true;
+        }
+        if (terms.mtu == rdma_h.IBV_MTU_256()) {
+            return false;
+        }
+        terms.mtu--;
+        askAnew();
+        return true;
     }
 
     // Both sides.

@@ -10,6 +10,7 @@ import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_cm_id;
@@ -21,6 +22,7 @@ import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.LocalAddresses;
 import org.rdmapanama.soft.net.PortClaim;
 import org.rdmapanama.soft.net.Wire;
+import org.rdmapanama.soft.wire.Psn;
 
 /**
  * An id, a struct rdma_cm_id: binds to an address and listens, or resolves the address of a peer and connects. The
@@ -76,7 +78,7 @@ final class SoftCmId {
         this.portSpace = portSpace;
         this.queuePairType = queuePairType;
         addresses = new CmAddresses(management, struct.address());
-        terms = new CmTerms(management.random24());
+        terms = new CmTerms(SecretNumbers.next(Psn.BITS));
         MemorySegment id = segment();
         rdma_cm_id.channel(id, MemorySegment.ofAddress(channel == null ? 0 : channel.address()));
         rdma_cm_id.ps(id, portSpace);

@@ -12,11 +12,14 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
@@ -173,13 +176,22 @@ public final class SoftConnectionManager extends ConnectionManager {
             return null;
         }
         long port = current.addresses().highOfVersion4();
-        if (port != 0) {
-            return SoftDevice.NAME + " is at UDP port " + port + " here, where it has only the IPv4 addresses of this"
-                    + " machine: IPv6 is for the process that has port " + UdpFlow.ROCE_PORT;
+        String few = current.device.cureOfFewAddresses();
+        if (port == 0 && few == null) {
+            return errno == Errno.ENODEV
+                    ? SoftDevice.NAME + " has no address that leads there: its GIDs are its addresses"
+                    : null;
         }
-        return errno == Errno.ENODEV
-                ? SoftDevice.NAME + " has no address that leads there: its GIDs are its addresses"
-                : null;
+        String ofPort = SoftDevice.NAME + " is at UDP port " + port + " here, where it has only the IPv4 addresses of"
+                + " this machine: IPv6 is for the process that has port " + UdpFlow.ROCE_PORT;
+        String cure = Stream.of(few, port == 0 ? null : ofPort)
+                .filter(Objects::nonNull)
+                .collect(Collectors.joining("; and "));
+        return (errno == Errno.ENODEV
+                        ? SoftDevice.NAME + " has no address that leads there: "
+                        : "this machine does not have that address, or it is not an address of " + SoftDevice.NAME
+                                + ": ")
+                + cure;
     }
 
     // Event channels.

@@ -3,12 +3,11 @@ package org.rdmapanama.soft.connect;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
+import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.ManagementQueuePair;
 import org.rdmapanama.soft.SoftContext;
@@ -20,6 +19,7 @@ import org.rdmapanama.soft.cm.Req;
 import org.rdmapanama.soft.cm.SidrReq;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.LocalAddresses;
+import org.rdmapanama.soft.wire.Psn;
 
 /**
  * The device side of the connection manager: the ids by the identifiers in datagrams, and port numbers.
@@ -49,12 +49,11 @@ final class SoftManagement implements ManagementQueuePair.Receiver {
     final long guid;
 
     private final SoftConnectionManager manager;
-    private final SplittableRandom random = new SplittableRandom(new SecureRandom().nextLong());
     private final NativeBlock scratch = new NativeBlock(Mad.BYTES);
     private final Map<Integer, SoftCmId> byNumber = new HashMap<>();
     private final Map<Request, SoftCmId> byRequest = new HashMap<>();
     private final Map<Integer, List<SoftCmId>> byPort = new HashMap<>();
-    private int psn;
+    private int psn = SecretNumbers.next(Psn.BITS);
 
     /** Identifies a request: its sender, and its communication identifier there. */
     record Request(InetSocketAddress sender, int number, boolean datagram) {}
@@ -63,7 +62,7 @@ final class SoftManagement implements ManagementQueuePair.Receiver {
         this.manager = manager;
         this.context = context;
         device = context.device();
-        guid = (random.nextLong() & GUID_MASK) | GUID_MARK;
+        guid = (SecretNumbers.nextLong() & GUID_MASK) | GUID_MARK;
     }
 
     void free() {
@@ -74,17 +73,13 @@ final class SoftManagement implements ManagementQueuePair.Receiver {
         return device.addresses();
     }
 
-    int random24() {
-        return random.nextInt() & 0xff_ffff;
-    }
-
     // Numbers of ids.
 
     /** Registers an id. Returns its communication identifier. */
     int register(SoftCmId id) {
         int number;
         do {
-            number = random.nextInt();
+            number = SecretNumbers.next(Integer.SIZE);
         } while (number == 0 || byNumber.containsKey(number));
         byNumber.put(number, id);
         return number;
@@ -122,7 +117,7 @@ final class SoftManagement implements ManagementQueuePair.Receiver {
     }
 
     private int freePort(int portSpace) {
-        int start = random.nextInt(PORTS);
+        int start = (int) Long.remainderUnsigned(SecretNumbers.nextLong(), PORTS);
         for (int i = 0; i < PORTS; i++) {
             int port = FIRST_PORT + (start + i) % PORTS;
             if (!byPort.containsKey(key(portSpace, port))) {

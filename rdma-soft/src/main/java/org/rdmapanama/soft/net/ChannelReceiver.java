@@ -46,7 +46,7 @@ final class ChannelReceiver extends PacketReceiver {
         }
         if (sender != seen) {
             seen = sender;
-            from = peers.of((InetSocketAddress) sender);
+            from = peers.at((InetSocketAddress) sender);
         }
         return true;
     }

@@ -1,6 +1,7 @@
 package org.rdmapanama.soft.net;
 
 import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
@@ -10,12 +11,15 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
- * The GID table of the device: one GID for each IP address of the machine (RoCEv2; IBA specification, annex A17). An
+ * The GID table of the device: one GID for each IP address that it uses (RoCEv2; IBA specification, annex A17). An
  * IPv4 address is in the last four bytes, after {@code ::ffff:}. {@link SoftDevice} builds it once when the device is
  * opened; after that it does not change, and any thread may read it.
  */
@@ -81,7 +85,9 @@ public final class LocalAddresses {
 
     private record Found(InetAddress address, String at, boolean loopback, int mtu) {
         boolean is(String named) {
-            return named == null || at.equals(named) || address.equals(literal(named));
+            return named == null
+                    ? address.isLoopbackAddress()
+                    : named.equals(SoftSettings.ALL_ADDRESSES) || at.equals(named) || address.equals(literal(named));
         }
     }
 
@@ -126,29 +132,64 @@ public final class LocalAddresses {
     }
 
     /**
-     * Queries the current addresses of the machine, optionally only the named one or those of the named interface. IPv4
-     * comes first, so that an address has the same index at any port; within each family, loopback comes last.
+     * Queries the current addresses of the machine that are to be used. IPv4 comes first, so that an address has the same
+     * index at any port; within each family, loopback comes last.
      *
-     * @param named an address or the name of an interface, or null for all addresses
-     * @throws IllegalArgumentException when no address matches the name
+     * @param named what {@link SoftSettings#address} says
+     * @throws IllegalArgumentException when no address matches one of the names
      */
     public static LocalAddresses query(String named) {
         List<Found> found = found();
-        found.removeIf(each -> !each.is(named));
         found.sort(Comparator.comparing(LocalAddresses::isVersion6).thenComparing(Found::loopback));
-        LocalAddresses all = new LocalAddresses(
-                        found.stream().map(Found::address).toList(),
-                        found.stream().mapToInt(Found::mtu).toArray())
+        if (named == null) {
+            LocalAddresses loopback = those(found, each -> each.is(null));
+            return loopback.count() > 0
+                    ? loopback
+                    : new LocalAddresses(List.of(InetAddress.getLoopbackAddress()), LOOPBACK_MTU);
+        }
+        List<String> names = Stream.of(named.split(",", -1)).map(String::strip).toList();
+        for (String each : names) {
+            if (those(found, address -> address.is(each)).count() == 0) {
+                throw new IllegalArgumentException(SoftSettings.ADDRESS + " (or " + SoftSettings.ADDRESS_VARIABLE
+                        + ") must be '" + SoftSettings.ALL_ADDRESSES + "', or addresses of this machine that are not"
+                        + " link-local, or names of interfaces that are up and have such an address, separated by"
+                        + " commas: '" + each + "'");
+            }
+        }
+        return those(found, address -> names.stream().anyMatch(address::is));
+    }
+
+    private static LocalAddresses those(List<Found> found, Predicate<Found> which) {
+        List<Found> those = found.stream().filter(which).toList();
+        return new LocalAddresses(
+                        those.stream().map(Found::address).toList(),
+                        those.stream().mapToInt(Found::mtu).toArray())
                 .thatCanBeBound();
-        if (all.count() > 0) {
-            return all;
-        }
-        if (named != null) {
-            throw new IllegalArgumentException(
-                    "org.rdmapanama.soft.address must be an address of this machine that is not link-local, or the name of an"
-                            + " interface that is up and has such an address: '" + named + "'");
-        }
-        return new LocalAddresses(List.of(InetAddress.getLoopbackAddress()), LOOPBACK_MTU);
+    }
+
+    /** Returns whether packets from one of the addresses can leave the machine or need not: those of the loopback stay. */
+    public boolean leadsTo(int index, InetAddress destination) {
+        return !address(index).isLoopbackAddress()
+                || destination.isLoopbackAddress()
+                || destination.isMulticastAddress()
+                || Wire.canBind(destination)
+                // Without a descriptor it cannot be told.
+                || FreeDescriptors.check(1) < 0;
+    }
+
+    /** Whether others cannot reach this machine at any of the addresses. */
+    public boolean areLoopback() {
+        return addresses.stream().allMatch(InetAddress::isLoopbackAddress);
+    }
+
+    /** Returns the addresses as people write them. */
+    @Override
+    public String toString() {
+        return addresses.stream().map(LocalAddresses::text).collect(Collectors.joining(", "));
+    }
+
+    private static String text(InetAddress address) {
+        return address instanceof Inet6Address && address.isLoopbackAddress() ? "::1" : address.getHostAddress();
     }
 
     public int count() {

@@ -18,9 +18,6 @@ public final class Peer {
     /** The address as a struct sockaddr. */
     final byte[] struct;
 
-    /** Whether this device has no reason to send it packets, as far as is known. */
-    boolean isStranger = true;
-
     /** Whether it can be sent many packets at once. */
     boolean batches;
 

@@ -2,27 +2,30 @@ package org.rdmapanama.soft.net;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.Predicate;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.sockaddr_in;
 import org.rdmapanama.ffm.verbs.sockaddr_in6;
 
 /**
- * The peers by address and port: the same object each time, which is found without garbage for each packet. Any number of
- * hosts may send packets, so those that this device does not talk to are forgotten from time to time. Callers must hold
- * the lock of the device.
+ * The peers that {@link Wire} knows, each by its address and port, which is found without garbage for each packet. Any
+ * number of strangers may send, under any addresses, so only the last of those are remembered. But the peers of connections
+ * and address handles are the same objects as long as these exist, however many strangers come: what a {@link Peer} has
+ * learned of its packets must not get lost. Callers must hold the lock of the device.
  */
 final class Peers {
-    private static final int FIRST_SLOTS = 64;
+    /** How many to remember whose packets have come, or got an answer. */
+    static final int MOST_RECENT = 1024;
 
-    /** How many senders that this device does not talk to are remembered. */
-    private static final int MAX_STRANGERS = 1024;
-
-    /** How many of all, beyond which all are forgotten. */
-    private static final int MAX_PEERS = 1 << 16;
+    private static final int SLOTS = 2 * MOST_RECENT;
 
     private static final ValueLayout.OfShort PORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
@@ -33,36 +36,40 @@ final class Peers {
     /** Whether an address can be sent many packets at once from the beginning. */
     private final Predicate<InetSocketAddress> batches;
 
-    /** Open addressing: each peer is at the slot of its hash, or behind it. */
-    private Peer[] slots = new Peer[FIRST_SLOTS];
+    /** Open addressing: each recent peer is at the slot of its hash, or behind it. */
+    private final Peer[] slots = new Peer[SLOTS];
 
-    private int count;
-    private int strangers;
+    private int recent;
 
-    Peers(InetSocketAddress[] own, Predicate<InetSocketAddress> batches) {
+    /** Those that the program sends to. The paths themselves hold them. */
+    private final Map<InetSocketAddress, OfPath> ofPaths = new HashMap<>();
+
+    private final ReferenceQueue<Peer> unused = new ReferenceQueue<>();
+
+    private static final class OfPath extends WeakReference<Peer> {
+        private final InetSocketAddress address;
+
+        private OfPath(Peer peer, ReferenceQueue<Peer> unused) {
+            super(peer, unused);
+            address = peer.address;
+        }
+    }
+
+    /** Creates this for a device with sockets at these addresses, by GID index. */
+    Peers(Predicate<InetSocketAddress> batches, InetSocketAddress... own) {
         this.own = own.clone();
         this.batches = batches;
     }
 
-    /** Returns the peer at an address. */
-    Peer of(InetSocketAddress address) {
+    /** Returns the peer at an address, for a packet that has come or for an answer. */
+    Peer at(InetSocketAddress address) {
         InetAddress host = address.getAddress();
         Peer found = find(Gids.high(host), Gids.low(host), address.getPort());
         return found != null ? found : add(address);
     }
 
-    /** Returns the peer at an address to which packets will be sent. */
-    Peer toTalkTo(InetSocketAddress address) {
-        Peer peer = of(address);
-        if (peer.isStranger) {
-            peer.isStranger = false;
-            strangers--;
-        }
-        return peer;
-    }
-
     /** Returns the peer with a struct sockaddr; {@code guess} may be it, or null. */
-    Peer of(MemorySegment struct, Peer guess) {
+    Peer at(MemorySegment struct, Peer guess) {
         boolean version4 = struct.get(ValueLayout.JAVA_SHORT, 0) == SocketAddresses.AF_INET;
         int port = Short.toUnsignedInt(struct.get(PORT, sockaddr_in.sin_port$offset()));
         long at = version4 ? sockaddr_in.sin_addr$offset() : sockaddr_in6.sin6_addr$offset();
@@ -77,9 +84,26 @@ final class Peers {
         return found != null ? found : add(SocketStructs.read(struct.address()));
     }
 
+    /** Returns the peer at an address, which stays the same object from now on, as long as something refers to it. */
+    Peer ofPath(InetSocketAddress address) {
+        while (unused.poll() instanceof OfPath gone) {
+            ofPaths.remove(gone.address, gone);
+        }
+        Peer peer = at(address);
+        OfPath known = ofPaths.get(address);
+        if (known == null || known.get() == null) {
+            ofPaths.put(address, new OfPath(peer, unused));
+        }
+        return peer;
+    }
+
+    /** Returns how many are remembered. */
+    int count() {
+        return recent + ofPaths.size();
+    }
+
     private Peer find(long high, long low, int port) {
-        int mask = slots.length - 1;
-        for (int i = hash(high, low, port) & mask; slots[i] != null; i = (i + 1) & mask) {
+        for (int i = slot(high, low, port); slots[i] != null; i = (i + 1) % SLOTS) {
             if (slots[i].is(high, low, port)) {
                 return slots[i];
             }
@@ -87,58 +111,28 @@ final class Peers {
         return null;
     }
 
-    private static int hash(long high, long low, int port) {
-        long mixed = (high * 31 + low) * 31 + port;
-        mixed *= 0x9E37_79B9_7F4A_7C15L;
-        return (int) (mixed >>> 32);
+    private static int slot(long high, long low, int port) {
+        long mixed = ((high * 31 + low) * 31 + port) * 0x9E37_79B9_7F4A_7C15L;
+        return (int) (mixed >>> 32) & SLOTS - 1;
     }
 
     private Peer add(InetSocketAddress address) {
-        if (strangers == MAX_STRANGERS || count == MAX_PEERS) {
-            forget();
+        OfPath known = ofPaths.get(address);
+        Peer peer = known == null ? null : known.get();
+        if (peer == null) {
+            peer = new Peer(address, own);
+            peer.batches = batches.test(address);
         }
-        if (2 * (count + 1) > slots.length) {
-            rebuild(2 * slots.length);
+        if (recent == MOST_RECENT) {
+            Arrays.fill(slots, null);
+            recent = 0;
         }
-        Peer peer = new Peer(address, own);
-        peer.batches = batches.test(address);
-        put(peer);
-        count++;
-        strangers++;
-        return peer;
-    }
-
-    /** Forgets the peers that this device does not talk to, or all if there are too many others. */
-    private void forget() {
-        Peer[] all = slots;
-        boolean keeps = count < MAX_PEERS;
-        slots = new Peer[keeps ? slots.length : FIRST_SLOTS];
-        count = 0;
-        strangers = 0;
-        for (Peer each : all) {
-            if (keeps && each != null && !each.isStranger) {
-                put(each);
-                count++;
-            }
-        }
-    }
-
-    private void rebuild(int size) {
-        Peer[] all = slots;
-        slots = new Peer[size];
-        for (Peer each : all) {
-            if (each != null) {
-                put(each);
-            }
-        }
-    }
-
-    private void put(Peer peer) {
-        int mask = slots.length - 1;
-        int i = hash(peer.gidHigh, peer.gidLow, peer.address.getPort()) & mask;
+        int i = slot(peer.gidHigh, peer.gidLow, address.getPort());
         while (slots[i] != null) {
-            i = (i + 1) & mask;
+            i = (i + 1) % SLOTS;
         }
         slots[i] = peer;
+        recent++;
+        return peer;
     }
 }

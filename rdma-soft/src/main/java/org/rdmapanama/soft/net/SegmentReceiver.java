@@ -51,7 +51,7 @@ final class SegmentReceiver extends PacketReceiver {
         }
         int told = datagrams.segment();
         segment = told > 0 ? told : received;
-        from = peers.of(datagrams.sender(), from);
+        from = peers.at(datagrams.sender(), from);
         rest = 0;
         end = received;
         return true;

@@ -7,14 +7,15 @@ import org.rdmapanama.soft.wire.UdpFlow;
 /**
  * The settings of the device, from system properties. {@link SoftDevice} reads them when it is created, that is,
  * whenever a process opens the device while it does not have it open. The properties are {@code
- * org.rdmapanama.soft.port}, the UDP port; {@code .address}, one address or the name of an interface to use instead of
- * all addresses; {@code .idle}, what the thread of the device does while idle, {@code busy}, {@code yield} or {@code
+ * org.rdmapanama.soft.port}, the UDP port; {@code .address}, the addresses to use instead of those of the loopback
+ * interface, for which there is an environment variable as well; {@code .idle}, what the thread of the device does while idle, {@code busy}, {@code yield} or {@code
  * park}; {@code .pcap}, a file to capture all packets in; {@code .faults}, the faults to inject into outgoing packets;
  * {@code .wire}, {@code true} to send packets even between queue pairs of the same device; and {@code .segments}, whom to
  * send many packets with one system call, {@code auto}, {@code all} or {@code none}. Immutable.
  *
  * @param port the UDP port to receive at; the following ones are tried if it is in use
- * @param address an address or the name of an interface, or null for all addresses
+ * @param address {@link #ALL_ADDRESSES}, or addresses and names of interfaces, separated by commas; null for the loopback
+ *     addresses
  * @param idle what the thread does while idle
  * @param capture a file, or null
  * @param faults the faults to inject, or null
@@ -24,6 +25,15 @@ import org.rdmapanama.soft.wire.UdpFlow;
 public record SoftSettings(
         int port, String address, Idle idle, Path capture, Faults faults, boolean wire, Segments segments) {
     private static final String PREFIX = "org.rdmapanama.soft.";
+
+    /** The property that says which addresses to use. */
+    public static final String ADDRESS = PREFIX + "address";
+
+    /** The environment variable that does, unless the property is set. */
+    public static final String ADDRESS_VARIABLE = "RDMA_SOFT_ADDRESS";
+
+    /** Stands for all addresses of the machine. */
+    public static final String ALL_ADDRESSES = "all";
 
     /** The largest port. Answers to higher ports go to port 4791, because other devices only send from those. */
     static final int MAX_PORT = Peer.EPHEMERAL_PORTS - Wire.PORTS_TO_TRY;
@@ -54,12 +64,17 @@ public record SoftSettings(
         boolean wire = Boolean.getBoolean(PREFIX + "wire") || capture != null || faults != null;
         return new SoftSettings(
                 port(System.getProperty(PREFIX + "port", Integer.toString(UdpFlow.ROCE_PORT))),
-                System.getProperty(PREFIX + "address"),
+                address(System.getProperty(ADDRESS), System.getenv(ADDRESS_VARIABLE)),
                 idle(System.getProperty(PREFIX + "idle", "park")),
                 capture == null ? null : Path.of(capture),
                 faults == null ? null : Faults.parse(faults),
                 wire,
                 segments(System.getProperty(PREFIX + "segments", "auto")));
+    }
+
+    /** A variable that is empty counts as not set. */
+    private static String address(String property, String variable) {
+        return property != null || variable == null || variable.isBlank() ? property : variable;
     }
 
     private static int port(String text) {

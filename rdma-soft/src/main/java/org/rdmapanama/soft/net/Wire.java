@@ -49,8 +49,8 @@ public final class Wire implements AutoCloseable {
     /** How many ports to try, starting from that of the settings. */
     public static final int PORTS_TO_TRY = 64;
 
-    /** Limits the destinations to remember as unreachable. */
-    private static final int MAX_UNREACHABLE = 1024;
+    /** How many unreachable destinations are logged, because hostile hosts may use any number of addresses. */
+    private static final int MOST_UNREACHABLE = 1024;
 
     private static final String UNREACHABLE =
             "{}: cannot send a packet of {} bytes to {}, so it and possibly others are lost: {}; if packets exceed the MTU of an"
@@ -139,7 +139,7 @@ public final class Wire implements AutoCloseable {
                 ? null
                 : new FaultySender(
                         settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, this::sendByChannel);
-        peers = new Peers(own, peer -> settings.segments() == SoftSettings.Segments.ALL || batches(addresses, peer));
+        peers = new Peers(peer -> settings.segments() == SoftSettings.Segments.ALL || batches(addresses, peer), own);
         group = datagrams != null && IntStream.of(descriptors).allMatch(each -> each >= 0)
                 ? DescriptorGroup.of(descriptors)
                 : null;
@@ -293,14 +293,14 @@ public final class Wire implements AutoCloseable {
         return port;
     }
 
-    /** Returns the peer at an address that a queue pair will talk to: the same object each time. */
+    /** Returns the peer at an address: the same object each time, as long as not too many others come in between. */
     public Peer peer(InetSocketAddress address) {
-        return peers.toTalkTo(address);
+        return peers.at(address);
     }
 
-    /** Returns the peer at an address that an answer goes to, which may be forged. */
-    public Peer sender(InetSocketAddress address) {
-        return peers.of(address);
+    /** Returns the peer at an address for a connection or an address handle: the same object as long as these hold it. */
+    public Peer peerOfPath(InetSocketAddress address) {
+        return peers.ofPath(address);
     }
 
     /**
@@ -354,7 +354,7 @@ public final class Wire implements AutoCloseable {
     }
 
     private void tellUnreachable(SocketAddress to, int bytes, String reason) {
-        if (unreachable.size() < MAX_UNREACHABLE && unreachable.add(to)) {
+        if (unreachable.size() < MOST_UNREACHABLE && unreachable.add(to)) {
             LOG.warn(UNREACHABLE, device, bytes, to, reason);
         }
     }
@@ -475,6 +475,11 @@ public final class Wire implements AutoCloseable {
     /** Returns how many destinations were reported as unreachable. */
     public int unreachable() {
         return unreachable.size();
+    }
+
+    /** Returns how many peers are remembered. */
+    public int peers() {
+        return peers.count();
     }
 
     /** Returns how many packets were received, valid or not. */

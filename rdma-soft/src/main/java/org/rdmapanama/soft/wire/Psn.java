@@ -5,6 +5,8 @@ package org.rdmapanama.soft.wire;
  * Specification, volume 1.) Message sequence numbers are like them.
  */
 public final class Psn {
+    public static final int BITS = 24;
+
     private Psn() {}
 
     public static int next(int psn) {

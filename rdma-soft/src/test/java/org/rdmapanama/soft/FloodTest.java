@@ -1,0 +1,275 @@
+package org.rdmapanama.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.soft.net.Peer;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
+
+/**
+ * Requests for connections that nobody wants, from many addresses, with identifiers that never come twice: to a server,
+ * and to services that nobody has. They cost a bounded amount of memory, and clients that do want something connect beside
+ * them.
+ */
+@EnabledOnOs(OS.LINUX) // where all of 127.0.0.0/8 are addresses of the machine
+@Timeout(value = 200)
+class FloodTest {
+    private static final int PORT = 10_000 + (int) (ProcessHandle.current().pid() % 20_000);
+    private static final InetSocketAddress ADDRESS = new InetSocketAddress(InetAddress.getLoopbackAddress(), PORT);
+    private static final long SERVICE = Attacker.service(rdma_h.RDMA_PS_TCP(), PORT);
+    private static final int REQUESTS = Integer.getInteger("flood.requests", 100_000);
+    private static final int PER_SOCKET = 40;
+    private static final int SOCKETS = 100;
+    private static final int BACKLOG = 64;
+    private static final int FEW = 150;
+    private static final Duration QUIET = Duration.ofSeconds(2);
+    private static final Duration LIMIT = Duration.ofSeconds(100);
+    private static final long MEMORY_MARGIN = 16L << 20;
+    private static final String WANTED = "wanted";
+
+    private final SplittableRandom random = new SplittableRandom(20261123);
+    private final AtomicInteger answers = new AtomicInteger();
+
+    private Meeting server;
+    private Meeting clients;
+    private SoftDevice device;
+
+    @BeforeEach
+    void open() {
+        server = new Meeting("wire", "true");
+        clients = server.beside();
+        SoftContext context = SoftDevice.open();
+        device = context.device();
+        context.close();
+    }
+
+    @AfterEach
+    void close() {
+        clients.close();
+        server.close();
+    }
+
+    /** Sends requests from ever new addresses, and counts what comes back. */
+    private int flood(int count) throws IOException {
+        Deque<Attacker> attackers = new ArrayDeque<>();
+        for (int sent = 0; sent < count; sent += PER_SOCKET) {
+            byte[] from = {127, (byte) (1 + random.nextInt(200)), (byte) random.nextInt(256), 1};
+            attackers.add(attacker(InetAddress.getByAddress(from)));
+            request(attackers.getLast(), PER_SOCKET);
+            if (attackers.size() == SOCKETS) {
+                close(attackers.remove());
+            }
+        }
+        for (Attacker each : attackers) {
+            close(each);
+        }
+        return count;
+    }
+
+    private void close(Attacker attacker) throws IOException {
+        try (attacker) {
+            answers.addAndGet(attacker.receiveAll());
+        }
+    }
+
+    private Attacker attacker(InetAddress from) throws IOException {
+        return new Attacker(
+                from,
+                0,
+                new InetSocketAddress(ADDRESS.getAddress(), device.wire().port()));
+    }
+
+    /** Sends requests to the server, to nobody, and for datagrams to nobody. */
+    private void request(Attacker attacker, int count) throws IOException {
+        for (int i = 0; i < count; i++) {
+            int number = random.nextInt();
+            switch (i % 3) {
+                case 0 -> attacker.request(number, SERVICE, rdma_h.IBV_MTU_1024());
+                case 1 -> attacker.request(number, SERVICE + 1, rdma_h.IBV_MTU_1024());
+                default -> attacker.datagramRequest(number, Attacker.service(rdma_h.RDMA_PS_UDP(), PORT));
+            }
+        }
+    }
+
+    /** Accepts what is wanted, and turns the others away. Returns whether there was a request. */
+    private boolean serve() {
+        Meeting.Event event = server.next(0);
+        if (event == null) {
+            return false;
+        }
+        if (event.type() == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST()) {
+            if (event.text().equals(WANTED)) {
+                Meeting.succeed(server.manager.accept(event.id(), server.parameters(7, "welcome")));
+            } else {
+                Meeting.succeed(server.manager.reject(event.id(), 0, (byte) 0));
+                server.destroy(event.id());
+            }
+        } else if (event.type() == rdma_h.RDMA_CM_EVENT_DISCONNECTED()) {
+            server.destroy(event.id());
+        }
+        return true;
+    }
+
+    /** Connects while others ask for connections as well. Returns how long it took, in nanoseconds. */
+    private long connect() {
+        Bound bound = Bound.of(LIMIT);
+        long start = System.nanoTime();
+        long client = clients.client(ADDRESS, 5, WANTED);
+        Meeting.Event answer = clients.next(0);
+        while (answer == null) {
+            bound.check("the client is not connected");
+            if (!serve()) {
+                clients.awaitEvent(1);
+            }
+            answer = clients.next(0);
+        }
+        assertEquals(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), answer.type(), answer::toString);
+        Meeting.succeed(clients.manager.establish(client));
+        long nanos = System.nanoTime() - start;
+        Meeting.succeed(clients.manager.disconnect(client));
+        clients.destroy(client);
+        return nanos;
+    }
+
+    private static long usedMemory() {
+        System.gc();
+        Runtime runtime = Runtime.getRuntime();
+        return runtime.totalMemory() - runtime.freeMemory();
+    }
+
+    private int peers() {
+        device.lock();
+        try {
+            return device.wire().peers();
+        } finally {
+            device.unlock();
+        }
+    }
+
+    @Test
+    void shouldLetClientsInBesideRequestsThatNobodyWants() throws Exception {
+        long listener = server.listener(ADDRESS, BACKLOG);
+        connect();
+        long before = usedMemory();
+        long received = device.wire().received();
+        long start = System.nanoTime();
+        CompletableFuture<Integer> flood = Async.start(() -> flood(REQUESTS));
+        List<Long> times = new ArrayList<>();
+        do {
+            times.add(connect());
+        } while (!flood.isDone());
+        double seconds = (System.nanoTime() - start) / 1e9;
+        assertEquals(REQUESTS, Async.get(flood));
+        times.sort(null);
+        System.out.printf(
+                "%d clients connected during %.1f s in %.1f ms (median), %.1f ms (longest); %d requests arrived, %d answers%n",
+                times.size(),
+                seconds,
+                times.get(times.size() / 2) / 1e6,
+                times.getLast() / 1e6,
+                device.wire().received() - received,
+                answers.get());
+        Bound bound = Bound.of(LIMIT);
+        while (serve()) {
+            bound.check("requests come for ever");
+        }
+        // Not those that found no room.
+        assertTrue(answers.get() <= REQUESTS, () -> answers.get() + " answers");
+        assertTrue(peers() <= 2 * 1024, () -> peers() + " peers");
+        connect();
+        long after = usedMemory();
+        assertTrue(after < before + MEMORY_MARGIN, () -> "from " + before + " to " + after + " bytes");
+        server.destroy(listener);
+    }
+
+    /** Those of a server whose program is busy wait, as many as it wants, and leave nothing when it goes. */
+    @Test
+    void shouldKeepAsManyRequestsAsTheServerWants() throws Exception {
+        long listener = server.listener(ADDRESS, BACKLOG);
+        long before = usedMemory();
+        flood(REQUESTS / 10);
+        Bound bound = Bound.of(LIMIT);
+        long received = device.wire().received();
+        do {
+            bound.check("packets come for ever");
+            received = device.wire().received();
+            Thread.sleep(100);
+        } while (device.wire().received() != received);
+        int waiting = 0;
+        for (Meeting.Event event = server.next(0); event != null; event = server.next(0)) {
+            assertEquals(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), event.type());
+            server.destroy(event.id());
+            waiting++;
+        }
+        assertEquals(BACKLOG, waiting);
+        long after = usedMemory();
+        assertTrue(after < before + MEMORY_MARGIN, () -> "from " + before + " to " + after + " bytes");
+        // And there is room again.
+        connect();
+        server.destroy(listener);
+    }
+
+    /** Nobody can have this device send more than they send themselves. */
+    @Test
+    void shouldAnswerOnceWhereNobodyListens() throws Exception {
+        try (Attacker attacker = attacker(InetAddress.ofLiteral("127.9.9.9"))) {
+            request(attacker, FEW);
+            int count = 0;
+            Bound quiet = Bound.of(QUIET);
+            while (!quiet.isOver()) {
+                count += attacker.receiveAll();
+                Thread.sleep(1);
+            }
+            assertEquals(FEW, count);
+        }
+    }
+
+    /** What is known of the packets of a connection stays known. */
+    @Test
+    void shouldNotForgetThePeersOfConnections() throws Exception {
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions())) {
+            SendWorkRequest write = pair.request()
+                    .rdmaWrite(pair.memory.address(), pair.region.rkey())
+                    .add(pair.region, 0, Long.BYTES);
+            pair.complete(write);
+            InetSocketAddress there = new InetSocketAddress(
+                    device.addresses().address(0), device.wire().port());
+            Peer peer = peerAt(there);
+            flood(REQUESTS);
+            assertSame(peer, peerAt(there));
+            pair.complete(write);
+        }
+    }
+
+    private Peer peerAt(InetSocketAddress address) {
+        device.lock();
+        try {
+            return device.wire().peer(address);
+        } finally {
+            device.unlock();
+        }
+    }
+}
