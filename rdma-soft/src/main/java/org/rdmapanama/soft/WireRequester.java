@@ -351,9 +351,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
                 : queuePair.work.execute(slot, opcode, reliable);
         int packets = 0;
         if (state == LocalWork.TO_PEER) {
-            long count = isAtomic(opcode) ? 1 : Math.max(1, Math.ceilDiv(bytesOf(slot), (long) mtu));
+            int count = isAtomic(opcode) ? 1 : Psn.count(bytesOf(slot), mtu);
             state = count > MAX_PACKETS ? FAILED + VerbsConstants.LOC_LEN_ERR : 0;
-            packets = state == 0 ? (int) count : 0;
+            packets = state == 0 ? count : 0;
         } else {
             state = state == VerbsConstants.SUCCESS ? DONE : FAILED + state;
         }
@@ -375,7 +375,8 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             return false;
         }
         long bytes = bytesOf(slot);
-        int part = (int) Math.min(mtu, bytes - offset);
+        int part = (int) Math.min(device.wire().payload(mtu), bytes - offset);
+        int packets = Psn.count(part, mtu);
         boolean first = offset == 0;
         boolean last = offset + part == bytes;
         int code = PacketOpcodes.of(opcode, first, last) + (reliable ? 0 : Opcode.UC_SEND_FIRST);
@@ -383,8 +384,12 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         int pad = -part & 3;
         // Also before a pause: others may need what waits for the acknowledgement.
         boolean asking = reliable
-                && (asks || last || packetsLeft == 1 || (unasked + 1) * mtu >= ASK_BYTES || !window().admits(2 * mtu));
-        unasked = asking ? 0 : unasked + 1;
+                && (asks
+                        || last
+                        || packetsLeft == 1
+                        || (unasked + packets) * mtu >= ASK_BYTES
+                        || !window().admits(2 * mtu));
+        unasked = asking ? 0 : unasked + packets;
         if (asking) {
             time();
         }
@@ -417,7 +422,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
         Memory.zero(payload + part, pad);
         device.wire().send(Opcode.headerBytes(code) + part + pad);
-        advance(1);
+        advance(packets);
         offset += part;
         if (last) {
             endOfMessage();
@@ -463,7 +468,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
         boolean atomic = isAtomic(opcode);
         long part = atomic ? 0 : partToRead(slot);
-        int packets = (int) Math.max(1, Math.ceilDiv(part, (long) mtu));
+        int packets = Psn.count(part, mtu);
         if (!isAdmitted(packets)) {
             return false;
         }
@@ -642,7 +647,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             return;
         }
         long at = (long) Psn.compare(psn, Memory.getInt(slot + SendQueue.FIRST_PSN)) * mtu;
-        if (bytes != Math.min(mtu, bytesOf(slot) - at)) {
+        long rest = bytesOf(slot) - at;
+        int packets = Psn.count(bytes, mtu);
+        if (!fits(bytes, rest) || Psn.compare(Psn.add(psn, packets), farthest) > 0) {
             queuePair.failFirst(VerbsConstants.BAD_RESP_ERR);
             return;
         }
@@ -650,8 +657,14 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             queuePair.failFirst(VerbsConstants.LOC_PROT_ERR);
             return;
         }
-        oldest = Psn.next(psn);
+        oldest = Psn.add(psn, packets);
         progress();
+    }
+
+    /** Returns whether a response packet may have so many bytes where so many are left. */
+    private boolean fits(int bytes, long rest) {
+        boolean several = device.wire().isOfSeveral() && bytes > 0 && (bytes == rest || bytes % mtu == 0);
+        return bytes == Math.min(mtu, rest) || (several && bytes <= rest);
     }
 
     private void atomicResponse(int psn, long original) {

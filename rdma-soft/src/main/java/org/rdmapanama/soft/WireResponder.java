@@ -133,12 +133,12 @@ final class WireResponder extends DeferredSender {
             message = NONE;
         }
         if (message == NONE && !Opcode.isStart(opcode)) {
-            expected = Psn.next(Bth.psn(packet));
+            expected = Psn.add(Bth.psn(packet), Psn.count(payloadBytes, mtu));
             return;
         }
         expected = Bth.psn(packet);
         execute(packet, opcode, payloadBytes);
-        expected = Psn.next(Bth.psn(packet));
+        expected = Psn.add(Bth.psn(packet), Psn.count(payloadBytes, mtu));
     }
 
     private void execute(long packet, int opcode, int bytes) {
@@ -167,11 +167,12 @@ final class WireResponder extends DeferredSender {
         if (kind == SENDING ? send(packet, opcode, bytes) : write(packet, opcode, bytes)) {
             message = Opcode.isEnd(opcode) ? NONE : kind;
             if (reliable) {
-                expected = Psn.next(expected);
+                int packets = Psn.count(bytes, mtu);
+                expected = Psn.add(expected, packets);
                 if (Opcode.isEnd(opcode)) {
                     messages++;
                 }
-                unasked++;
+                unasked += packets;
                 if (Bth.ackRequest(packet) || repaired || unasked >= MOST_UNASKED) {
                     acknowledge();
                 }
@@ -181,10 +182,11 @@ final class WireResponder extends DeferredSender {
 
     /** Returns whether a packet may have so much payload: only a message in one packet may have none. */
     private boolean fits(int opcode, int bytes) {
+        boolean several = device.wire().isOfSeveral();
         if (!Opcode.isEnd(opcode)) {
-            return bytes == mtu;
+            return bytes == mtu || (several && bytes > 0 && bytes % mtu == 0);
         }
-        return bytes <= mtu && (bytes > 0 || Opcode.isStart(opcode));
+        return (bytes <= mtu || several) && (bytes > 0 || Opcode.isStart(opcode));
     }
 
     /** Handles a packet of a send. Returns whether it was accepted. */
@@ -298,8 +300,8 @@ final class WireResponder extends DeferredSender {
         } else if (isTooMany() || bytes > SoftDevice.MAX_MESSAGE) {
             refuse(Aeth.INVALID_REQUEST);
         } else {
-            pending.add(expected, packets(bytes), address, bytes, rkey);
-            expected = Psn.add(expected, packets(bytes));
+            pending.add(expected, Psn.count(bytes, mtu), address, bytes, rkey);
+            expected = Psn.add(expected, Psn.count(bytes, mtu));
             messages++;
             respond();
         }
@@ -307,10 +309,6 @@ final class WireResponder extends DeferredSender {
 
     private boolean isTooMany() {
         return pending.fresh() >= queuePair.maxDestinationReadAtomic();
-    }
-
-    private int packets(long bytes) {
-        return (int) Math.max(1, Math.ceilDiv(bytes, (long) mtu));
     }
 
     private void atomic(long packet, int opcode) {
@@ -376,7 +374,7 @@ final class WireResponder extends DeferredSender {
         if (Reth.rkey(packet + Reth.OFFSET) == answered.key(place)
                 && address == answered.address(place) + skipped
                 && bytes <= answered.bytes(place) - skipped) {
-            askAgain(psn, packets(bytes), address, bytes, answered.key(place));
+            askAgain(psn, Psn.count(bytes, mtu), address, bytes, answered.key(place));
         }
     }
 
@@ -494,8 +492,12 @@ final class WireResponder extends DeferredSender {
         if (pending.bytes(at) < 0) {
             return respondToAtomic(at);
         }
+        long packet = begin();
+        if (packet == 0) {
+            return false;
+        }
         long bytes = pending.bytes(at);
-        int part = (int) Math.min(mtu, bytes - readDone);
+        int part = (int) Math.min(device.wire().payload(mtu), bytes - readDone);
         boolean first = readDone == 0;
         boolean last = readDone + part == bytes;
         int psn = Psn.add(pending.psn(at), (int) (readDone / mtu));
@@ -513,10 +515,6 @@ final class WireResponder extends DeferredSender {
         }
         int opcode = responseCode(first, last);
         int pad = -part & 3;
-        long packet = begin();
-        if (packet == 0) {
-            return false;
-        }
         writeBase(packet, opcode, pad, psn);
         if (Opcode.hasAeth(opcode)) {
             Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);

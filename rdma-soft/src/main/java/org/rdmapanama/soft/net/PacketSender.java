@@ -15,6 +15,14 @@ abstract class PacketSender {
     abstract long begin(Peer to);
 
     /**
+     * Returns how many bytes of a message the packet that was begun last can carry: the path MTU, or a multiple of it where
+     * one packet can stand for several.
+     */
+    int payload(int mtu) {
+        return mtu;
+    }
+
+    /**
      * Sends the packet that was begun last.
      *
      * @param bytes its size without the checksum, a multiple of four

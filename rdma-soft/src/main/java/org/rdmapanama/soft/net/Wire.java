@@ -317,6 +317,19 @@ public final class Wire implements AutoCloseable {
         return packet;
     }
 
+    /**
+     * Returns how many bytes of a message the packet that was begun last can carry: the path MTU, or a multiple of it where
+     * one packet can stand for several. Such a packet takes as many PSNs.
+     */
+    public int payload(int mtu) {
+        return begun.payload(mtu);
+    }
+
+    /** Returns whether the packet that is being handled may stand for several. */
+    public boolean isOfSeveral() {
+        return false;
+    }
+
     /** Sends the packet that was begun last, of the given size without the checksum, soon or with the next {@link #flush}. */
     public void send(int bytes) {
         pending = true;

@@ -24,4 +24,9 @@ public final class Psn {
     public static int compare(int a, int b) {
         return ((a - b) << 8) >> 8;
     }
+
+    /** Returns how many PSNs a message or a part of it takes: one for each packet, and one if it has no bytes. */
+    public static int count(long bytes, int mtu) {
+        return (int) Math.max(1, Math.ceilDiv(bytes, (long) mtu));
+    }
 }
