@@ -24,8 +24,8 @@ import picocli.CommandLine.Spec;
         footerHeading = "%nVariables:%n",
         footer = {
             "  RDMA_DEVICE        the device to use if no option names one",
-            "  RDMA_SOFT_ADDRESS  the addresses of soft0: addresses and interfaces, separated by",
-            "                     commas, or 'all' (those of the loopback interface only)",
+            "  RDMA_SOFT_ADDRESS  the addresses of soft0: addresses and interfaces, with",
+            "                     commas, or 'all' (those of the loopback interface)",
             "",
             "Exit status:",
             "  0    success",
