@@ -295,6 +295,30 @@ class ConnectionsTest {
         }
     }
 
+    /** Groups are within the process, whichever way the machine would send to them, and if there is none. */
+    @Test
+    void shouldResolveGroupsFromTheLoopbackAddress() {
+        try (Meeting meeting = new Meeting()) {
+            long id = meeting.id();
+            long group = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("230.1.2.3"), 0));
+            Meeting.succeed(meeting.manager.resolveAddress(id, 0, group, 1000));
+            meeting.expect(rdma_h.RDMA_CM_EVENT_ADDR_RESOLVED(), id);
+        }
+    }
+
+    /** Requests from there would get lost. */
+    @Test
+    void shouldNotResolveAddressesElsewhereFromTheLoopbackAddress() {
+        try (Meeting meeting = new Meeting()) {
+            long id = meeting.id();
+            long source = meeting.address(new InetSocketAddress(ADDRESS.getAddress(), 0));
+            long elsewhere = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("192.0.2.77"), PORT));
+            Meeting.succeed(meeting.manager.resolveAddress(id, source, elsewhere, 1000));
+            int status = meeting.expect(rdma_h.RDMA_CM_EVENT_ADDR_ERROR(), id).status();
+            assertTrue(Set.of(-Errno.ENODEV, -Errno.ENETUNREACH).contains(status), () -> "status " + status);
+        }
+    }
+
     /** What to do where an address of the machine is none of the device. */
     @Test
     void shouldNameTheSettingThatGivesItMoreAddresses() {

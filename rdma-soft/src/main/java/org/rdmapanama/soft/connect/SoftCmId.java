@@ -220,9 +220,14 @@ final class SoftCmId {
         if (state != IdState.IDLE && state != IdState.BOUND) {
             return -Errno.EINVAL;
         }
-        int result = errno;
+        InetAddress way = wayTo(destination.getAddress(), from);
+        int result = way == null ? errno : 0;
         if (result == 0 && (addresses.local() == null || isWildcard())) {
-            result = choose(from);
+            result = choose(way);
+        }
+        if (result == 0 && !management.addresses().leadsTo(addresses.index(), destination.getAddress())) {
+            // The program has bound it to the loopback address.
+            result = -Errno.ENODEV;
         }
         if (result == -Errno.EADDRINUSE) {
             // Like the kernel, which binds before it looks for a route.
@@ -236,6 +241,22 @@ final class SoftCmId {
             tell(rdma_h.RDMA_CM_EVENT_ADDR_ERROR(), result);
         }
         return 0;
+    }
+
+    /**
+     * Returns the local address that leads to a destination, given the one that the system would choose. Groups are within
+     * this process, so to them any address of the same family leads.
+     */
+    private InetAddress wayTo(InetAddress destination, InetAddress chosen) {
+        LocalAddresses own = management.addresses();
+        if (!destination.isMulticastAddress() || (chosen != null && own.indexOf(chosen) >= 0)) {
+            return chosen;
+        }
+        return IntStream.range(0, own.count())
+                .mapToObj(own::address)
+                .filter(each -> Wire.family(each) == Wire.family(destination))
+                .findFirst()
+                .orElse(chosen);
     }
 
     /** Sets the local address, and takes a port if there is none yet. */
