@@ -41,7 +41,7 @@ class AwaitLabTest {
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final Duration SHORT = Duration.ofMillis(100);
     private static final int ROUND = 200;
-    private static final int MAX_WARM_UP_ROUNDS = 400;
+    private static final int MAX_WARM_UP_ROUNDS = 40;
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private static ConnectedPair shared() {

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -56,12 +57,14 @@ public final class Datagrams implements AutoCloseable {
 
     /** The functions, found when a socket first needs them. */
     private static final class Functions {
-        static final MethodHandle SENDMSG = of("sendmsg");
+        static final MethodHandle SENDMSG = of("sendmsg", Errno.CAPTURE);
+
+        // Without errno, because a call that captures it may allocate while it is not compiled.
         static final MethodHandle RECVMSG = of("recvmsg");
 
-        private static MethodHandle of(String name) {
+        private static MethodHandle of(String name, Linker.Option... options) {
             return SystemFunctions.downcall(
-                    name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+                    name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), options);
         }
     }
 
@@ -153,8 +156,8 @@ public final class Datagrams implements AutoCloseable {
      * @param fd the socket
      * @param data where to write them
      * @param bytes how much memory is there
-     * @return the number of bytes received, or a negated errno: EAGAIN if there are none. {@link #segment}, {@link
-     *     #sender} and {@link #wasCut} tell more until the next call
+     * @return the number of bytes received, or -1 if there are none, or after a failure. {@link #segment}, {@link #sender} and
+     *     {@link #wasCut} tell more until the next call
      */
     public int receive(int fd, long data, int bytes) {
         header.set(JAVA_INT, NAME_LENGTH, SocketAddresses.STORAGE_BYTES);
@@ -163,8 +166,7 @@ public final class Datagrams implements AutoCloseable {
         header.set(JAVA_LONG, CONTROL, control.address());
         header.set(JAVA_LONG, CONTROL_LENGTH, CONTROL_SPACE);
         try {
-            long received = (long) Functions.RECVMSG.invokeExact(errno, fd, headerAddress, MSG_DONTWAIT);
-            return received >= 0 ? (int) received : -Errno.captured(errno);
+            return (int) (long) Functions.RECVMSG.invokeExact(fd, headerAddress, MSG_DONTWAIT);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }

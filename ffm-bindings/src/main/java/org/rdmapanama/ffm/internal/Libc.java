@@ -41,8 +41,9 @@ public final class Libc {
     /** The descriptors that {@link #awaitEither} needs memory for. */
     static final int EITHER_BYTES = 2 * POLLFD_BYTES;
 
-    private static final MethodHandle POLL = SystemFunctions.downcall(
-            "poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), Errno.CAPTURE);
+    // Without errno, because a call that captures it may allocate while it is not compiled.
+    private static final MethodHandle POLL =
+            SystemFunctions.downcall("poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
     private static final MethodHandle FCNTL = SystemFunctions.downcall(
             "fcntl",
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
@@ -51,10 +52,10 @@ public final class Libc {
 
     /** Functions that only Linux has. In a class of their own, so that other systems can use the rest. */
     private static final class Linux {
-        private static final MethodHandle READ = SystemFunctions.downcall(
-                "read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
-        private static final MethodHandle WRITE = SystemFunctions.downcall(
-                "write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
+        private static final MethodHandle READ =
+                SystemFunctions.downcall("read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
+        private static final MethodHandle WRITE =
+                SystemFunctions.downcall("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
         private static final MethodHandle CLOSE =
                 SystemFunctions.downcall("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT), Errno.CAPTURE);
         private static final MethodHandle EVENTFD =
@@ -79,12 +80,12 @@ public final class Libc {
      *
      * @param fd the descriptor
      * @param timeoutMillis how long to wait at most, in milliseconds
-     * @return 1 if it is readable, 0 after the timeout or a signal, or a negated errno
+     * @return greater than 0 if it is readable, closed or failed, 0 otherwise
      */
     public static int awaitReadable(int fd, int timeoutMillis) {
         try (Scratch scratch = Scratch.take()) {
             // poll ignores a negative descriptor.
-            return awaitEither(scratch.memory(), scratch.errno(), fd, -1, timeoutMillis);
+            return awaitEither(scratch.memory(), fd, -1, timeoutMillis);
         }
     }
 
@@ -92,25 +93,18 @@ public final class Libc {
      * Waits until one of two file descriptors is readable. Allocates nothing.
      *
      * @param memory {@link #EITHER_BYTES} of memory
-     * @param errno memory for errno
-     * @return greater than 0 if one is, 0 after the timeout or a signal, or a negated errno
+     * @return greater than 0 if one is readable, closed or failed, 0 otherwise: after the timeout or a signal
      */
-    static int awaitEither(MemorySegment memory, MemorySegment errno, int fd, int other, int timeoutMillis) {
+    static int awaitEither(MemorySegment memory, int fd, int other, int timeoutMillis) {
         memory.set(JAVA_INT, 0, fd);
         memory.set(JAVA_SHORT, 4, POLLIN);
         memory.set(JAVA_INT, POLLFD_BYTES, other);
         memory.set(JAVA_SHORT, POLLFD_BYTES + 4, POLLIN);
-        int ready;
         try {
-            ready = (int) POLL.invokeExact(errno, memory.address(), 2L, timeoutMillis);
+            return Math.max(0, (int) POLL.invokeExact(memory.address(), 2L, timeoutMillis));
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
-        if (ready >= 0) {
-            return ready;
-        }
-        int reason = Errno.captured(errno);
-        return reason == Errno.EINTR ? 0 : -reason;
     }
 
     /** Returns whether the last {@link #awaitEither} with this memory found the other descriptor readable. */
@@ -129,18 +123,18 @@ public final class Libc {
     }
 
     /** Reads the 8 bytes of an eventfd, after which it is not readable. Does nothing if it was not. */
-    static void clear(int eventDescriptor, MemorySegment eightBytes, MemorySegment errno) {
+    static void clear(int eventDescriptor, MemorySegment eightBytes) {
         try {
-            long ignored = (long) Linux.READ.invokeExact(errno, eventDescriptor, eightBytes.address(), 8L);
+            long ignored = (long) Linux.READ.invokeExact(eventDescriptor, eightBytes.address(), 8L);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
     }
 
     /** Makes an eventfd readable. */
-    static void set(int eventDescriptor, MemorySegment one, MemorySegment errno) {
+    static void set(int eventDescriptor, MemorySegment one) {
         try {
-            long ignored = (long) Linux.WRITE.invokeExact(errno, eventDescriptor, one.address(), 8L);
+            long ignored = (long) Linux.WRITE.invokeExact(eventDescriptor, one.address(), 8L);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }

@@ -68,12 +68,11 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
     /** An eventfd that ends a native wait, or -1 if there is none. */
     private int ownFd = -1;
 
-    /** Memory for native calls; null until the first one. Those of signalling threads have their own. */
+    /** Memory for native calls; null until the first one. */
     private MemorySegment memory;
 
-    private MemorySegment errno;
+    /** What threads that signal write to the descriptor. */
     private MemorySegment one;
-    private MemorySegment errnoOfSignals;
 
     private Sleeper() {}
 
@@ -146,11 +145,11 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
             if (!STATE.compareAndSet(this, AWAKE, POLLING)) {
                 return true;
             }
-            int ready = Libc.awaitEither(memory, errno, source.descriptor(), ownFd, millis);
+            int ready = Libc.awaitEither(memory, source.descriptor(), ownFd, millis);
             boolean told = !STATE.compareAndSet(this, POLLING, AWAKE);
             if (ready > 0 && Libc.isOtherReadable(memory)) {
                 // Whoever told it may write as late as now: that ends the next native wait, which is then repeated.
-                Libc.clear(ownFd, memory, errno);
+                Libc.clear(ownFd, memory);
             }
             return ready > 0 || told;
         } finally {
@@ -160,8 +159,6 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
 
     private void allocate() {
         ownFd = Math.max(-1, Libc.eventDescriptor());
-        errno = Errno.allocate(Arena.global());
-        errnoOfSignals = Errno.allocate(Arena.global());
         one = Arena.global().allocate(8, 8);
         one.set(JAVA_LONG, 0, 1);
         memory = Arena.global().allocate(Libc.EITHER_BYTES, 8);
@@ -173,7 +170,7 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
         if (before == AWAKE) {
             LockSupport.unpark(thread);
         } else if (before == POLLING && ownFd >= 0) {
-            Libc.set(ownFd, one, errnoOfSignals);
+            Libc.set(ownFd, one);
         }
     }
 

@@ -31,7 +31,7 @@ final class DescriptorEvents implements Events {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment one = arena.allocate(JAVA_LONG);
             one.set(JAVA_LONG, 0, 1);
-            Libc.set(fd, one, Errno.allocate(arena));
+            Libc.set(fd, one);
         }
     }
 
