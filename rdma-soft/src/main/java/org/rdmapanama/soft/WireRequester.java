@@ -168,6 +168,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             }
             return;
         }
+        boolean wasOnTurn = isOnTurn;
         isOnTurn = false;
         packetsLeft = PACKETS_PER_TURN;
         if (reliable) {
@@ -176,12 +177,17 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         while (isSending() && packetsLeft > 0 && sendOne()) {
             packetsLeft--;
         }
+        boolean wasRefused = waitsForWindow;
         if (packetsLeft == 0 && isSending()) {
             if (reliable) {
                 awaitWindow();
             } else {
                 device.engine.goOnLater(this);
             }
+        }
+        if (wasOnTurn && !wasRefused) {
+            // Otherwise what is in flight will make room.
+            window().pass();
         }
     }
 
@@ -197,7 +203,10 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             waitsForWindow = false;
             window().forget(this);
         }
-        isOnTurn = false;
+        if (isOnTurn) {
+            isOnTurn = false;
+            window().pass();
+        }
     }
 
     @Override

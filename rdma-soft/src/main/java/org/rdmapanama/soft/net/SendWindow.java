@@ -85,6 +85,13 @@ public final class SendWindow {
         }
     }
 
+    /** Called when the turn of a queue pair is over though it was not refused: the next one goes on if there is room. */
+    public void pass() {
+        if (!waiting.isEmpty() && inFlight < limit) {
+            waiting.poll().resume();
+        }
+    }
+
     /** Notes a loss. Those within one round trip, and at least a millisecond, count once. */
     public void lost() {
         long now = System.nanoTime();

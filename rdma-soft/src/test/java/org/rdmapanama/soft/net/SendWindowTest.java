@@ -90,6 +90,23 @@ class SendWindowTest {
         }
     }
 
+    /** One that has nothing to send any more does not use the room that it got. */
+    @Test
+    void shouldPassATurnOn() {
+        List<Integer> resumed = new ArrayList<>();
+        int bytes = fill();
+        window.await(() -> resumed.add(1));
+        window.await(() -> resumed.add(2));
+        window.pass();
+        assertEquals(List.of(), resumed, "there is no room");
+        window.returned(PACKET);
+        assertEquals(List.of(1), resumed);
+        window.pass();
+        assertEquals(List.of(1, 2), resumed);
+        window.returned(bytes - PACKET);
+        assertFalse(window.isContended());
+    }
+
     @Test
     void shouldWaitAboutTwoRoundTripsForAnAnswer() {
         assertEquals(2_000_000, window.patience());
