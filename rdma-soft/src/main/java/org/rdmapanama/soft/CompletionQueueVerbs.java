@@ -31,9 +31,7 @@ final class CompletionQueueVerbs {
         device.lock();
         try {
             SoftCompletionChannel made = device.channels.make(
-                    ibv_comp_channel.sizeof(),
-                    (struct, number) -> new SoftCompletionChannel(
-                            struct, number, device.wire().descriptor()));
+                    ibv_comp_channel.sizeof(), (struct, number) -> new SoftCompletionChannel(struct, number, device));
             NativeBlock block = made.struct;
             MemorySegment channel = Native.struct(block.address(), ibv_comp_channel.layout());
             ibv_comp_channel.context(channel, MemorySegment.ofAddress(context.address()));

@@ -7,6 +7,7 @@ import org.rdmapanama.soft.cm.SidrRep;
 import org.rdmapanama.soft.cm.SidrReq;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.net.Peer;
+import org.rdmapanama.soft.net.RingOffers;
 import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
@@ -14,9 +15,9 @@ import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
- * Queue pair 1, which carries the datagrams of connection managers. {@link SoftDevice} passes it the packets that arrive;
- * it hands valid datagrams to the connection manager of this process, or refuses them if there is none. Callers must hold
- * the lock of the device.
+ * Queue pair 1, which carries the datagrams of connection managers, and those about shared memory. {@link SoftDevice} passes
+ * it the packets that arrive; it hands valid datagrams to the connection manager of this process, or refuses them if there is
+ * none. Callers must hold the lock of the device.
  */
 public final class ManagementQueuePair {
     private static final int PAYLOAD = Deth.OFFSET + Deth.BYTES;
@@ -41,12 +42,14 @@ public final class ManagementQueuePair {
     }
 
     private final Wire wire;
+    private final RingOffers rings;
 
     /** Null without a connection manager. */
     private Receiver receiver;
 
-    ManagementQueuePair(Wire wire) {
+    ManagementQueuePair(Wire wire, RingOffers rings) {
         this.wire = wire;
+        this.rings = rings;
     }
 
     /** Makes a connection manager the receiver of datagrams from now on. */
@@ -65,7 +68,14 @@ public final class ManagementQueuePair {
     /** Handles a packet. It can come from any host: trust nothing in it. */
     void receive(long packet, int bytes, Peer from, int index) {
         long mad = packet + PAYLOAD;
-        if (bytes != Mad.BYTES || Deth.qkey(packet + Deth.OFFSET) != Mad.QKEY || !Mad.isValid(mad)) {
+        if (bytes != Mad.BYTES || Deth.qkey(packet + Deth.OFFSET) != Mad.QKEY) {
+            return;
+        }
+        if (RingOffers.isMessage(mad)) {
+            rings.take(mad, from, index);
+            return;
+        }
+        if (!Mad.isValid(mad)) {
             return;
         }
         InetSocketAddress sender = Peer.receivesWhereItSends(from.address.getPort())
@@ -86,7 +96,7 @@ public final class ManagementQueuePair {
 
     /** Answers that the connection is not known, and never was. The reason is that of a {@link Rej}. */
     public void refuse(long mad, InetSocketAddress sender, int index, int reason) {
-        long packet = wire.begin(wire.peer(sender), index);
+        long packet = wire.beginAtSocket(wire.peer(sender), index);
         if (packet == 0) {
             // Lost; the peer repeats its request.
             return;
@@ -107,7 +117,7 @@ public final class ManagementQueuePair {
 
     /** Sends a datagram from one of the own addresses, by index. */
     public void send(long mad, InetSocketAddress to, int index, int psn) {
-        long packet = wire.begin(wire.peer(to), index);
+        long packet = wire.beginAtSocket(wire.peer(to), index);
         // Without room it is lost, as on any wire: what needs an answer is sent again.
         if (packet != 0) {
             Memory.copy(mad, packet + PAYLOAD, Mad.BYTES);

@@ -36,6 +36,15 @@ public final class ProgressEngine {
 
     private static final long NANOS_PER_MILLI = 1_000_000;
 
+    /**
+     * How long the thread looks for packets in shared memory before it sleeps: about as long as it takes to wake it up, which
+     * would cost the sender a system call besides.
+     */
+    private static final long LINGER_NANOS = 30_000;
+
+    /** With one processor, what it waits for cannot happen meanwhile. */
+    private static final boolean LINGERS = Runtime.getRuntime().availableProcessors() > 1;
+
     /** Handles packets. */
     interface Dispatcher {
         /** Handles a packet, with the parameters of {@link Wire.Receiver#receive}. */
@@ -82,6 +91,9 @@ public final class ProgressEngine {
 
     private int missedNaps;
     private int turnsWithoutTime;
+
+    /** When the thread last found a packet. */
+    private long found = System.nanoTime();
 
     /** Creates the scheduler; {@link #start} starts its thread, which gets the given name. */
     ProgressEngine(String name, SpinLock lock, Wire wire, SoftSettings.Idle idle, Dispatcher dispatcher) {
@@ -152,18 +164,21 @@ public final class ProgressEngine {
         try {
             sleeping = false;
             sendWaiting();
-            boolean moved = senders.send(DeferredSenders.NOW);
+            boolean any = senders.send(DeferredSenders.NOW);
             // Read before receiving, so that packets that arrive in between count before their timers.
             long now = System.nanoTime();
-            moved |= wire.receive(PACKETS_PER_TURN, receiver);
+            any |= wire.receive(PACKETS_PER_TURN, receiver);
+            if (any) {
+                found = now;
+            }
             // Packets come before timers, but timers must also run under a continuous stream of packets.
-            turnsWithoutTime = moved ? turnsWithoutTime + 1 : MAX_TURNS_WITHOUT_TIME;
+            turnsWithoutTime = any ? turnsWithoutTime + 1 : MAX_TURNS_WITHOUT_TIME;
             if (turnsWithoutTime < MAX_TURNS_WITHOUT_TIME) {
                 return 0;
             }
             turnsWithoutTime = 0;
             long due = timers.expire(now);
-            long next = moved ? 0 : due;
+            long next = any || lingers(now) ? 0 : due;
             if (next > 0 && (polling.check() || wire.isHolding())) {
                 next = Math.min(next, polling.nap());
             }
@@ -173,9 +188,17 @@ public final class ProgressEngine {
                 planned = next == Timed.NEVER ? Timed.NEVER : now + next;
             }
             return next;
+        } catch (InternalError e) {
+            endLinks(e);
+            return 0;
         } finally {
             unlock();
         }
+    }
+
+    /** Returns whether the thread looks for packets again at once, because the next one may come soon. */
+    private boolean lingers(long now) {
+        return LINGERS && now - found < LINGER_NANOS && wire.hasLinks() && !polling.isOn();
     }
 
     /**
@@ -250,6 +273,8 @@ public final class ProgressEngine {
                 } else if (any) {
                     senders.send(0);
                 }
+            } catch (InternalError e) {
+                endLinks(e);
             } finally {
                 unlock();
             }
@@ -271,6 +296,19 @@ public final class ProgressEngine {
         }
     }
 
+    /** Returns whether a thread that waits for an event may sleep now, until the descriptor of {@link Wire} is readable. */
+    public boolean maySleep() {
+        if (!wire.hasLinks()) {
+            return true;
+        }
+        lock.lock();
+        try {
+            return !wire.sleep();
+        } finally {
+            unlock();
+        }
+    }
+
     private boolean turnForWaiter() {
         lock.lock();
         try {
@@ -281,8 +319,18 @@ public final class ProgressEngine {
             boolean any = wire.receive(PACKETS_PER_TURN, receiver);
             senders.send(DeferredSenders.NOW);
             return any;
+        } catch (InternalError e) {
+            endLinks(e);
+            return true;
         } finally {
             unlock();
+        }
+    }
+
+    /** Ends the links whose memory is gone. The JVM may report that a little late, so not only where they are used. */
+    private void endLinks(InternalError fault) {
+        if (!wire.endTruncatedLinks()) {
+            throw fault;
         }
     }
 
@@ -354,6 +402,10 @@ public final class ProgressEngine {
         try {
             if (!wire.flush() && sleeping && !polling.isOn()) {
                 // The thread waits for room.
+                wake();
+            }
+            if (sleeping && idle == SoftSettings.Idle.PARK && !polling.isOn() && wire.sleep()) {
+                // Packets have come through shared memory, of which nothing else tells.
                 wake();
             }
         } finally {

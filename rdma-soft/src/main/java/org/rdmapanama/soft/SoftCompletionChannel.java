@@ -23,9 +23,9 @@ final class SoftCompletionChannel {
     private final ReadySource source;
     private final TakenEvents taken = new TakenEvents(lock);
 
-    /** Creates a channel; waiting threads do the work of the device when this descriptor is readable, unless it is -1. */
-    SoftCompletionChannel(NativeBlock struct, int number, int descriptor) {
-        source = ReadySource.of(this::hasEvent, descriptor);
+    /** Creates a channel, whose waiting threads do the work of the device. */
+    SoftCompletionChannel(NativeBlock struct, int number, SoftDevice device) {
+        source = ReadySource.of(this::hasEvent, device.wire().descriptor(), device.engine::maySleep);
         this.struct = struct;
         this.number = number;
     }

@@ -24,6 +24,7 @@ import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.net.LocalAddresses;
 import org.rdmapanama.soft.net.Peer;
 import org.rdmapanama.soft.net.PeerProcesses;
+import org.rdmapanama.soft.net.RingOffers;
 import org.rdmapanama.soft.net.RoutingHeaders;
 import org.rdmapanama.soft.net.SoftSettings;
 import org.rdmapanama.soft.net.Wire;
@@ -97,6 +98,8 @@ public final class SoftDevice {
 
     private final ManagementQueuePair management;
 
+    private final RingOffers rings;
+
     private final Map<Long, SoftContext> contexts = new HashMap<>();
 
     private SoftDevice() throws IOException {
@@ -109,7 +112,8 @@ public final class SoftDevice {
         try {
             addresses = all.atPort(wire.port());
             headers = new RoutingHeaders(addresses);
-            management = new ManagementQueuePair(wire);
+            rings = new RingOffers(NAME, wire, new RingHost());
+            management = new ManagementQueuePair(wire, rings);
             scratch = new NativeBlock(Long.BYTES);
             description = new NativeBlock(ibv_device.sizeof());
             describe();
@@ -122,6 +126,31 @@ public final class SoftDevice {
             // ends, and the next device would have other GIDs.
             wire.close();
             throw e;
+        }
+    }
+
+    /** What the offers of shared memory need of the device. */
+    private final class RingHost implements RingOffers.Host {
+        private int psn;
+
+        @Override
+        public void lock() {
+            lock.lock();
+        }
+
+        @Override
+        public void unlock() {
+            engine.unlock();
+        }
+
+        @Override
+        public void send(long mad, InetSocketAddress to, int index) {
+            management.send(mad, to, index, psn++);
+        }
+
+        @Override
+        public void watch(InetSocketAddress peer) {
+            SoftDevice.this.watch(peer);
         }
     }
 
@@ -198,6 +227,7 @@ public final class SoftDevice {
     private void end() {
         processes.close();
         engine.end();
+        rings.close();
         wire.close();
         headers.free();
         scratch.free();
@@ -258,6 +288,7 @@ public final class SoftDevice {
         try {
             // What the process sent before it ended counts first.
             engine.receiveAll();
+            rings.gone(peer);
             management.peerGone(peer);
         } finally {
             unlock();
@@ -336,6 +367,10 @@ public final class SoftDevice {
         try {
             take(packet, bytes, from, index);
         } catch (RuntimeException | Error e) {
+            if (e instanceof InternalError && wire.endTruncatedLinks()) {
+                // The memory was that of a link. The packet is lost, as on any wire.
+                return;
+            }
             // For example memory mapped from a truncated file. Only this queue pair must fail.
             fail(Bth.destinationQueuePair(packet), e);
         }
@@ -384,17 +419,22 @@ public final class SoftDevice {
         if (!isHere) {
             engine.expectPackets();
         }
+        int index = Byte.toUnsignedInt(ibv_global_route.sgid_index(grh));
+        Peer peer = isHere || isGroup ? null : wire.peerOfPath(Gids.socketOf(high, low));
+        if (peer != null) {
+            rings.offer(peer, index);
+        }
         return new SoftAddressHandle(
                 struct,
                 number,
                 protectionDomain,
                 high,
                 low,
-                Byte.toUnsignedInt(ibv_global_route.sgid_index(grh)),
+                index,
                 Byte.toUnsignedInt(ibv_global_route.hop_limit(grh)),
                 Byte.toUnsignedInt(ibv_global_route.traffic_class(grh)),
                 isHere,
-                isHere || isGroup ? null : wire.peerOfPath(Gids.socketOf(high, low)));
+                peer);
     }
 
     /** Returns the number in a struct ibv_ah. */

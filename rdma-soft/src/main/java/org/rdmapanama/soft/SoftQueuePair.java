@@ -501,8 +501,13 @@ final class SoftQueuePair {
         try {
             runAll();
         } catch (InternalError e) {
-            // For example memory mapped from a truncated file.
-            failed(e);
+            if (device.wire().endTruncatedLinks()) {
+                // The memory was that of the link. What was not sent goes another way.
+                device.engine.goOnLater(requester);
+            } else {
+                // For example memory mapped from a truncated file.
+                failed(e);
+            }
         }
     }
 

@@ -742,6 +742,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (lossProbe.unanswered() >= PROBES_TO_HOLD) {
             count(0);
         }
+        device.wire().overdue(path.peer, path.sourceIndex);
         sendAgain();
         lossProbe.arm(window().patience());
     }

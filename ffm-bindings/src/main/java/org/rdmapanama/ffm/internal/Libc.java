@@ -56,6 +56,8 @@ public final class Libc {
                 SystemFunctions.downcall("read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
         private static final MethodHandle WRITE =
                 SystemFunctions.downcall("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
+        private static final MethodHandle GETEUID =
+                SystemFunctions.downcall("geteuid", FunctionDescriptor.of(JAVA_INT));
         private static final MethodHandle CLOSE =
                 SystemFunctions.downcall("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT), Errno.CAPTURE);
         private static final MethodHandle EVENTFD =
@@ -110,6 +112,19 @@ public final class Libc {
     /** Returns whether the last {@link #awaitEither} with this memory found the other descriptor readable. */
     static boolean isOtherReadable(MemorySegment memory) {
         return memory.get(JAVA_SHORT, POLLFD_BYTES + 6) != 0;
+    }
+
+    /**
+     * geteuid(2): the user that files which this process creates belong to, on Linux.
+     *
+     * @return the number of the user
+     */
+    public static int effectiveUser() {
+        try {
+            return (int) Linux.GETEUID.invokeExact();
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
     }
 
     /** close(2). */

@@ -33,6 +33,10 @@ public final class ReadySource {
     private final int fd;
 
     private final BooleanSupplier ready;
+
+    /** Tells whether a thread may wait for the descriptor, or null if it always may. */
+    private final BooleanSupplier maySleep;
+
     private final ShortLock lock = new ShortLock();
 
     /** Guarded by the lock. */
@@ -56,9 +60,10 @@ public final class ReadySource {
     /** Whether there is an event that was already taken from the device. */
     private volatile boolean kept;
 
-    private ReadySource(int fd, BooleanSupplier ready) {
+    private ReadySource(int fd, BooleanSupplier ready, BooleanSupplier maySleep) {
         this.fd = fd;
         this.ready = ready;
+        this.maySleep = maySleep;
     }
 
     /**
@@ -68,7 +73,7 @@ public final class ReadySource {
      * @return a new source
      */
     public static ReadySource ofDescriptor(int fd) {
-        return new ReadySource(fd, null);
+        return new ReadySource(fd, null, null);
     }
 
     /**
@@ -78,7 +83,7 @@ public final class ReadySource {
      * @return a new source
      */
     public static ReadySource of(BooleanSupplier ready) {
-        return new ReadySource(-1, ready);
+        return new ReadySource(-1, ready, null);
     }
 
     /**
@@ -87,10 +92,12 @@ public final class ReadySource {
      * @param ready tells whether there is an event
      * @param fd a descriptor that is readable while a look for events may bring one about, open until this is closed; -1
      *     if there is none
+     * @param maySleep asked before each wait for the descriptor: whether it will be readable when a look may bring an event
+     *     about from now on, so that the thread may wait
      * @return a new source
      */
-    public static ReadySource of(BooleanSupplier ready, int fd) {
-        return new ReadySource(fd, ready);
+    public static ReadySource of(BooleanSupplier ready, int fd, BooleanSupplier maySleep) {
+        return new ReadySource(fd, ready, maySleep);
     }
 
     boolean hasDescriptor() {
@@ -99,6 +106,11 @@ public final class ReadySource {
 
     int descriptor() {
         return fd;
+    }
+
+    /** Returns whether a thread may wait for the descriptor now; otherwise it must look for events. */
+    boolean maySleep() {
+        return maySleep == null || maySleep.getAsBoolean();
     }
 
     /**

@@ -142,7 +142,7 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
             return false;
         }
         try {
-            if (!STATE.compareAndSet(this, AWAKE, POLLING)) {
+            if (!source.maySleep() || !STATE.compareAndSet(this, AWAKE, POLLING)) {
                 return true;
             }
             int ready = Libc.awaitEither(memory, source.descriptor(), ownFd, millis);

@@ -204,8 +204,7 @@ public final class SoftConnectionManager extends ConnectionManager {
             return -e.errno();
         }
         try {
-            SoftEventChannel channel =
-                    new SoftEventChannel(management.device.wire().descriptor());
+            SoftEventChannel channel = new SoftEventChannel(management.device);
             channels.put(channel.address(), channel);
             return channel.address();
         } catch (Error e) {

@@ -9,6 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
+import org.rdmapanama.soft.SoftDevice;
 import org.rdmapanama.soft.memory.NativeBlock;
 
 /**
@@ -22,9 +23,9 @@ final class SoftEventChannel {
     private final ArrayDeque<SoftCmEvent> events = new ArrayDeque<>();
     private final ReadySource source;
 
-    /** Creates a channel; waiting threads do the work of the device when this descriptor is readable, unless it is -1. */
-    SoftEventChannel(int descriptor) {
-        source = ReadySource.of(this::hasEvent, descriptor);
+    /** Creates a channel, whose waiting threads do the work of the device. */
+    SoftEventChannel(SoftDevice device) {
+        source = ReadySource.of(this::hasEvent, device.wire().descriptor(), device.engine::maySleep);
         MemorySegment channel = Native.struct(struct.address(), rdma_event_channel.layout());
         rdma_event_channel.fd(channel, -1);
     }

@@ -23,6 +23,7 @@ public final class Memory {
     private static final ValueLayout.OfLong NET_LONG = LONG.withOrder(ByteOrder.BIG_ENDIAN);
 
     private static final VarHandle ATOMIC = ValueLayout.JAVA_LONG.varHandle();
+    private static final VarHandle ATOMIC_INT = ValueLayout.JAVA_INT.varHandle();
 
     private Memory() {}
 
@@ -90,6 +91,26 @@ public final class Memory {
     /** Atomically replaces an expected value at an address that is a multiple of eight. Returns the previous value. */
     public static long compareAndExchange(long address, long expected, long value) {
         return (long) ATOMIC.compareAndExchange(ALL, address, expected, value);
+    }
+
+    /** Reads at an address that is a multiple of four, before whatever is read later. */
+    public static int getIntAcquire(long address) {
+        return (int) ATOMIC_INT.getAcquire(ALL, address);
+    }
+
+    /** Writes at an address that is a multiple of four, after whatever was written before. */
+    public static void putIntRelease(long address, int value) {
+        ATOMIC_INT.setRelease(ALL, address, value);
+    }
+
+    /** Reads at an address that is a multiple of eight, before whatever is read later. */
+    public static long getLongAcquire(long address) {
+        return (long) ATOMIC.getAcquire(ALL, address);
+    }
+
+    /** Writes at an address that is a multiple of eight, after whatever was written before. */
+    public static void putLongRelease(long address, long value) {
+        ATOMIC.setRelease(ALL, address, value);
     }
 
     /** Copies bytes; source and target may overlap. */

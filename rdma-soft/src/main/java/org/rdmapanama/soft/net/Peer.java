@@ -26,6 +26,12 @@ public final class Peer {
     /** What may be in flight to it. */
     public final SendWindow window = new SendWindow();
 
+    /** The link in shared memory for each of the own sockets, where there is one. Null before the first one. */
+    private RingLink[] links;
+
+    /** Before this time, by System.nanoTime(), no link is offered to it. */
+    long offersFrom = System.nanoTime();
+
     private final InetSocketAddress[] own;
     private final UdpFlow[] fromThem;
     private final UdpFlow[] toThem;
@@ -64,6 +70,19 @@ public final class Peer {
             toThem[index] = UdpFlow.of(own[index], address);
         }
         return toThem[index];
+    }
+
+    /** Returns the link in shared memory for one of the own sockets, or null. */
+    RingLink link(int index) {
+        return links == null ? null : links[index];
+    }
+
+    /** Sets it. */
+    void link(int index, RingLink link) {
+        if (links == null) {
+            links = new RingLink[own.length];
+        }
+        links[index] = link;
     }
 
     /** Returns whether a source port is also the port that the device receives at. */

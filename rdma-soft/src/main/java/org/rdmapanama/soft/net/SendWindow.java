@@ -102,6 +102,18 @@ public final class SendWindow {
         }
     }
 
+    /** Opens the window as far as it goes, because nothing gets lost on the way and there is room for that. */
+    void open() {
+        limit = MOST_BYTES;
+        threshold = MOST_BYTES;
+    }
+
+    /** Begins anew, because packets take another way. */
+    void begin() {
+        limit = FIRST_BYTES;
+        threshold = MOST_BYTES;
+    }
+
     /** Notes how long an answer took, in nanoseconds. */
     public void answered(long nanos) {
         if (usual == 0) {

@@ -21,9 +21,17 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * @param faults the faults to inject, or null
  * @param wire whether to send packets between queue pairs of the same device
  * @param segments to whom many packets are sent with one system call
+ * @param ring whether packets to processes of the same user go through shared memory where that is possible
  */
 public record SoftSettings(
-        int port, String address, Idle idle, Path capture, Faults faults, boolean wire, Segments segments) {
+        int port,
+        String address,
+        Idle idle,
+        Path capture,
+        Faults faults,
+        boolean wire,
+        Segments segments,
+        boolean ring) {
     private static final String PREFIX = "org.rdmapanama.soft.";
 
     /** The property that says which addresses to use. */
@@ -69,7 +77,8 @@ public record SoftSettings(
                 capture == null ? null : Path.of(capture),
                 faults == null ? null : Faults.parse(faults),
                 wire,
-                segments(System.getProperty(PREFIX + "segments", "auto")));
+                segments(System.getProperty(PREFIX + "segments", "auto")),
+                ring(System.getProperty(PREFIX + "ring", "auto")));
     }
 
     /** A variable that is empty counts as not set. */
@@ -97,6 +106,14 @@ public record SoftSettings(
             }
         }
         throw new IllegalArgumentException(PREFIX + "segments must be auto, all or none: '" + text + "'");
+    }
+
+    private static boolean ring(String text) {
+        return switch (text) {
+            case "auto" -> true;
+            case "none" -> false;
+            default -> throw new IllegalArgumentException(PREFIX + "ring must be auto or none: '" + text + "'");
+        };
     }
 
     private static Idle idle(String text) {

@@ -2,6 +2,7 @@ package org.rdmapanama.soft.net;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.net.BindException;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
@@ -24,6 +25,7 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Datagrams;
 import org.rdmapanama.ffm.internal.DescriptorGroup;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.FaultySender;
 import org.rdmapanama.soft.wire.InvariantCrc;
@@ -31,8 +33,9 @@ import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
  * The UDP sockets of the device, one for each of its addresses: a {@link PacketSender} and a {@link PacketReceiver} for
- * each. {@link ProgressEngine} receives, the requesters and responders send. Callers must hold the lock of the device,
- * except for {@link #await} and {@link #ignore}, which only the thread of the device calls, and {@link #wakeUp}.
+ * each; and the {@link RingLinks} to other processes of the machine, which take their place where there are some. {@link
+ * ProgressEngine} receives, the requesters and responders send. Callers must hold the lock of the device,
+ * except for {@link #await} and {@link #ignore}, which only the thread of the device calls, and {@link #wakeUp} and {@link #hasLinks}.
  *
  * <p>The sockets are not connected, and forbid fragmentation: then the kernel gives packets IP identifications that are
  * known in advance, which the checksum covers.
@@ -87,6 +90,17 @@ public final class Wire implements AutoCloseable {
     /** The sockets together, or null where they cannot be waited for together. */
     private final DescriptorGroup group;
 
+    /** The descriptors of the sockets, or -1. */
+    private final int[] descriptors;
+
+    /** What wakes up a peer that sleeps: a datagram that is too short for a packet. */
+    private final ByteBuffer bell = ByteBuffer.allocateDirect(1);
+
+    private final long bellAddress = MemorySegment.ofBuffer(bell).address();
+
+    /** The links in shared memory, or null where there are none. */
+    private final RingLinks links;
+
     private final PacketSender[] senders;
     private final PacketReceiver[] receivers;
     private final Peers peers;
@@ -99,6 +113,9 @@ public final class Wire implements AutoCloseable {
 
     /** Whether the kernel had no room for them. Read without the lock. */
     private volatile boolean blocked;
+
+    /** Whether packets or wake-ups wait for room that nothing will tell of. */
+    private boolean linksWait;
 
     /** The destinations that the log has reported as unreachable, each only once. */
     private final Set<SocketAddress> unreachable = new HashSet<>();
@@ -132,7 +149,7 @@ public final class Wire implements AutoCloseable {
         for (int i = 0; i < count; i++) {
             own[i] = new InetSocketAddress(addresses.address(i), port);
         }
-        int[] descriptors = LinuxSocket.prepare(List.of(own), RECEIVE_BYTES, SEND_BYTES);
+        descriptors = LinuxSocket.prepare(List.of(own), RECEIVE_BYTES, SEND_BYTES);
         boolean isPlain = settings.segments() == SoftSettings.Segments.NONE || !Datagrams.areSupported();
         datagrams = isPlain ? null : new Datagrams();
         faulty = settings.faults() == null
@@ -142,6 +159,9 @@ public final class Wire implements AutoCloseable {
         peers = new Peers(peer -> settings.segments() == SoftSettings.Segments.ALL || batches(addresses, peer), own);
         group = datagrams != null && IntStream.of(descriptors).allMatch(each -> each >= 0)
                 ? DescriptorGroup.of(descriptors)
+                : null;
+        links = settings.ring() && faulty == null
+                ? new RingLinks(device, this::ring, capture == null ? null : new RingCapture(capture, crc))
                 : null;
         senders = new PacketSender[count];
         receivers = new PacketReceiver[count];
@@ -303,14 +323,56 @@ public final class Wire implements AutoCloseable {
         return peers.ofPath(address);
     }
 
+    /** Returns the address of a socket of this device. */
+    InetSocketAddress own(int index) {
+        return own[index];
+    }
+
+    /** Returns the links in shared memory, or null where there are none. */
+    RingLinks links() {
+        return links;
+    }
+
+    /** Returns whether a peer is another device of this machine, to which there is a way from an own address. */
+    boolean isOfThisMachine(Peer peer, int index) {
+        InetAddress address = peer.address.getAddress();
+        return index < own.length
+                && Peer.receivesWhereItSends(peer.address.getPort())
+                && (address.isLoopbackAddress() || isOwn(address))
+                && !isOwn(peer.address);
+    }
+
+    private boolean isOwn(InetAddress address) {
+        for (InetSocketAddress each : own) {
+            if (each.getAddress().equals(address)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /**
-     * Begins a packet, which {@link #send} sends.
+     * Begins a packet, which {@link #send} sends, through shared memory where that is possible.
      *
      * @param index the index of the local address to send from
      * @return where to write it, up to {@link InvariantCrc#MAX_PACKET_BYTES}; 0 if there is no room now: then there is after
      *     {@link #flush} has returned true
      */
     public long begin(Peer to, int index) {
+        RingLink link = to.link(index);
+        if (link != null) {
+            long packet = links.begin(link);
+            if (packet != RingLinks.NONE) {
+                begun = link;
+                pending |= packet == 0;
+                return packet;
+            }
+        }
+        return beginAtSocket(to, index);
+    }
+
+    /** Like {@link #begin}, but always through the socket. */
+    public long beginAtSocket(Peer to, int index) {
         begun = senders[index];
         long packet = begun.begin(to);
         pending |= packet == 0;
@@ -327,7 +389,7 @@ public final class Wire implements AutoCloseable {
 
     /** Returns whether the packet that is being handled may stand for several. */
     public boolean isOfSeveral() {
-        return false;
+        return links != null && links.areBusiest();
     }
 
     /** Sends the packet that was begun last, of the given size without the checksum, soon or with the next {@link #flush}. */
@@ -343,10 +405,11 @@ public final class Wire implements AutoCloseable {
             for (PacketSender each : senders) {
                 all &= each.flush();
             }
-            pending = !all;
             if (blocked == all) {
                 blocked = !all;
             }
+            linksWait = links != null && !links.flush();
+            pending = !all || linksWait;
         }
         return !pending;
     }
@@ -372,6 +435,50 @@ public final class Wire implements AutoCloseable {
         }
     }
 
+    /** Sends a datagram that says no more than that it is time to look. Returns false if there is no room for it now. */
+    private boolean ring(Peer to, int index) {
+        if (datagrams != null && descriptors[index] >= 0) {
+            return datagrams.send(descriptors[index], bellAddress, 1, 0, to.struct) != -Errno.EAGAIN;
+        }
+        try {
+            return channels[index].send(bell.clear(), to.address) > 0;
+        } catch (IOException e) {
+            // The peer is gone, which shows in due time.
+            return true;
+        }
+    }
+
+    /**
+     * Says in shared memory that this process sleeps, so that its peers wake it up.
+     *
+     * @return whether there are packets, so that it must not sleep
+     */
+    public boolean sleep() {
+        return links != null && links.exist() && links.sleep();
+    }
+
+    /** Returns whether {@link #sleep} has an effect. Any thread may call it. */
+    public boolean hasLinks() {
+        return links != null && links.exist();
+    }
+
+    /** Called when the answers of a peer are overdue. */
+    public void overdue(Peer peer, int index) {
+        RingLink link = peer.link(index);
+        if (link != null) {
+            links.suspect(link);
+        }
+    }
+
+    /**
+     * Called when an access to memory has failed, by whatever code: ends the links whose memory is gone.
+     *
+     * @return whether that was the reason
+     */
+    public boolean endTruncatedLinks() {
+        return links != null && links.endTruncated();
+    }
+
     /** Receives up to {@code most} packets from each socket. Returns whether there were any. */
     public boolean receive(int most, Receiver receiver) {
         letGo();
@@ -379,12 +486,19 @@ public final class Wire implements AutoCloseable {
         for (int i = 0; i < receivers.length; i++) {
             any |= receive(i, most, receiver);
         }
+        if (links != null) {
+            any |= links.receive(most, receiver, !any);
+        }
         return any;
     }
 
-    /** Like {@link #receive}, but only from the socket that had the last packet. */
+    /** Like {@link #receive}, but only from shared memory or from the socket, whichever had the last packet. */
     public boolean receiveAtBusiest(int most, Receiver receiver) {
         letGo();
+        boolean any = links != null && links.receive(most, receiver, false);
+        if (any || (links != null && links.areBusiest())) {
+            return any;
+        }
         return receive(busiest, most, receiver);
     }
 
@@ -423,6 +537,9 @@ public final class Wire implements AutoCloseable {
             return true;
         }
         // Other devices send from higher ports.
+        if (links != null) {
+            links.areNotBusiest();
+        }
         peer.batches |= peer.address.getPort() == UdpFlow.ROCE_PORT && datagrams != null;
         if (capture != null && !isOwn(peer.address)) {
             capture.write(flow, identification, packets.buffer(), packets.start(), length);
@@ -497,12 +614,12 @@ public final class Wire implements AutoCloseable {
 
     /** Returns how many packets were received, valid or not. */
     public long received() {
-        return received;
+        return received + (links == null ? 0 : links.received());
     }
 
-    /** Returns whether packets are held back, which {@link #receive} sends in due time. */
+    /** Returns whether packets are held back, which {@link #receive} or {@link #flush} sends in due time. */
     public boolean isHolding() {
-        return faulty != null && faulty.held() > 0;
+        return linksWait || (faulty != null && faulty.held() > 0);
     }
 
     @Override

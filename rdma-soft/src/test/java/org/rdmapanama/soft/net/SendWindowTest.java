@@ -119,4 +119,17 @@ class SendWindowTest {
         }
         assertEquals(2_000_000, window.patience());
     }
+
+    /** Shared memory takes as much as the window can hold, and loses nothing; a socket does not. */
+    @Test
+    void shouldOpenForSharedMemory() {
+        int first = fill();
+        window.returned(first);
+        window.open();
+        int open = fill();
+        assertTrue(open > 4 * first, () -> open + " bytes");
+        window.returned(open);
+        window.begin();
+        assertEquals(first, fill());
+    }
 }

@@ -1,0 +1,346 @@
+package org.rdmapanama.soft;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.ffm.Program;
+import org.rdmapanama.soft.net.RingAccess;
+import org.rdmapanama.soft.net.Wire;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.InvariantCrc;
+import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.UdpFlow;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.FillPattern;
+
+/** This process and another one exchange packets through shared memory, as long as nothing is wrong with that. */
+@EnabledOnOs(OS.LINUX)
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RingProcessesTest {
+    private static final String[] LOCAL = {"address", "127.0.0.1"};
+    private static final int HALF = RingPeer.BYTES / 4;
+    private static final int CHANGES = Integer.getInteger("hostile.changes", 350_000);
+
+    /** About a second, and again: longer than it takes to notice that a peer does not read. */
+    private static final int TIMEOUT = 18;
+
+    @TempDir
+    private Path folder;
+
+    /** This side, and the other process. */
+    private final class Meeting implements AutoCloseable {
+        private final RingPeer.End own;
+        private final Program program;
+        private final Wire wire;
+        private final ReceiveWorkRequest receive;
+        private final SendWorkRequest request;
+        private final long remote;
+        private final int rkey;
+
+        Meeting(boolean sleeps, List<String> options, String... settings) throws Exception {
+            Path file = Files.createTempFile(folder, "place", "");
+            Files.delete(file);
+            List<String> all = new ArrayList<>(options);
+            all.add("-Dorg.rdmapanama.soft.address=127.0.0.1");
+            own = SoftSettings.with(settings, () -> new RingPeer.End(sleeps, TIMEOUT));
+            program = Program.javaWith(all, RingPeer.class, file.toString(), Boolean.toString(sleeps));
+            program.await(">\n");
+            String place = program.output().split("<", 2)[1].split(">\n", -1)[0];
+            Path written = Files.createTempFile(folder, "place", "");
+            Files.writeString(written, own.place());
+            Files.move(written, file);
+            own.connect(place);
+            program.await("connected");
+            remote = Long.parseLong(place.split(" ", -1)[2]);
+            rkey = Integer.parseInt(place.split(" ", -1)[3]);
+            wire = own.device().wire();
+            receive = ReceiveWorkRequest.allocate(own.arena, 1);
+            request = own.request();
+        }
+
+        /** Posts on a connection, and waits until it has completed, well. */
+        void complete(int pair, SendWorkRequest of) throws InterruptedException {
+            own.pairs[pair].postSend(of);
+            WorkCompletions wc = own.next();
+            assertEquals(CompletionStatus.SUCCESS, wc.status(0), program::toString);
+        }
+
+        /** Sends a message, which comes back. */
+        void echo(int pair, int bytes, int seed) throws InterruptedException {
+            FillPattern.fill(own.memory.asSlice(0, bytes), seed);
+            own.memory.set(JAVA_BYTE, 0, (byte) 0);
+            send(pair, bytes);
+            assertEquals(-1, own.memory.asSlice(0, bytes).mismatch(own.memory.asSlice(HALF, bytes)));
+        }
+
+        private void send(int pair, int bytes) throws InterruptedException {
+            own.pairs[pair].postReceive(receive.clear().add(own.region, HALF, RingPeer.MESSAGE));
+            own.pairs[pair].postSend(request.clear().send().add(own.region, 0, bytes));
+            for (int i = 0; i < 2; i++) {
+                assertEquals(CompletionStatus.SUCCESS, own.next().status(0), program::toString);
+            }
+        }
+
+        /** Writes to the other process, and reads it back. */
+        void move(int pair, int bytes, int seed) throws InterruptedException {
+            FillPattern.fill(own.memory.asSlice(0, bytes), seed);
+            complete(pair, request.clear().rdmaWrite(remote, rkey).add(own.region, 0, bytes));
+            own.memory.asSlice(HALF, bytes).fill((byte) 0);
+            complete(pair, request.clear().rdmaRead(remote, rkey).add(own.region, HALF, bytes));
+            assertEquals(-1, own.memory.asSlice(0, bytes).mismatch(own.memory.asSlice(HALF, bytes)));
+        }
+
+        /** Exchanges messages until they go through shared memory. */
+        void awaitLink(int pair) throws InterruptedException {
+            Bound bound = Bound.ofSeconds(60);
+            while (RingAccess.received(wire) == 0) {
+                bound.check("packets go through sockets");
+                echo(pair, 64, 1);
+            }
+            assertTrue(wire.hasLinks());
+        }
+
+        void awaitEndOfLink() throws InterruptedException {
+            Bound.ofSeconds(60).await(() -> "the link has not ended", () -> !wire.hasLinks());
+        }
+
+        /** What happens on the second connection goes over sockets, and goes well. */
+        void assertUsesSockets() throws InterruptedException {
+            long before = RingAccess.received(wire);
+            long all = wire.received();
+            for (int i = 0; i < 20; i++) {
+                echo(1, 100 + 200 * i, i);
+                move(1, 10_000 + i, i);
+            }
+            assertEquals(before, RingAccess.received(wire));
+            assertTrue(wire.received() > all);
+        }
+
+        void assertServes() throws InterruptedException {
+            own.memory.set(JAVA_BYTE, 0, RingPeer.LAST);
+            send(1, 64);
+            program.assertSucceeds();
+        }
+
+        @Override
+        public void close() throws IOException {
+            program.close();
+            own.close();
+            // Those of other processes do not stay, either.
+            for (Path each : RingAccess.named()) {
+                Bound.ofSeconds(20).spin(() -> each + " is still there", () -> !Files.exists(each));
+            }
+        }
+    }
+
+    private Meeting meet(boolean sleeps) throws Exception {
+        return new Meeting(sleeps, List.of(), LOCAL);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldTalkThroughSharedMemory(boolean sleeps) throws Exception {
+        try (Meeting meeting = meet(sleeps)) {
+            meeting.awaitLink(1);
+            long before = RingAccess.received(meeting.wire);
+            long all = meeting.wire.received();
+            for (int i = 0; i < 200; i++) {
+                meeting.echo(i % 2, 64 + 20 * i, i);
+            }
+            for (int i = 1; i < 40; i++) {
+                meeting.move(i % 2, i * 5003, i);
+            }
+            RingPeer.End own = meeting.own;
+            own.memory.set(JAVA_LONG, 0, 40);
+            SendWorkRequest request = meeting.request;
+            meeting.complete(
+                    0, request.clear().rdmaWrite(meeting.remote, meeting.rkey).add(own.region, 0, Long.BYTES));
+            meeting.complete(
+                    0,
+                    request.clear().fetchAndAdd(meeting.remote, meeting.rkey, 2).add(own.region, 8, Long.BYTES));
+            assertEquals(40, own.memory.get(JAVA_LONG, 8));
+            meeting.complete(
+                    0,
+                    request.clear()
+                            .compareAndSwap(meeting.remote, meeting.rkey, 42, 43)
+                            .add(own.region, 8, Long.BYTES));
+            assertEquals(42, own.memory.get(JAVA_LONG, 8));
+            long through = RingAccess.received(meeting.wire) - before;
+            // At least one for each message.
+            assertTrue(through > 400, () -> through + " packets");
+            assertTrue(meeting.wire.hasLinks());
+            long rung = meeting.wire.received() - all - through;
+            assertTrue(rung <= through, () -> rung + " datagrams, and " + through + " packets");
+            meeting.assertServes();
+            meeting.awaitEndOfLink();
+        }
+    }
+
+    @Test
+    void shouldNoticeThatThePeerWasKilled() throws Exception {
+        try (Meeting meeting = meet(false)) {
+            meeting.awaitLink(1);
+            meeting.program.kill();
+            meeting.awaitEndOfLink();
+        }
+    }
+
+    @Test
+    void shouldGoOnAfterThePeerWasStopped() throws Exception {
+        try (Meeting meeting = meet(false)) {
+            meeting.awaitLink(1);
+            meeting.program.signal("STOP");
+            meeting.own.pairs[1].postSend(meeting.request
+                    .clear()
+                    .rdmaWrite(meeting.remote, meeting.rkey)
+                    .add(meeting.own.region, 0, 100_000));
+            meeting.awaitEndOfLink();
+            meeting.program.signal("CONT");
+            assertEquals(CompletionStatus.SUCCESS, meeting.own.next().status(0));
+            meeting.assertUsesSockets();
+            meeting.assertServes();
+        }
+    }
+
+    @Test
+    void shouldGoOnWhenTheFileBecomesShorter() throws Exception {
+        try (Meeting meeting = meet(false)) {
+            meeting.awaitLink(1);
+            RingAccess.truncate();
+            meeting.assertUsesSockets();
+            assertFalse(meeting.wire.hasLinks());
+            meeting.assertServes();
+        }
+    }
+
+    /** The other process may write anything, at any time. The first connection may fail, because its packets change. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void shouldStandAnyContents(int seed) throws Exception {
+        try (Meeting meeting = meet(false);
+                Arena arena = Arena.ofShared()) {
+            // Nothing of the second connection may be in that memory, where an old packet can become a new one.
+            meeting.awaitLink(0);
+            RingPeer.End own = meeting.own;
+            own.all.asSlice(0, RingPeer.GUARD).fill((byte) 0x5a);
+            own.all.asSlice(RingPeer.GUARD + RingPeer.BYTES).fill((byte) 0x5a);
+            MemorySegment shared = RingAccess.map(arena);
+            Thread attacker = new Thread(() -> attack(shared, new SplittableRandom(seed)), "attacker");
+            attacker.start();
+            SendWorkRequest write =
+                    own.request().rdmaWrite(meeting.remote, meeting.rkey).add(own.region, 0, 20_000);
+            boolean failed = false;
+            while (attacker.isAlive() && !failed) {
+                own.pairs[0].postSend(write);
+                failed = !own.next().succeeded(0);
+            }
+            attacker.join();
+            // No length is right any more, until one side writes a packet. Nobody wakes this process up for that.
+            Bound.ofSeconds(60).spin("the link has not ended", () -> {
+                for (long at = RingAccess.rings(); at < shared.byteSize(); at += 64) {
+                    shared.set(JAVA_INT, at, Integer.MAX_VALUE);
+                }
+                return own.queue.poll(own.completions) == 0 && !meeting.wire.hasLinks();
+            });
+            meeting.assertUsesSockets();
+            for (MemorySegment each :
+                    List.of(own.all.asSlice(0, RingPeer.GUARD), own.all.asSlice(RingPeer.GUARD + RingPeer.BYTES))) {
+                for (long at = 0; at < each.byteSize(); at++) {
+                    assertEquals(0x5a, each.get(JAVA_BYTE, at));
+                }
+            }
+            meeting.assertServes();
+        }
+    }
+
+    /** Changes packets, some more than others, and now and then a length or what the sides say. */
+    private static void attack(MemorySegment shared, SplittableRandom random) {
+        for (int i = 0; i < CHANGES; i++) {
+            long line = RingAccess.rings() + 64L * random.nextInt((int) (shared.byteSize() - RingAccess.rings()) / 64);
+            if (random.nextInt(CHANGES) == 0) {
+                shared.set(JAVA_INT, 4L * random.nextInt(RingAccess.rings() / 4), random.nextInt());
+            } else if (random.nextInt(50_000) == 0) {
+                shared.set(JAVA_INT, line, random.nextInt(-1, 5000));
+            } else {
+                shared.set(JAVA_BYTE, line + 8 + random.nextInt(56), (byte) random.nextInt());
+            }
+            if (i % 100 == 0) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    @Test
+    void shouldUseSocketsWhereThePeerDoesNotWantSharedMemory() throws Exception {
+        try (Meeting meeting = new Meeting(false, List.of("-Dorg.rdmapanama.soft.ring=none"), LOCAL)) {
+            meeting.assertUsesSockets();
+            assertFalse(meeting.wire.hasLinks());
+            meeting.assertServes();
+        }
+    }
+
+    /** Captured packets look as if they had gone over the wire. */
+    @Test
+    void shouldCapturePackets() throws Exception {
+        Path file = folder.resolve("captured.pcap");
+        int port;
+        try (Meeting meeting = new Meeting(false, List.of(), "address", "127.0.0.1", "pcap", file.toString())) {
+            meeting.awaitLink(1);
+            for (int i = 0; i < 100; i++) {
+                meeting.echo(0, 1000, i);
+            }
+            port = meeting.wire.port();
+            meeting.assertServes();
+        }
+        int[] sends = new int[2];
+        ByteBuffer packets = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.nativeOrder());
+        InetAddress local = InetAddress.getLoopbackAddress();
+        InvariantCrc crc = new InvariantCrc();
+        for (int at = 24; at < packets.limit(); ) {
+            int length = packets.getInt(at + 8) - 28;
+            packets.order(ByteOrder.BIG_ENDIAN);
+            int from = Short.toUnsignedInt(packets.getShort(at + 16 + 20));
+            int to = Short.toUnsignedInt(packets.getShort(at + 16 + 22));
+            packets.order(ByteOrder.nativeOrder());
+            ByteBuffer packet = ByteBuffer.allocateDirect(length).order(ByteOrder.LITTLE_ENDIAN);
+            packet.put(packets.duplicate().position(at + 16 + 28).limit(at + 16 + 28 + length))
+                    .flip();
+            if (from != port || to != port) {
+                UdpFlow flow = UdpFlow.of(new InetSocketAddress(local, from), new InetSocketAddress(local, to));
+                assertTrue(crc.isValid(flow, packet, length), () -> length + " bytes");
+                int opcode = Bth.opcode(MemorySegment.ofBuffer(packet).address());
+                sends[from == port ? 0 : 1] += opcode == Opcode.RC_SEND_ONLY ? 1 : 0;
+            }
+            at += 16 + 28 + length;
+        }
+        assertTrue(sends[0] > 100, () -> sends[0] + " sent");
+        assertTrue(sends[1] > 100, () -> sends[1] + " received");
+    }
+}

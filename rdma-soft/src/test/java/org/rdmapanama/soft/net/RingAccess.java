@@ -1,0 +1,70 @@
+package org.rdmapanama.soft.net;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The memory of the links of this process, for tests that do with it what a peer may do. */
+public final class RingAccess {
+    private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
+
+    private RingAccess() {}
+
+    /** The files of this process, which have no names any more. */
+    private static List<Path> open() throws IOException {
+        List<Path> files = new ArrayList<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(DESCRIPTORS)) {
+            for (Path each : all) {
+                if (Files.isSymbolicLink(each)
+                        && Files.readSymbolicLink(each).toString().contains(RingFile.PREFIX)) {
+                    files.add(each);
+                }
+            }
+        }
+        return files;
+    }
+
+    private static FileChannel channel() throws IOException {
+        return FileChannel.open(open().getFirst(), StandardOpenOption.READ, StandardOpenOption.WRITE);
+    }
+
+    /** The memory of the first link, which stays when the link ends. */
+    public static MemorySegment map(Arena arena) throws IOException {
+        try (FileChannel channel = channel()) {
+            return channel.map(FileChannel.MapMode.READ_WRITE, 0, RingFile.BYTES, arena);
+        }
+    }
+
+    /** Makes the file of the first link shorter. */
+    public static void truncate() throws IOException {
+        try (FileChannel channel = channel()) {
+            channel.truncate(0);
+        }
+    }
+
+    /** Where the rings begin in that memory. */
+    public static int rings() {
+        return RingFile.BYTES - 2 * RingFile.RING_BYTES;
+    }
+
+    /** How many packets came through shared memory. */
+    public static long received(Wire wire) {
+        return wire.links().received();
+    }
+
+    /** The files of links of all processes that have a name. */
+    public static List<Path> named() throws IOException {
+        List<Path> files = new ArrayList<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(RingFile.DIRECTORY, RingFile.PREFIX + "*")) {
+            all.forEach(files::add);
+        }
+        return files;
+    }
+}
