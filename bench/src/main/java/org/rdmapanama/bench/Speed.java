@@ -143,10 +143,13 @@ public final class Speed implements Callable<Integer> {
     private static final class OtherProcess implements Other {
         private final Process process;
 
-        OtherProcess(String way) throws IOException {
+        OtherProcess(String way, boolean sharesMemory) throws IOException {
             List<String> command = new ArrayList<>(
                     List.of(ProcessHandle.current().info().command().orElse("java")));
             command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+            if (!sharesMemory) {
+                command.add("-Dorg.rdmapanama.soft.ring=none");
+            }
             command.addAll(List.of("-cp", System.getProperty("java.class.path"), Speed.class.getName(), "peer", way));
             process = new ProcessBuilder(command)
                     .redirectError(ProcessBuilder.Redirect.INHERIT)
@@ -226,7 +229,7 @@ public final class Speed implements Callable<Integer> {
         Pair(Ends way) throws IOException {
             // First, so that only this end reports a failure of the device.
             link = link(way.name, false);
-            other = way.oneProcess ? new OtherThread(way.peersName) : new OtherProcess(way.peersName);
+            other = way.oneProcess ? new OtherThread(way.peersName) : new OtherProcess(way.peersName, way.sharesMemory);
             commands = new PrintStream(other.commands(), true, StandardCharsets.UTF_8);
             BufferedReader answers = new BufferedReader(new InputStreamReader(other.answers(), StandardCharsets.UTF_8));
             String place = answers.readLine();
@@ -266,7 +269,23 @@ public final class Speed implements Callable<Integer> {
     }
 
     /** What to measure: the names of a device or a protocol, here and at the other end. */
-    private record Ends(String name, String peersName, boolean oneProcess, boolean hasBandwidth) {}
+    private record Ends(String name, String peersName, boolean oneProcess, boolean hasBandwidth, boolean sharesMemory) {
+        static Ends of(String name) {
+            return new Ends(name, name, false, true, true);
+        }
+
+        Ends inOneProcess() {
+            return new Ends(name, peersName, true, hasBandwidth, sharesMemory);
+        }
+
+        Ends withoutBandwidth() {
+            return new Ends(name, peersName, oneProcess, false, sharesMemory);
+        }
+
+        Ends withoutSharedMemory() {
+            return new Ends(name, peersName, oneProcess, hasBandwidth, false);
+        }
+    }
 
     @Override
     public Integer call() throws IOException {
@@ -277,18 +296,20 @@ public final class Speed implements Callable<Integer> {
             marked.check();
         }
         Map<String, Ends> ways = new LinkedHashMap<>();
-        ways.put(UDP, new Ends("udp", "udp", false, false));
-        ways.put(TCP, new Ends("tcp", "tcp", false, true));
-        ways.put("soft0, packets of 1 KiB", new Ends("soft0:1024", "soft0:1024", false, true));
-        // As large as the loopback interface allows.
-        ways.put("soft0, packets of 4 KiB", new Ends("soft0:4096", "soft0:4096", false, true));
-        ways.put("soft0, 64 queue pairs", new Ends("soft0:1024*64", "soft0:1024*64", false, true));
-        ways.put("soft0, one process", new Ends("soft0", "soft0", true, true));
-        ways.put("TCP, both ends sleep", new Ends("tcp+events", "tcp+events", false, true));
-        ways.put("soft0, both ends sleep", new Ends("soft0+events", "soft0+events", false, true));
+        ways.put(UDP, Ends.of("udp").withoutBandwidth());
+        ways.put(TCP, Ends.of("tcp"));
+        ways.put("soft0, two processes", Ends.of("soft0"));
+        ways.put("soft0, two processes, 64 queue pairs", Ends.of("soft0*64"));
+        // As large as Ethernet allows, and the loopback interface.
+        ways.put("soft0 over UDP, packets of 1 KiB", Ends.of("soft0:1024").withoutSharedMemory());
+        ways.put("soft0 over UDP, packets of 4 KiB", Ends.of("soft0:4096").withoutSharedMemory());
+        ways.put("soft0 over UDP, 64 queue pairs", Ends.of("soft0:1024*64").withoutSharedMemory());
+        ways.put("soft0, one process", Ends.of("soft0").inOneProcess());
+        ways.put("TCP, both ends sleep", Ends.of("tcp+events"));
+        ways.put("soft0, both ends sleep", Ends.of("soft0+events"));
         for (String device : devices) {
             String[] pair = device.split(",", -1);
-            ways.put(device, new Ends(pair[0], pair[pair.length - 1], false, true));
+            ways.put(device, new Ends(pair[0], pair[pair.length - 1], false, true, true));
         }
         Map<String, List<Double>> latencies = new LinkedHashMap<>();
         Map<String, List<Double>> bandwidths = new LinkedHashMap<>();
