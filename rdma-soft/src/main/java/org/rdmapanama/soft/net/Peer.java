@@ -32,6 +32,9 @@ public final class Peer {
     /** Before this time, by System.nanoTime(), no link is offered to it. */
     long offersFrom = System.nanoTime();
 
+    /** How many links were offered to it again since the last one that it used. */
+    int offersAgain;
+
     private final InetSocketAddress[] own;
     private final UdpFlow[] fromThem;
     private final UdpFlow[] toThem;

@@ -75,6 +75,9 @@ final class RingLinks {
     /** Told of files that are not used any more. */
     private Consumer<RingFile> unused = RingFile::close;
 
+    /** Told of links that have ended though both processes are there and may want another one. */
+    private Consumer<RingLink> ended = link -> {};
+
     /** How many packets were received. */
     private long received;
 
@@ -87,6 +90,11 @@ final class RingLinks {
     /** Has something else unmap the files. */
     void onUnused(Consumer<RingFile> consumer) {
         unused = consumer;
+    }
+
+    /** Has something else offer new links in place of those that have ended. */
+    void onEnded(Consumer<RingLink> consumer) {
+        ended = consumer;
     }
 
     /** Returns whether there are any. Any thread may call it. */
@@ -201,11 +209,12 @@ final class RingLinks {
             for (int i = 0; i < links.size(); i++) {
                 said |= links.get(i).sleep();
             }
-            if (!said) {
-                return false;
+            if (said) {
+                // A writer publishes packets, and then looks who sleeps.
+                VarHandle.fullFence();
             }
-            // A writer publishes packets, and then looks who sleeps.
-            VarHandle.fullFence();
+            // Also if it was said before: whoever said it may not have slept, and a new link may keep its packets for a
+            // while.
             for (int i = 0; i < links.size(); i++) {
                 if (links.get(i).hasNext()) {
                     return true;
@@ -292,6 +301,9 @@ final class RingLinks {
             bell.ring(link.peer, link.index);
         } finally {
             unused.accept(link.file);
+        }
+        if (reason.equals(IDLE) || reason.equals(ENDED)) {
+            ended.accept(link);
         }
     }
 

@@ -47,6 +47,11 @@ public final class RingOffers implements AutoCloseable {
     /** How long no link is offered to a peer that has not answered. */
     private static final long PAUSE_NANOS = 5 * SECOND_NANOS;
 
+    /** How often a link is offered again at most, and when first; each pause is twice the one before. */
+    private static final int MOST_AGAIN = 6;
+
+    private static final int AGAIN_MILLIS = 6000;
+
     private static final int THREAD_SECONDS = 5;
     private static final int END_SECONDS = 10;
 
@@ -133,6 +138,7 @@ public final class RingOffers implements AutoCloseable {
         thread.setRemoveOnCancelPolicy(true);
         if (links != null) {
             links.onUnused(this::release);
+            links.onEnded(link -> offerAgain(link.peer, link.index));
         }
     }
 
@@ -155,6 +161,28 @@ public final class RingOffers implements AutoCloseable {
         offers.put(offer.transaction(), offer);
         if (!execute(() -> create(offer))) {
             forget(offer);
+        }
+    }
+
+    /** Offers a link later, because a process that was only busy would otherwise use the sockets for ever. */
+    private void offerAgain(Peer peer, int index) {
+        if (peer.offersAgain == MOST_AGAIN) {
+            return;
+        }
+        long millis = (long) AGAIN_MILLIS << peer.offersAgain++;
+        Runnable again = () -> {
+            host.lock();
+            try {
+                offer(peer, index);
+            } finally {
+                host.unlock();
+            }
+        };
+        try {
+            @SuppressWarnings("unused")
+            Future<?> scheduled = thread.schedule(again, millis, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            // The device closes.
         }
     }
 
@@ -229,6 +257,7 @@ public final class RingOffers implements AutoCloseable {
             }
             if (last) {
                 forget(offer);
+                offerAgain(offer.peer, offer.index);
             } else {
                 send(RingMessage.OFFER, offer.key, offer.peer, offer.index);
                 await(offer, times);
@@ -281,6 +310,7 @@ public final class RingOffers implements AutoCloseable {
         }
         forget(offer);
         links.add(offer.file, offer.key, 0, from, index);
+        from.offersAgain = 0;
         host.watch(from.address);
         execute(offer.file::unlink);
     }

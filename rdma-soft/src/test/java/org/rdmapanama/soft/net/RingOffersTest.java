@@ -289,6 +289,21 @@ class RingOffersTest {
         assertTalk(a, b, 1);
     }
 
+    /** Whoever asks whether it may sleep may ask again before it has taken the packets. */
+    @Test
+    void shouldNotSleepWhileThereArePackets() throws Exception {
+        a.offerTo(b);
+        awaitLink();
+        assertFalse(b.wire.sleep());
+        assertTrue(a.send(b, NUMBER, 1));
+        for (int i = 0; i < 3; i++) {
+            assertTrue(b.wire.sleep());
+        }
+        List<Integer> got = new ArrayList<>();
+        Bound.ofSeconds(10).await("no packets", () -> got.addAll(b.receive(a)) && !got.isEmpty());
+        assertFalse(b.wire.sleep());
+    }
+
     /** Neither connection managers nor anybody else may use queue pair 1 through shared memory. */
     @Test
     void shouldDropDatagramsForManagement() throws Exception {
