@@ -114,6 +114,16 @@ final class RingLink extends PacketSender {
         return isUsed;
     }
 
+    /** Returns whether both sides use the link. */
+    boolean isAlive() {
+        try {
+            return isUsed() && !isEnded();
+        } catch (InternalError e) {
+            // Its file has become shorter, so it ends when it is used next.
+            return false;
+        }
+    }
+
     /** Returns whether the other side has ended the link. */
     boolean isEnded() {
         return Memory.getIntAcquire(there + RingFile.STATE) == RingFile.ENDED;

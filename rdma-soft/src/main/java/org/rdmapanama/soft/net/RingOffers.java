@@ -322,6 +322,10 @@ public final class RingOffers implements AutoCloseable {
             send(RingMessage.ACCEPT, key, from, index);
             return;
         }
+        if (link != null && link.isAlive()) {
+            // An offer that crossed with the one that was accepted. A new link would lose what is in the old one.
+            return;
+        }
         Offer own = offerTo(from, index);
         if (own != null && isLower(wire.own(index), from.address)) {
             return;
