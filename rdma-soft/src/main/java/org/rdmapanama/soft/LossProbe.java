@@ -30,15 +30,6 @@ final class LossProbe implements Timed {
         return unanswered;
     }
 
-    /** Notes an answer. The next one is due after some nanoseconds, if any is. */
-    void restart(boolean outstanding, long patience) {
-        unanswered = 0;
-        waiting = false;
-        if (outstanding) {
-            arm(patience);
-        }
-    }
-
     /** Expects an answer after some nanoseconds, unless one is expected already. */
     void arm(long patience) {
         if (!waiting) {
@@ -49,15 +40,21 @@ final class LossProbe implements Timed {
         }
     }
 
-    /** Expects no answer. {@link Timers} finds out when it next checks. */
-    void stop() {
+    /**
+     * Notes an answer. {@link Timers} finds out when it next checks.
+     *
+     * @param isTimed whether it was timed: if none is because all are late, the pauses must not become shorter again
+     */
+    void answered(boolean isTimed) {
         waiting = false;
-        unanswered = 0;
+        if (isTimed) {
+            unanswered = 0;
+        }
     }
 
     /** Removes it from the list, because the queue pair ends. */
     void forget() {
-        stop();
+        answered(true);
         if (listed) {
             listed = false;
             engine.forget(this);

@@ -178,7 +178,12 @@ public final class ProgressEngine {
             }
             turnsWithoutTime = 0;
             long due = timers.expire(now);
-            long next = any || lingers(now) ? 0 : due;
+            boolean all = wire.flush();
+            long next = any || lingers(now) || (all && !roomless.isEmpty()) ? 0 : due;
+            if (!all) {
+                // Nothing tells when there is room.
+                next = Math.min(next, NANOS_PER_MILLI);
+            }
             if (next > 0 && (polling.check() || wire.isHolding())) {
                 next = Math.min(next, polling.nap());
             }
@@ -298,12 +303,9 @@ public final class ProgressEngine {
 
     /** Returns whether a thread that waits for an event may sleep now, until the descriptor of {@link Wire} is readable. */
     public boolean maySleep() {
-        if (!wire.hasLinks()) {
-            return true;
-        }
         lock.lock();
         try {
-            return !wire.sleep();
+            return !wire.hasMore() && !wire.sleep();
         } finally {
             unlock();
         }
@@ -400,8 +402,13 @@ public final class ProgressEngine {
     /** Releases the lock of the device, after sending what waits. */
     void unlock() {
         try {
-            if (!wire.flush() && sleeping && !polling.isOn()) {
-                // The thread waits for room.
+            boolean all = wire.flush();
+            boolean remains = !all || !roomless.isEmpty() || wire.hasMore();
+            if (remains
+                    && sleeping
+                    && !polling.isOn()
+                    && !Thread.currentThread().equals(thread)) {
+                // The thread looks for room, and takes the packets that have left the sockets.
                 wake();
             }
             if (sleeping && idle == SoftSettings.Idle.PARK && !polling.isOn() && wire.sleep()) {

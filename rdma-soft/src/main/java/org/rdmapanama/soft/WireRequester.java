@@ -155,6 +155,12 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
         if (isWaiting()) {
             queuePair.timer.arm();
+            expectAnswer();
+        }
+    }
+
+    private void expectAnswer() {
+        if (device.settings().probes()) {
             lossProbe.arm(window().patience());
         }
     }
@@ -255,10 +261,11 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
 
     @Override
     void stop() {
-        device.engine.forget(this);
-        lossProbe.forget();
-        count(0);
+        // First, so that the room that becomes free does not resume this one, whose memory may be freed next.
         leaveWindow();
+        count(0);
+        lossProbe.forget();
+        device.engine.forget(this);
     }
 
     @Override
@@ -431,6 +438,11 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
         Memory.zero(payload + part, pad);
         device.wire().send(Opcode.headerBytes(code) + part + pad);
+        if (asks) {
+            // A repetition takes no PSN. In shared memory, it may contain more than was sent before.
+            farthest = Psn.compare(Psn.add(next, packets), farthest) > 0 ? Psn.add(next, packets) : farthest;
+            return true;
+        }
         advance(packets);
         offset += part;
         if (last) {
@@ -620,7 +632,8 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         pausing = false;
         gapTold = false;
         isProbing = false;
-        if (timedPsn != NOT_TIMED && Psn.compare(timedPsn, oldest) < 0) {
+        boolean isTimed = timedPsn != NOT_TIMED && Psn.compare(timedPsn, oldest) < 0;
+        if (isTimed) {
             timedPsn = NOT_TIMED;
             window().answered(System.nanoTime() - timedSince);
         }
@@ -634,7 +647,10 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         arrived();
         retire();
         queuePair.timer.restart(isWaiting());
-        lossProbe.restart(isWaiting(), window().patience());
+        lossProbe.answered(isTimed);
+        if (isWaiting()) {
+            expectAnswer();
+        }
     }
 
     /** Takes what arrived out of the window of the peer. */
@@ -744,13 +760,14 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
         device.wire().overdue(path.peer, path.sourceIndex);
         sendAgain();
-        lossProbe.arm(window().patience());
+        expectAnswer();
     }
 
     private void sendAgain() {
         int before = next;
         int place = sends.current;
         long at = offset;
+        // Its answer may be that of the repetition.
         timedPsn = NOT_TIMED;
         seek(oldest);
         long slot = sends.slot(sends.current);
@@ -764,6 +781,10 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         next = before;
         sends.current = place;
         offset = at;
+        if (Memory.getInt(slot + SendQueue.STATE) >= FAILED) {
+            // For example because the memory has been deregistered.
+            retire();
+        }
     }
 
     /** Continues from a given packet. */

@@ -118,7 +118,10 @@ final class PacketPeer implements AutoCloseable {
     /** Returns the next packet, with room behind it; it must have this opcode and number. */
     byte[] next(int opcode, int number) throws IOException {
         byte[] bytes = new byte[InvariantCrc.MAX_PACKET_BYTES];
-        channel.socket().receive(new DatagramPacket(bytes, bytes.length));
+        do {
+            channel.socket().receive(new DatagramPacket(bytes, bytes.length));
+            // The device also asks whether it can share memory with this peer.
+        } while (bytes[0] == Opcode.UD_SEND_ONLY);
         assertEquals(opcode, bytes[0]);
         assertEquals(Psn.add(FIRST, number), ByteBuffer.wrap(bytes).getInt(8) & Bth.MASK_24);
         return bytes;

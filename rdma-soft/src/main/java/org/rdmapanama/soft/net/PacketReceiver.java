@@ -10,6 +10,11 @@ abstract class PacketReceiver {
     /** Takes the next packet. Returns false if there is none. */
     abstract boolean next();
 
+    /** Returns whether there are packets that have left the socket, so that nothing else tells of them. */
+    boolean hasMore() {
+        return false;
+    }
+
     /** Returns the sender of the packet taken last. */
     abstract Peer from();
 

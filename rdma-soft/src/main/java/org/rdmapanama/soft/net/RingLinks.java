@@ -194,6 +194,7 @@ final class RingLinks {
             }
         } catch (InternalError e) {
             endTruncated(e);
+            all = false;
         }
         return all;
     }

@@ -50,7 +50,7 @@ public final class RingOffers implements AutoCloseable {
     /** How often a link is offered again at most, and when first; each pause is twice the one before. */
     private static final int MOST_AGAIN = 6;
 
-    private static final int AGAIN_MILLIS = 6000;
+    private static final int AGAIN_MILLIS = 30_000;
 
     private static final int THREAD_SECONDS = 5;
     private static final int END_SECONDS = 10;
@@ -136,6 +136,8 @@ public final class RingOffers implements AutoCloseable {
         thread.setKeepAliveTime(THREAD_SECONDS, TimeUnit.SECONDS);
         thread.allowCoreThreadTimeOut(true);
         thread.setRemoveOnCancelPolicy(true);
+        // What waits for later must not hold up closing.
+        thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         if (links != null) {
             links.onUnused(this::release);
             links.onEnded(link -> offerAgain(link.peer, link.index));
@@ -333,15 +335,21 @@ public final class RingOffers implements AutoCloseable {
         if (openings >= MOST_OPENINGS || links.areTooMany() || !isInTime()) {
             return;
         }
+        withdrawOwn(from, index);
+        openings++;
+        if (!execute(() -> open(key, from.address, index))) {
+            openings--;
+        }
+    }
+
+    /** Withdraws the own offer to a peer, if there is one. */
+    private void withdrawOwn(Peer peer, int index) {
+        Offer own = offerTo(peer, index);
         if (own != null) {
             forget(own);
             if (own.file != null) {
                 execute(() -> withdraw(own.file));
             }
-        }
-        openings++;
-        if (!execute(() -> open(key, from.address, index))) {
-            openings--;
         }
     }
 
@@ -379,6 +387,9 @@ public final class RingOffers implements AutoCloseable {
                 isDouble = before != null && before.key.equals(key);
                 if (!isDouble) {
                     links.add(file, key, 1, peer, index);
+                    peer.offersAgain = 0;
+                    // It may have been made while the file was opened.
+                    withdrawOwn(peer, index);
                     send(RingMessage.ACCEPT, key, peer, index);
                     host.watch(from);
                 }

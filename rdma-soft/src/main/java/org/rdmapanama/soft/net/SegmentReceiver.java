@@ -41,13 +41,13 @@ final class SegmentReceiver extends PacketReceiver {
     }
 
     private boolean receive() {
-        int received;
-        do {
-            received = datagrams.receive(fd, address, Datagrams.MAX_RECEIVE_BYTES);
-            // No packet of this protocol is empty, and none is cut.
-        } while (received == 0 || (received > 0 && datagrams.wasCut()));
+        int received = datagrams.receive(fd, address, Datagrams.MAX_RECEIVE_BYTES);
         if (received < 0) {
             return false;
+        }
+        if (datagrams.wasCut()) {
+            // No packet of this protocol is so long. It counts as an empty one, which is not valid.
+            received = 0;
         }
         int told = datagrams.segment();
         segment = told > 0 ? told : received;
@@ -55,6 +55,11 @@ final class SegmentReceiver extends PacketReceiver {
         rest = 0;
         end = received;
         return true;
+    }
+
+    @Override
+    boolean hasMore() {
+        return rest < end;
     }
 
     @Override

@@ -10,8 +10,9 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * org.rdmapanama.soft.port}, the UDP port; {@code .address}, the addresses to use instead of those of the loopback
  * interface, for which there is an environment variable as well; {@code .idle}, what the thread of the device does while idle, {@code busy}, {@code yield} or {@code
  * park}; {@code .pcap}, a file to capture all packets in; {@code .faults}, the faults to inject into outgoing packets;
- * {@code .wire}, {@code true} to send packets even between queue pairs of the same device; and {@code .segments}, whom to
- * send many packets with one system call, {@code auto}, {@code all} or {@code none}. Immutable.
+ * {@code .wire}, {@code true} to send packets even between queue pairs of the same device; {@code .segments}, whom to
+ * send many packets with one system call, {@code auto}, {@code all} or {@code none}; {@code .ring}, whether to use shared
+ * memory, {@code auto} or {@code none}; and {@code .probes}, {@code false} to repeat nothing before its timeout. Immutable.
  *
  * @param port the UDP port to receive at; the following ones are tried if it is in use
  * @param address {@link #ALL_ADDRESSES}, or addresses and names of interfaces, separated by commas; null for the loopback
@@ -22,6 +23,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * @param wire whether to send packets between queue pairs of the same device
  * @param segments to whom many packets are sent with one system call
  * @param ring whether packets to processes of the same user go through shared memory where that is possible
+ * @param probes whether a packet whose answer is overdue is repeated before its timeout
  */
 public record SoftSettings(
         int port,
@@ -31,8 +33,10 @@ public record SoftSettings(
         Faults faults,
         boolean wire,
         Segments segments,
-        boolean ring) {
+        boolean ring,
+        boolean probes) {
     private static final String PREFIX = "org.rdmapanama.soft.";
+    private static final String PROBES = PREFIX + "probes";
 
     /** The property that says which addresses to use. */
     public static final String ADDRESS = PREFIX + "address";
@@ -78,7 +82,8 @@ public record SoftSettings(
                 faults == null ? null : Faults.parse(faults),
                 wire,
                 segments(System.getProperty(PREFIX + "segments", "auto")),
-                ring(System.getProperty(PREFIX + "ring", "auto")));
+                ring(System.getProperty(PREFIX + "ring", "auto")),
+                !"false".equalsIgnoreCase(System.getProperty(PROBES)));
     }
 
     /** A variable that is empty counts as not set. */

@@ -111,9 +111,6 @@ public final class Wire implements AutoCloseable {
     /** Whether packets may wait for {@link #flush}. */
     private boolean pending;
 
-    /** Whether the kernel had no room for them. Read without the lock. */
-    private volatile boolean blocked;
-
     /** Whether packets or wake-ups wait for room that nothing will tell of. */
     private boolean linksWait;
 
@@ -405,9 +402,6 @@ public final class Wire implements AutoCloseable {
             for (PacketSender each : senders) {
                 all &= each.flush();
             }
-            if (blocked == all) {
-                blocked = !all;
-            }
             linksWait = links != null && !links.flush();
             pending = !all || linksWait;
         }
@@ -438,7 +432,8 @@ public final class Wire implements AutoCloseable {
     /** Sends a datagram that says no more than that it is time to look. Returns false if there is no room for it now. */
     private boolean ring(Peer to, int index) {
         if (datagrams != null && descriptors[index] >= 0) {
-            return datagrams.send(descriptors[index], bellAddress, 1, 0, to.struct) != -Errno.EAGAIN;
+            int result = datagrams.send(descriptors[index], bellAddress, 1, 0, to.struct);
+            return result != -Errno.EAGAIN && result != -Errno.ENOBUFS && result != -Errno.ENOMEM;
         }
         try {
             return channels[index].send(bell.clear(), to.address) > 0;
@@ -558,12 +553,11 @@ public final class Wire implements AutoCloseable {
     }
 
     /**
-     * Waits for a packet, for room if there was none, or for {@link #wakeUp}; 0 waits forever. Only the thread of the device
-     * may call it.
+     * Waits for a packet or for {@link #wakeUp}; 0 waits forever. Only the thread of the device may call it.
      */
     public void await(long millis) {
         try {
-            watch(blocked ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_READ);
+            watch(SelectionKey.OP_READ);
             selector.select(key -> {}, millis);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -610,6 +604,16 @@ public final class Wire implements AutoCloseable {
     /** Returns how many peers are remembered. */
     public int peers() {
         return peers.count();
+    }
+
+    /** Returns whether there are packets that have left their sockets, so that nothing else tells of them. */
+    public boolean hasMore() {
+        for (PacketReceiver each : receivers) {
+            if (each.hasMore()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Returns how many packets were received, valid or not. */

@@ -59,7 +59,15 @@ class RingOffersTest {
                     "test",
                     local,
                     new SoftSettings(
-                            port, null, SoftSettings.Idle.PARK, null, null, false, SoftSettings.Segments.AUTO, true));
+                            port,
+                            null,
+                            SoftSettings.Idle.PARK,
+                            null,
+                            null,
+                            false,
+                            SoftSettings.Segments.AUTO,
+                            true,
+                            true));
             offers = new RingOffers("test", wire, this, directory);
         }
 
