@@ -37,7 +37,6 @@ final class DatagramRequester extends Requester {
                 status = sendDatagram(slot, opcode);
             }
             if (status == NO_ROOM) {
-                device.engine.awaitRoom(this);
                 return;
             }
             if (status == VerbsConstants.SUCCESS) {
@@ -82,13 +81,13 @@ final class DatagramRequester extends Requester {
         device.engine.forget(this);
     }
 
-    /** Sends a datagram to another device. Returns false if there is no room now. */
+    /** Sends a datagram to another device. Returns false if there is no room now, for which this then waits. */
     private boolean sendPacket(long slot, int opcode, SoftAddressHandle to, int key) {
         boolean immediate = opcode == VerbsConstants.WR_SEND_IMM;
         int code = immediate ? Opcode.UD_SEND_ONLY_WITH_IMMEDIATE : Opcode.UD_SEND_ONLY;
         int bytes = (int) SendQueue.bytes(slot);
         int pad = -bytes & 3;
-        long packet = device.wire().begin(to.peer, to.sourceIndex);
+        long packet = device.engine.begin(this, to);
         if (packet == 0) {
             return false;
         }

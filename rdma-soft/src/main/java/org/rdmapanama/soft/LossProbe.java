@@ -5,75 +5,48 @@ package org.rdmapanama.soft;
  * a later one arrives; if the last packets are lost, none does. A probe spends no retry. {@link WireRequester} owns it, and
  * {@link ProgressEngine} runs it. Callers must hold the lock of the device.
  */
-final class LossProbe implements Timed {
+final class LossProbe extends LazyTimer {
     /** The longest pause between two probes is that between the first two times this power of two. */
     private static final int MAX_DOUBLINGS = 8;
 
     private final WireRequester requester;
-    private final ProgressEngine engine;
-    private long deadline;
-    private boolean waiting;
 
-    /** Whether {@link ProgressEngine} has it in its list. */
-    private boolean listed;
-
-    /** The number of probes since the last answer. */
+    /** The number of probes since the last answer that was timed. */
     private int unanswered;
 
     LossProbe(WireRequester requester, ProgressEngine engine) {
+        super(engine);
         this.requester = requester;
-        this.engine = engine;
     }
 
-    /** Returns the number of probes since the last answer. */
+    /** Returns the number of probes since the last answer that was timed. */
     int unanswered() {
         return unanswered;
     }
 
     /** Expects an answer after some nanoseconds, unless one is expected already. */
     void arm(long patience) {
-        if (!waiting) {
-            waiting = true;
-            deadline = System.nanoTime() + (patience << Math.min(unanswered, MAX_DOUBLINGS));
-            engine.wakeAt(this, listed);
-            listed = true;
+        if (!isWaiting()) {
+            waitUntil(System.nanoTime() + (patience << Math.min(unanswered, MAX_DOUBLINGS)));
         }
     }
 
     /**
-     * Notes an answer. {@link Timers} finds out when it next checks.
+     * Notes an answer.
      *
      * @param isTimed whether it was timed: if none is because all are late, the pauses must not become shorter again
      */
     void answered(boolean isTimed) {
-        waiting = false;
+        stop();
         if (isTimed) {
             unanswered = 0;
         }
     }
 
-    /** Removes it from the list, because the queue pair ends. */
-    void forget() {
-        answered(true);
-        if (listed) {
-            listed = false;
-            engine.forget(this);
-        }
-    }
-
     @Override
-    public long deadline() {
-        return waiting ? deadline : NEVER;
-    }
-
-    @Override
-    public void expired() {
-        listed = false;
-        if (waiting) {
-            waiting = false;
-            unanswered++;
-            requester.answerOverdue();
-        }
+    void due() {
+        unanswered++;
+        requester.answerOverdue();
     }
 
     @Override

@@ -301,16 +301,6 @@ public final class ProgressEngine {
         }
     }
 
-    /** Returns whether a thread that waits for an event may sleep now, until the descriptor of {@link Wire} is readable. */
-    public boolean maySleep() {
-        lock.lock();
-        try {
-            return !wire.hasMore() && !wire.sleep();
-        } finally {
-            unlock();
-        }
-    }
-
     private boolean turnForWaiter() {
         lock.lock();
         try {
@@ -324,6 +314,16 @@ public final class ProgressEngine {
         } catch (InternalError e) {
             endLinks(e);
             return true;
+        } finally {
+            unlock();
+        }
+    }
+
+    /** Returns whether a thread that waits for an event may sleep now, until the descriptor of {@link Wire} is readable. */
+    public boolean maySleep() {
+        lock.lock();
+        try {
+            return !wire.hasMore() && !wire.sleep();
         } finally {
             unlock();
         }
@@ -379,12 +379,14 @@ public final class ProgressEngine {
         }
     }
 
-    /** Queues a half that found no room for a packet, until there is. */
-    void awaitRoom(DeferredSender half) {
-        if (!half.awaitsRoom) {
+    /** Begins a packet of a half. Returns where to write it, or 0 if there is no room now: the half is called when there is. */
+    long begin(DeferredSender half, SoftAddressHandle path) {
+        long packet = wire.begin(path.peer, path.sourceIndex);
+        if (packet == 0 && !half.awaitsRoom) {
             half.awaitsRoom = true;
             roomless.add(half);
         }
+        return packet;
     }
 
     /** Sends what waits, and then what found no room before. */
@@ -403,20 +405,23 @@ public final class ProgressEngine {
     void unlock() {
         try {
             boolean all = wire.flush();
-            boolean remains = !all || !roomless.isEmpty() || wire.hasMore();
-            if (remains
-                    && sleeping
-                    && !polling.isOn()
-                    && !Thread.currentThread().equals(thread)) {
-                // The thread looks for room, and takes the packets that have left the sockets.
-                wake();
-            }
-            if (sleeping && idle == SoftSettings.Idle.PARK && !polling.isOn() && wire.sleep()) {
-                // Packets have come through shared memory, of which nothing else tells.
-                wake();
+            if (sleeping && !polling.isOn()) {
+                wakeForWhatRemains(all);
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void wakeForWhatRemains(boolean allSent) {
+        boolean remains = !allSent || !roomless.isEmpty() || wire.hasMore();
+        if (remains && !Thread.currentThread().equals(thread)) {
+            // The thread looks for room, and takes the packets that have left the sockets.
+            wake();
+        }
+        if (idle == SoftSettings.Idle.PARK && wire.sleep()) {
+            // Packets have come through shared memory, of which nothing else tells.
+            wake();
         }
     }
 

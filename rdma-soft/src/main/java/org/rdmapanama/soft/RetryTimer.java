@@ -4,28 +4,19 @@ package org.rdmapanama.soft;
  * The timer of a queue pair, which waits for answers and before retries, and the retries that are left. The requesters use
  * it; {@link ProgressEngine} runs it. Callers must hold the lock of the device.
  */
-final class RetryTimer implements Timed {
+final class RetryTimer extends LazyTimer {
     private static final int ENDLESS_RNR = 7;
 
     /** A timeout of 0 stands for no timeout; the others double this. */
     private static final long SHORTEST_TIMEOUT = 4096;
 
     private final SoftQueuePair queuePair;
-    private final ProgressEngine engine;
     private int retriesLeft;
     private int rnrRetriesLeft;
 
-    /** The deadline, by System.nanoTime(), while {@link #waiting}. */
-    private long deadline;
-
-    private boolean waiting;
-
-    /** Whether {@link ProgressEngine} has the timer in its list. */
-    private boolean listed;
-
     RetryTimer(SoftQueuePair queuePair, ProgressEngine engine) {
+        super(engine);
         this.queuePair = queuePair;
-        this.engine = engine;
     }
 
     void resetRetries() {
@@ -60,7 +51,7 @@ final class RetryTimer implements Timed {
     }
 
     boolean isPausing() {
-        return waiting;
+        return isWaiting();
     }
 
     /** Returns whether answers have a time limit. */
@@ -70,9 +61,8 @@ final class RetryTimer implements Timed {
 
     /** Starts the timer for an answer, unless it is running. */
     void arm() {
-        int timeout = queuePair.timeout();
-        if (!waiting && timeout != 0) {
-            waitUntil(System.nanoTime() + (SHORTEST_TIMEOUT << timeout));
+        if (!isWaiting() && isEnabled()) {
+            waitUntil(timeout());
         }
     }
 
@@ -80,47 +70,19 @@ final class RetryTimer implements Timed {
     void restart(boolean outstanding) {
         if (!outstanding) {
             stop();
-        } else if (waiting) {
-            deadline = System.nanoTime() + (SHORTEST_TIMEOUT << queuePair.timeout());
+        } else if (isWaiting()) {
+            waitLonger(timeout());
         }
     }
 
-    private void waitUntil(long nanos) {
-        waiting = true;
-        deadline = nanos;
-        if (nanos != NEVER) {
-            engine.wakeAt(this, listed);
-            listed = true;
-        }
-    }
-
-    /**
-     * Stops the timer lazily: {@link Timers} finds out when it next checks. Most timers are stopped long before their
-     * deadline.
-     */
-    void stop() {
-        waiting = false;
-    }
-
-    /** Removes the timer from the list, because the queue pair is destroyed. */
-    void forget() {
-        if (listed) {
-            engine.forget(this);
-        }
+    /** Returns when an answer to a packet that is sent now is late. */
+    private long timeout() {
+        return System.nanoTime() + (SHORTEST_TIMEOUT << queuePair.timeout());
     }
 
     @Override
-    public long deadline() {
-        return waiting ? deadline : NEVER;
-    }
-
-    @Override
-    public void expired() {
-        listed = false;
-        if (waiting) {
-            waiting = false;
-            queuePair.expired();
-        }
+    void due() {
+        queuePair.expired();
     }
 
     @Override

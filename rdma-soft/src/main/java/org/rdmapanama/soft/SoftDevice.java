@@ -112,7 +112,7 @@ public final class SoftDevice {
         try {
             addresses = all.atPort(wire.port());
             headers = new RoutingHeaders(addresses);
-            rings = new RingOffers(NAME, wire, new RingHost());
+            rings = new RingOffers(NAME, wire, new RingHost(), settings.ring());
             management = new ManagementQueuePair(wire, rings);
             scratch = new NativeBlock(Long.BYTES);
             description = new NativeBlock(ibv_device.sizeof());

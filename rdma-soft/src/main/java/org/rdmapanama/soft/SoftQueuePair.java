@@ -715,7 +715,6 @@ final class SoftQueuePair {
 
     /** Frees everything except the C structure, whose address identifies events. */
     void free() {
-        timer.stop();
         timer.forget();
         stopAnswering();
         device.engine.forget(loss);

@@ -348,15 +348,6 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         return admitted;
     }
 
-    /** Returns where to write a packet for the peer; 0 if there is no room now, for which this then waits. */
-    private long begin() {
-        long packet = device.wire().begin(path.peer, path.sourceIndex);
-        if (packet == 0) {
-            device.engine.awaitRoom(this);
-        }
-        return packet;
-    }
-
     /** Assigns PSNs to a work request. Returns false if it must wait. */
     private boolean start(long slot, int opcode) {
         if ((Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_FENCE) != 0 && outstanding > 0) {
@@ -386,7 +377,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
      * now.
      */
     private boolean sendPart(long slot, int opcode, boolean asks) {
-        long packet = begin();
+        long packet = device.engine.begin(this, path);
         if (packet == 0) {
             return false;
         }
@@ -440,7 +431,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         device.wire().send(Opcode.headerBytes(code) + part + pad);
         if (asks) {
             // A repetition takes no PSN. In shared memory, it may contain more than was sent before.
-            farthest = Psn.compare(Psn.add(next, packets), farthest) > 0 ? Psn.add(next, packets) : farthest;
+            reach(Psn.add(next, packets));
             return true;
         }
         advance(packets);
@@ -470,16 +461,23 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
 
     private void advance(int packets) {
         next = Psn.add(next, packets);
-        if (Psn.compare(next, farthest) > 0) {
-            farthest = next;
-        }
+        reach(next);
         settle();
     }
 
-    /** Returns the size of the part of a read that is requested at once, from the current offset on. */
-    private long partToRead(long slot) {
+    private void reach(int psn) {
+        if (Psn.compare(psn, farthest) > 0) {
+            farthest = psn;
+        }
+    }
+
+    /** Returns how much of a read is requested at once, from the current offset on, in bytes; 0 for an atomic. */
+    private int partToRead(long slot, int opcode) {
+        if (isAtomic(opcode)) {
+            return 0;
+        }
         long sent = offset / mtu;
-        return Math.min(bytesOf(slot) - offset, (readPackets - sent % readPackets) * mtu);
+        return (int) Math.min(bytesOf(slot) - offset, (readPackets - sent % readPackets) * mtu);
     }
 
     /** Requests a part of a read, or an atomic. Returns false if too many are outstanding. */
@@ -487,19 +485,15 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (outstanding >= queuePair.maxReadAtomic()) {
             return false;
         }
-        boolean atomic = isAtomic(opcode);
-        long part = atomic ? 0 : partToRead(slot);
+        int part = partToRead(slot, opcode);
         int packets = Psn.count(part, mtu);
-        if (!isAdmitted(packets)) {
-            return false;
-        }
-        if (!request(slot, opcode, (int) part)) {
+        if (!isAdmitted(packets) || !request(slot, opcode, part)) {
             return false;
         }
         offset += part;
         advance(packets);
         asked[(firstAsked + outstanding++) % asked.length] = Psn.add(next, -1);
-        if (atomic || offset == bytesOf(slot)) {
+        if (isAtomic(opcode) || offset == bytesOf(slot)) {
             endOfMessage();
         }
         return true;
@@ -507,7 +501,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
 
     /** Sends the request of an atomic, or of a part of a read. Returns false if there is no room now. */
     private boolean request(long slot, int opcode, int part) {
-        long packet = begin();
+        long packet = device.engine.begin(this, path);
         if (packet == 0) {
             return false;
         }
@@ -648,9 +642,6 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         retire();
         queuePair.timer.restart(isWaiting());
         lossProbe.answered(isTimed);
-        if (isWaiting()) {
-            expectAnswer();
-        }
     }
 
     /** Takes what arrived out of the window of the peer. */
@@ -773,7 +764,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         long slot = sends.slot(sends.current);
         int opcode = opcodeOf(slot);
         if (isAnswered(opcode)) {
-            request(slot, opcode, isAtomic(opcode) ? 0 : (int) partToRead(slot));
+            request(slot, opcode, partToRead(slot, opcode));
         } else {
             isProbing = sendPart(slot, opcode, true);
             probedPsn = oldest;

@@ -449,7 +449,7 @@ final class WireResponder extends DeferredSender {
         if (!reliable) {
             return true;
         }
-        long packet = begin();
+        long packet = device.engine.begin(this, path);
         if (packet == 0) {
             return false;
         }
@@ -457,15 +457,6 @@ final class WireResponder extends DeferredSender {
         Aeth.write(packet + Aeth.OFFSET, syndrome, messages);
         device.wire().send(Opcode.headerBytes(Opcode.RC_ACKNOWLEDGE));
         return true;
-    }
-
-    /** Returns where to write a packet for the peer; 0 if there is no room now, for which this then waits. */
-    private long begin() {
-        long packet = device.wire().begin(path.peer, path.sourceIndex);
-        if (packet == 0) {
-            device.engine.awaitRoom(this);
-        }
-        return packet;
     }
 
     private void writeBase(long packet, int opcode, int pad, int psn) {
@@ -492,7 +483,7 @@ final class WireResponder extends DeferredSender {
         if (pending.bytes(at) < 0) {
             return respondToAtomic(at);
         }
-        long packet = begin();
+        long packet = device.engine.begin(this, path);
         if (packet == 0) {
             return false;
         }
@@ -575,7 +566,7 @@ final class WireResponder extends DeferredSender {
     }
 
     private boolean answerAtomic(int psn, long before) {
-        long packet = begin();
+        long packet = device.engine.begin(this, path);
         if (packet == 0) {
             return false;
         }

@@ -24,10 +24,8 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.net.SegmentSocket;
 import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
@@ -246,7 +244,7 @@ class HostilePacketsTest {
             if (i > 0) {
                 // The attacker is the peer: packets of other sockets would not get far.
                 open[i].localEndpoint(new ConnectOptions());
-                open[i].connect(new Endpoint(0, PEER, numbers[i], gid(peer)));
+                open[i].connect(new Endpoint(0, PEER, numbers[i], PacketPeer.gid(peer)));
             }
             for (int count = 0; count < 4; count++) {
                 open[i].postReceive(receive);
@@ -254,12 +252,6 @@ class HostilePacketsTest {
         }
         victims[open.length] = random.nextInt();
         victims[open.length + 1] = 1;
-    }
-
-    private static Gid gid(InetSocketAddress socket) {
-        ByteBuffer bytes =
-                ByteBuffer.allocate(2 * Long.BYTES).putLong(Gids.high(socket)).putLong(Gids.low(socket.getAddress()));
-        return Gid.of(bytes.array());
     }
 
     private static MemorySegment untouched(SoftPair pair, int bytes) {

@@ -19,7 +19,7 @@ import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.QueuePairType;
 
-/** A stranger who has seen many keys, queue pair numbers and PSNs knows nothing about the others. */
+/** Many keys, queue pair numbers and PSNs do not tell a stranger the others. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class KeysTest {
     private static final int COUNT = 1000;

@@ -70,7 +70,8 @@ final class PacketPeer implements AutoCloseable {
         return (InetSocketAddress) channel.getLocalAddress();
     }
 
-    private static Gid gid(InetSocketAddress socket) {
+    /** Returns the GID of a device at a socket. */
+    static Gid gid(InetSocketAddress socket) {
         ByteBuffer bytes =
                 ByteBuffer.allocate(2 * Long.BYTES).putLong(Gids.high(socket)).putLong(Gids.low(socket.getAddress()));
         return Gid.of(bytes.array());

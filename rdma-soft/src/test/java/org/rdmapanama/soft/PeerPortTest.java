@@ -18,9 +18,7 @@ import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.address.Endpoint;
-import org.rdmapanama.address.Gid;
 import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.soft.net.Gids;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Opcode;
@@ -51,12 +49,6 @@ class PeerPortTest {
         packet.clear();
     }
 
-    private static Gid gid(InetSocketAddress socket) {
-        ByteBuffer bytes =
-                ByteBuffer.allocate(2 * Long.BYTES).putLong(Gids.high(socket)).putLong(Gids.low(socket.getAddress()));
-        return Gid.of(bytes.array());
-    }
-
     private void open(SoftPair open) {
         pair = open;
         SoftDevice soft = SoftDevice.contextAt(pair.context.nativeAddress()).device();
@@ -73,7 +65,8 @@ class PeerPortTest {
         QueuePair queuePair = pair.domain.createQueuePair(
                 new QueuePairOptions(QueuePairType.RC, pair.context.createCompletionQueue(4)));
         queuePair.localEndpoint(new ConnectOptions());
-        queuePair.connect(new Endpoint(0, PEER, FIRST, gid(new InetSocketAddress(device.getAddress(), port))));
+        queuePair.connect(
+                new Endpoint(0, PEER, FIRST, PacketPeer.gid(new InetSocketAddress(device.getAddress(), port))));
         return queuePair;
     }
 

@@ -23,7 +23,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.extension.AnnotatedElementContext;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.io.TempDirFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -44,7 +47,6 @@ import org.rdmapanama.testing.FillPattern;
 @EnabledOnOs(OS.LINUX)
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RingProcessesTest {
-    private static final String[] LOCAL = {"address", "127.0.0.1"};
     private static final int HALF = RingPeer.BYTES / 4;
     private static final int CHANGES = Integer.getInteger("hostile.changes", 350_000);
 
@@ -53,6 +55,17 @@ class RingProcessesTest {
 
     @TempDir
     private Path folder;
+
+    /** Where no other process makes files. */
+    @TempDir(factory = InSharedMemory.class)
+    private Path shared;
+
+    static final class InSharedMemory implements TempDirFactory {
+        @Override
+        public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext context) throws IOException {
+            return Files.createTempDirectory(Path.of("/dev/shm"), "rdma-panama-test-");
+        }
+    }
 
     /** This side, and the other process. */
     private final class Meeting implements AutoCloseable {
@@ -64,13 +77,17 @@ class RingProcessesTest {
         private final long remote;
         private final int rkey;
 
-        Meeting(boolean sleeps, List<String> options, String... settings) throws Exception {
+        Meeting(boolean sleeps, String ring, String... more) throws Exception {
             Path file = Files.createTempFile(folder, "place", "");
             Files.delete(file);
-            List<String> all = new ArrayList<>(options);
-            all.add("-Dorg.rdmapanama.soft.address=127.0.0.1");
-            own = SoftSettings.with(settings, () -> new RingPeer.End(sleeps, TIMEOUT));
-            program = Program.javaWith(all, RingPeer.class, file.toString(), Boolean.toString(sleeps));
+            List<String> settings = new ArrayList<>(List.of("address", "127.0.0.1", "ring", shared.toString()));
+            settings.addAll(List.of(more));
+            own = SoftSettings.with(settings.toArray(String[]::new), () -> new RingPeer.End(sleeps, TIMEOUT));
+            program = Program.javaWith(
+                    List.of("-Dorg.rdmapanama.soft.address=127.0.0.1", "-Dorg.rdmapanama.soft.ring=" + ring),
+                    RingPeer.class,
+                    file.toString(),
+                    Boolean.toString(sleeps));
             program.await(">\n");
             String place = program.output().split("<", 2)[1].split(">\n", -1)[0];
             Path written = Files.createTempFile(folder, "place", "");
@@ -153,15 +170,11 @@ class RingProcessesTest {
         public void close() throws IOException {
             program.close();
             own.close();
-            // Those of other processes do not stay, either.
-            for (Path each : RingAccess.named()) {
-                Bound.ofSeconds(20).spin(() -> each + " is still there", () -> !Files.exists(each));
-            }
         }
     }
 
     private Meeting meet(boolean sleeps) throws Exception {
-        return new Meeting(sleeps, List.of(), LOCAL);
+        return new Meeting(sleeps, shared.toString());
     }
 
     @ParameterizedTest
@@ -201,6 +214,7 @@ class RingProcessesTest {
             meeting.assertServes();
             meeting.awaitEndOfLink();
         }
+        assertEquals(List.of(), RingAccess.named(shared));
     }
 
     @Test
@@ -299,7 +313,7 @@ class RingProcessesTest {
 
     @Test
     void shouldUseSocketsWhereThePeerDoesNotWantSharedMemory() throws Exception {
-        try (Meeting meeting = new Meeting(false, List.of("-Dorg.rdmapanama.soft.ring=none"), LOCAL)) {
+        try (Meeting meeting = new Meeting(false, "none")) {
             meeting.assertUsesSockets();
             assertFalse(meeting.wire.hasLinks());
             meeting.assertServes();
@@ -311,7 +325,7 @@ class RingProcessesTest {
     void shouldCapturePackets() throws Exception {
         Path file = folder.resolve("captured.pcap");
         int port;
-        try (Meeting meeting = new Meeting(false, List.of(), "address", "127.0.0.1", "pcap", file.toString())) {
+        try (Meeting meeting = new Meeting(false, shared.toString(), "pcap", file.toString())) {
             meeting.awaitLink(1);
             for (int i = 0; i < 100; i++) {
                 meeting.echo(0, 1000, i);

@@ -1,11 +1,8 @@
 package org.rdmapanama.soft.net;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.DatagramChannel;
 import org.rdmapanama.soft.wire.InvariantCrc;
 
@@ -14,18 +11,12 @@ final class ChannelReceiver extends PacketReceiver {
     private final DatagramChannel channel;
     private final Peers peers;
 
-    /** One byte more than a packet can have, to recognize those that are too long. */
-    private final ByteBuffer buffer =
-            ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES + 1).order(ByteOrder.LITTLE_ENDIAN);
-
-    private final long address = MemorySegment.ofBuffer(buffer).address();
-
     /** The address object that the channel returned last; it returns the same one as long as the sender is the same. */
     private SocketAddress seen;
 
-    private Peer from;
-
     ChannelReceiver(DatagramChannel channel, Peers peers) {
+        // One byte more than a packet can have, to recognize those that are too long.
+        super(InvariantCrc.MAX_PACKET_BYTES + 1);
         this.channel = channel;
         this.peers = peers;
     }
@@ -46,33 +37,9 @@ final class ChannelReceiver extends PacketReceiver {
         }
         if (sender != seen) {
             seen = sender;
-            from = peers.at((InetSocketAddress) sender);
+            from(peers.at((InetSocketAddress) sender));
         }
+        at(0, buffer.position());
         return true;
-    }
-
-    @Override
-    Peer from() {
-        return from;
-    }
-
-    @Override
-    ByteBuffer buffer() {
-        return buffer;
-    }
-
-    @Override
-    int start() {
-        return 0;
-    }
-
-    @Override
-    int length() {
-        return buffer.position();
-    }
-
-    @Override
-    long address() {
-        return address;
     }
 }

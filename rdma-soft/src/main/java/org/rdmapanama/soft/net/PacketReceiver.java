@@ -1,12 +1,31 @@
 package org.rdmapanama.soft.net;
 
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * Receives the packets that arrive at one local address, one after the other. {@link Wire} owns the receivers. Callers must
  * hold the lock of the device.
  */
 abstract class PacketReceiver {
+    /** Contains the packet taken last. */
+    final ByteBuffer buffer;
+
+    /** The address of the buffer. */
+    final long address;
+
+    /** The sender of the packet taken last; null before the first one. */
+    private Peer from;
+
+    private int start;
+    private int length;
+
+    PacketReceiver(int bytes) {
+        buffer = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        address = MemorySegment.ofBuffer(buffer).address();
+    }
+
     /** Takes the next packet. Returns false if there is none. */
     abstract boolean next();
 
@@ -15,18 +34,29 @@ abstract class PacketReceiver {
         return false;
     }
 
-    /** Returns the sender of the packet taken last. */
-    abstract Peer from();
+    /** Notes the sender of the next packets. */
+    final void from(Peer peer) {
+        from = peer;
+    }
 
-    /** Returns a buffer that contains the packet taken last. */
-    abstract ByteBuffer buffer();
+    /** Notes where in the buffer the packet is that is taken. */
+    final void at(int newStart, int newLength) {
+        start = newStart;
+        length = newLength;
+    }
+
+    /** Returns the sender of the packet taken last. */
+    final Peer from() {
+        return from;
+    }
 
     /** Returns the index in the buffer at which the packet begins. */
-    abstract int start();
+    final int start() {
+        return start;
+    }
 
     /** Returns the size of the packet with its checksum, in bytes. */
-    abstract int length();
-
-    /** Returns the address of the packet. */
-    abstract long address();
+    final int length() {
+        return length;
+    }
 }

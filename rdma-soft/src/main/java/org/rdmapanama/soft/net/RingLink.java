@@ -23,6 +23,9 @@ final class RingLink extends PacketSender {
     final RingFile file;
     final RingFile.Key key;
 
+    /** When it was made, by System.nanoTime(). */
+    final long since = System.nanoTime();
+
     private final RingWriter writer;
     private final RingReader reader;
 

@@ -20,7 +20,7 @@ import org.rdmapanama.soft.memory.NativeBlock;
  * Agrees with other processes of this machine on links in shared memory, for {@link RingLinks}. When there is a path to
  * such a process, this side creates a {@link RingFile} and offers it. If the other one opens it, it says so, and both have
  * the link. If both offer one at the same time, that of the lower port counts. Where anything fails, or nothing answers,
- * packets go through the sockets as ever.
+ * packets go through the sockets.
  *
  * <p>Anybody on this machine may offer files, so only so many are opened in a second. Nobody but processes of the same user
  * can make a file that is accepted.
@@ -48,9 +48,12 @@ public final class RingOffers implements AutoCloseable {
     private static final long PAUSE_NANOS = 5 * SECOND_NANOS;
 
     /** How often a link is offered again at most, and when first; each pause is twice the one before. */
-    private static final int MOST_AGAIN = 6;
+    private static final int MOST_AGAIN = 8;
 
-    private static final int AGAIN_MILLIS = 30_000;
+    private static final long AGAIN_NANOS = 2 * SECOND_NANOS;
+
+    /** A link that has lived for so long is offered again as if it were the first. */
+    private static final long PROVEN_NANOS = 60 * SECOND_NANOS;
 
     private static final int THREAD_SECONDS = 5;
     private static final int END_SECONDS = 10;
@@ -100,7 +103,7 @@ public final class RingOffers implements AutoCloseable {
     private final Path directory;
     private final Host host;
 
-    /** Null if there are no links. */
+    /** The links, or null where shared memory is not used. */
     private final RingLinks links;
 
     private final NativeBlock mad = new NativeBlock(Mad.BYTES);
@@ -117,12 +120,9 @@ public final class RingOffers implements AutoCloseable {
      * Begins to take offers, and to make some.
      *
      * @param device the name of the device, for the log
+     * @param directory where to make files; not used if the wire has no links
      */
-    public RingOffers(String device, Wire wire, Host host) {
-        this(device, wire, host, RingFile.DIRECTORY);
-    }
-
-    RingOffers(String device, Wire wire, Host host, Path directory) {
+    public RingOffers(String device, Wire wire, Host host, Path directory) {
         this.device = device;
         this.wire = wire;
         this.host = host;
@@ -140,7 +140,12 @@ public final class RingOffers implements AutoCloseable {
         thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         if (links != null) {
             links.onUnused(this::release);
-            links.onEnded(link -> offerAgain(link.peer, link.index));
+            links.onEnded(link -> {
+                if (System.nanoTime() - link.since > PROVEN_NANOS) {
+                    link.peer.offersAgain = 0;
+                }
+                offerAgain(link.peer, link.index);
+            });
         }
     }
 
@@ -171,7 +176,7 @@ public final class RingOffers implements AutoCloseable {
         if (peer.offersAgain == MOST_AGAIN) {
             return;
         }
-        long millis = (long) AGAIN_MILLIS << peer.offersAgain++;
+        long pause = Math.max(AGAIN_NANOS << peer.offersAgain++, peer.offersFrom - System.nanoTime());
         Runnable again = () -> {
             host.lock();
             try {
@@ -182,7 +187,7 @@ public final class RingOffers implements AutoCloseable {
         };
         try {
             @SuppressWarnings("unused")
-            Future<?> scheduled = thread.schedule(again, millis, TimeUnit.MILLISECONDS);
+            Future<?> scheduled = thread.schedule(again, pause, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             // The device closes.
         }
@@ -312,7 +317,6 @@ public final class RingOffers implements AutoCloseable {
         }
         forget(offer);
         links.add(offer.file, offer.key, 0, from, index);
-        from.offersAgain = 0;
         host.watch(from.address);
         execute(offer.file::unlink);
     }
@@ -387,7 +391,6 @@ public final class RingOffers implements AutoCloseable {
                 isDouble = before != null && before.key.equals(key);
                 if (!isDouble) {
                     links.add(file, key, 1, peer, index);
-                    peer.offersAgain = 0;
                     // It may have been made while the file was opened.
                     withdrawOwn(peer, index);
                     send(RingMessage.ACCEPT, key, peer, index);

@@ -1,8 +1,5 @@
 package org.rdmapanama.soft.net;
 
-import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import org.rdmapanama.ffm.internal.Datagrams;
 
 /** Receives many packets of one peer with one system call, on Linux. */
@@ -10,13 +7,6 @@ final class SegmentReceiver extends PacketReceiver {
     private final int fd;
     private final Datagrams datagrams;
     private final Peers peers;
-    private final ByteBuffer buffer =
-            ByteBuffer.allocateDirect(Datagrams.MAX_RECEIVE_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    private final long address = MemorySegment.ofBuffer(buffer).address();
-    private Peer from;
-    private int start;
-    private int length;
-
     /** Where the packets that are not taken yet begin and end, and their size. */
     private int rest;
 
@@ -24,6 +14,7 @@ final class SegmentReceiver extends PacketReceiver {
     private int segment;
 
     SegmentReceiver(int fd, Datagrams datagrams, Peers peers) {
+        super(Datagrams.MAX_RECEIVE_BYTES);
         this.fd = fd;
         this.datagrams = datagrams;
         this.peers = peers;
@@ -34,9 +25,8 @@ final class SegmentReceiver extends PacketReceiver {
         if (rest == end && !receive()) {
             return false;
         }
-        start = rest;
-        length = Math.min(segment, end - rest);
-        rest += length;
+        at(rest, Math.min(segment, end - rest));
+        rest += length();
         return true;
     }
 
@@ -51,7 +41,7 @@ final class SegmentReceiver extends PacketReceiver {
         }
         int told = datagrams.segment();
         segment = told > 0 ? told : received;
-        from = peers.at(datagrams.sender(), from);
+        from(peers.at(datagrams.sender(), from()));
         rest = 0;
         end = received;
         return true;
@@ -60,30 +50,5 @@ final class SegmentReceiver extends PacketReceiver {
     @Override
     boolean hasMore() {
         return rest < end;
-    }
-
-    @Override
-    Peer from() {
-        return from;
-    }
-
-    @Override
-    ByteBuffer buffer() {
-        return buffer;
-    }
-
-    @Override
-    int start() {
-        return start;
-    }
-
-    @Override
-    int length() {
-        return length;
-    }
-
-    @Override
-    long address() {
-        return address + start;
     }
 }

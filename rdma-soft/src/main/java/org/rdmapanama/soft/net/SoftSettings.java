@@ -1,18 +1,16 @@
 package org.rdmapanama.soft.net;
 
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
 import org.rdmapanama.soft.wire.Faults;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
  * The settings of the device, from system properties. {@link SoftDevice} reads them when it is created, that is,
- * whenever a process opens the device while it does not have it open. The properties are {@code
- * org.rdmapanama.soft.port}, the UDP port; {@code .address}, the addresses to use instead of those of the loopback
- * interface, for which there is an environment variable as well; {@code .idle}, what the thread of the device does while idle, {@code busy}, {@code yield} or {@code
- * park}; {@code .pcap}, a file to capture all packets in; {@code .faults}, the faults to inject into outgoing packets;
- * {@code .wire}, {@code true} to send packets even between queue pairs of the same device; {@code .segments}, whom to
- * send many packets with one system call, {@code auto}, {@code all} or {@code none}; {@code .ring}, whether to use shared
- * memory, {@code auto} or {@code none}; and {@code .probes}, {@code false} to repeat nothing before its timeout. Immutable.
+ * whenever a process opens the device while it does not have it open. docs/SOFT.md describes the properties, whose names
+ * begin with {@code org.rdmapanama.soft.}. Immutable.
  *
  * @param port the UDP port to receive at; the following ones are tried if it is in use
  * @param address {@link #ALL_ADDRESSES}, or addresses and names of interfaces, separated by commas; null for the loopback
@@ -22,7 +20,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * @param faults the faults to inject, or null
  * @param wire whether to send packets between queue pairs of the same device
  * @param segments to whom many packets are sent with one system call
- * @param ring whether packets to processes of the same user go through shared memory where that is possible
+ * @param ring where the memory is made through which packets go to processes of the same user; null if none is to be
  * @param probes whether a packet whose answer is overdue is repeated before its timeout
  */
 public record SoftSettings(
@@ -33,7 +31,7 @@ public record SoftSettings(
         Faults faults,
         boolean wire,
         Segments segments,
-        boolean ring,
+        Path ring,
         boolean probes) {
     private static final String PREFIX = "org.rdmapanama.soft.";
     private static final String PROBES = PREFIX + "probes";
@@ -77,11 +75,11 @@ public record SoftSettings(
         return new SoftSettings(
                 port(System.getProperty(PREFIX + "port", Integer.toString(UdpFlow.ROCE_PORT))),
                 address(System.getProperty(ADDRESS), System.getenv(ADDRESS_VARIABLE)),
-                idle(System.getProperty(PREFIX + "idle", "park")),
+                choice("idle", Idle.PARK),
                 capture == null ? null : Path.of(capture),
                 faults == null ? null : Faults.parse(faults),
                 wire,
-                segments(System.getProperty(PREFIX + "segments", "auto")),
+                choice("segments", Segments.AUTO),
                 ring(System.getProperty(PREFIX + "ring", "auto")),
                 !"false".equalsIgnoreCase(System.getProperty(PROBES)));
     }
@@ -104,29 +102,34 @@ public record SoftSettings(
                 PREFIX + "port must be a UDP port between 1 and " + MAX_PORT + ": '" + text + "'");
     }
 
-    private static Segments segments(String text) {
-        for (Segments each : Segments.values()) {
+    /** Returns the constant that a property names, in any case, or the usual one if it is not set. */
+    private static <E extends Enum<E>> E choice(String name, E usual) {
+        E[] all = usual.getDeclaringClass().getEnumConstants();
+        String text = System.getProperty(PREFIX + name, usual.name());
+        for (E each : all) {
             if (each.name().equalsIgnoreCase(text)) {
                 return each;
             }
         }
-        throw new IllegalArgumentException(PREFIX + "segments must be auto, all or none: '" + text + "'");
+        List<String> names =
+                Stream.of(all).map(each -> each.name().toLowerCase(Locale.ROOT)).toList();
+        int last = names.size() - 1;
+        throw new IllegalArgumentException(PREFIX + name + " must be " + String.join(", ", names.subList(0, last))
+                + " or " + names.get(last) + ": '" + text + "'");
     }
 
-    private static boolean ring(String text) {
-        return switch (text) {
-            case "auto" -> true;
-            case "none" -> false;
-            default -> throw new IllegalArgumentException(PREFIX + "ring must be auto or none: '" + text + "'");
-        };
-    }
-
-    private static Idle idle(String text) {
-        for (Idle each : Idle.values()) {
-            if (each.name().equalsIgnoreCase(text)) {
-                return each;
-            }
+    private static Path ring(String text) {
+        if (text.equals("auto")) {
+            return RingFile.DIRECTORY;
         }
-        throw new IllegalArgumentException(PREFIX + "idle must be busy, yield or park: '" + text + "'");
+        if (text.equals("none")) {
+            return null;
+        }
+        Path directory = Path.of(text);
+        if (directory.isAbsolute()) {
+            return directory;
+        }
+        throw new IllegalArgumentException(
+                PREFIX + "ring must be auto, none or the absolute path of a directory: '" + text + "'");
     }
 }

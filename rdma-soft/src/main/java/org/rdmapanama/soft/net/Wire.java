@@ -79,6 +79,7 @@ public final class Wire implements AutoCloseable {
     /** The name of the device, for the log. */
     private final String device;
 
+    private final LocalAddresses addresses;
     private final InetSocketAddress[] own;
     private final DatagramChannel[] channels;
     private final Selector selector;
@@ -137,6 +138,7 @@ public final class Wire implements AutoCloseable {
             int port,
             SoftSettings settings) {
         this.device = device;
+        this.addresses = addresses;
         this.channels = channels;
         this.selector = selector;
         this.capture = capture;
@@ -153,11 +155,11 @@ public final class Wire implements AutoCloseable {
                 ? null
                 : new FaultySender(
                         settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, this::sendByChannel);
-        peers = new Peers(peer -> settings.segments() == SoftSettings.Segments.ALL || batches(addresses, peer), own);
+        peers = new Peers(peer -> settings.segments() == SoftSettings.Segments.ALL || batches(peer), own);
         group = datagrams != null && IntStream.of(descriptors).allMatch(each -> each >= 0)
                 ? DescriptorGroup.of(descriptors)
                 : null;
-        links = settings.ring() && faulty == null
+        links = settings.ring() != null && faulty == null
                 ? new RingLinks(device, this::ring, capture == null ? null : new RingCapture(capture, crc))
                 : null;
         senders = new PacketSender[count];
@@ -172,11 +174,10 @@ public final class Wire implements AutoCloseable {
      * Returns whether a peer can be sent many packets at once before anything is known of it. A card that divides packets
      * numbers them as it likes, and only other devices of this kind do not mind; IPv6 has no numbers.
      */
-    private static boolean batches(LocalAddresses addresses, InetSocketAddress peer) {
+    private boolean batches(InetSocketAddress peer) {
         int port = peer.getPort();
         return peer.getAddress() instanceof Inet6Address
-                || peer.getAddress().isLoopbackAddress()
-                || addresses.indexOf(peer.getAddress()) >= 0
+                || isOfThisMachine(peer.getAddress())
                 || (port != UdpFlow.ROCE_PORT && Peer.receivesWhereItSends(port));
     }
 
@@ -332,20 +333,14 @@ public final class Wire implements AutoCloseable {
 
     /** Returns whether a peer is another device of this machine, to which there is a way from an own address. */
     boolean isOfThisMachine(Peer peer, int index) {
-        InetAddress address = peer.address.getAddress();
         return index < own.length
                 && Peer.receivesWhereItSends(peer.address.getPort())
-                && (address.isLoopbackAddress() || isOwn(address))
+                && isOfThisMachine(peer.address.getAddress())
                 && !isOwn(peer.address);
     }
 
-    private boolean isOwn(InetAddress address) {
-        for (InetSocketAddress each : own) {
-            if (each.getAddress().equals(address)) {
-                return true;
-            }
-        }
-        return false;
+    private boolean isOfThisMachine(InetAddress address) {
+        return address.isLoopbackAddress() || addresses.indexOf(address) >= 0;
     }
 
     /**
@@ -527,19 +522,19 @@ public final class Wire implements AutoCloseable {
         Peer peer = packets.from();
         UdpFlow flow = peer.fromThem(index);
         int length = packets.length();
-        int identification = crc.identification(flow, packets.buffer(), packets.start(), length);
+        int identification = crc.identification(flow, packets.buffer, packets.start(), length);
         if (identification == InvariantCrc.WRONG) {
             return true;
         }
-        // Other devices send from higher ports.
         if (links != null) {
             links.areNotBusiest();
         }
+        // Other devices send from higher ports.
         peer.batches |= peer.address.getPort() == UdpFlow.ROCE_PORT && datagrams != null;
         if (capture != null && !isOwn(peer.address)) {
-            capture.write(flow, identification, packets.buffer(), packets.start(), length);
+            capture.write(flow, identification, packets.buffer, packets.start(), length);
         }
-        return receiver.receive(packets.address(), length - InvariantCrc.BYTES, peer, index);
+        return receiver.receive(packets.address + packets.start(), length - InvariantCrc.BYTES, peer, index);
     }
 
     /** Returns whether a packet came from this device, so that it was captured when it was sent. */
@@ -552,9 +547,7 @@ public final class Wire implements AutoCloseable {
         return false;
     }
 
-    /**
-     * Waits for a packet or for {@link #wakeUp}; 0 waits forever. Only the thread of the device may call it.
-     */
+    /** Waits for a packet or for {@link #wakeUp}; 0 waits forever. Only the thread of the device may call it. */
     public void await(long millis) {
         try {
             watch(SelectionKey.OP_READ);

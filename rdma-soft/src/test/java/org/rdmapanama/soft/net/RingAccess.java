@@ -59,10 +59,10 @@ public final class RingAccess {
         return wire.links().received();
     }
 
-    /** The files of links of all processes that have a name. */
-    public static List<Path> named() throws IOException {
+    /** The files of links in a directory. */
+    public static List<Path> named(Path directory) throws IOException {
         List<Path> files = new ArrayList<>();
-        try (DirectoryStream<Path> all = Files.newDirectoryStream(RingFile.DIRECTORY, RingFile.PREFIX + "*")) {
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(directory, RingFile.PREFIX + "*")) {
             all.forEach(files::add);
         }
         return files;

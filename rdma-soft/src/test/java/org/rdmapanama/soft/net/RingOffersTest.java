@@ -66,7 +66,7 @@ class RingOffersTest {
                             null,
                             false,
                             SoftSettings.Segments.AUTO,
-                            true,
+                            directory,
                             true));
             offers = new RingOffers("test", wire, this, directory);
         }
