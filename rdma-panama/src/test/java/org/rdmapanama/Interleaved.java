@@ -222,8 +222,10 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         List<Runnable> afterThread(Runnable leaving, Runnable... threads) {
             state(QueuePairState.RTS);
             Thread thread = Thread.ofPlatform().start(leaving);
-            while (thread.isAlive()) {
-                Thread.onSpinWait();
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
             }
             return List.of(threads);
         }

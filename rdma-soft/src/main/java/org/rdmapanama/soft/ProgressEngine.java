@@ -373,7 +373,13 @@ public final class ProgressEngine {
 
     /** Like {@link #atEndOfTurn}, but also outside of a turn: wakes the thread if necessary. */
     void goOnLater(DeferredSender half) {
-        atEndOfTurn(half);
+        urgent = true;
+        goOnAfterPackets(half);
+    }
+
+    /** Like {@link #goOnLater}, but the turn goes on first: further packets may make room for more. */
+    void goOnAfterPackets(DeferredSender half) {
+        senders.add(half);
         if (sleeping && !polling.isOn()) {
             wake();
         }
@@ -391,7 +397,9 @@ public final class ProgressEngine {
 
     /** Sends what waits, and then what found no room before. */
     private void sendWaiting() {
-        if (wire.flush() && !roomless.isEmpty()) {
+        boolean all = wire.flush();
+        // A ring that is full must not hold up what waits for another one, or for a socket.
+        if (!roomless.isEmpty() && (all || wire.hasLinks())) {
             for (DeferredSender each = roomless.poll(); each != null; each = roomless.poll()) {
                 each.awaitsRoom = false;
                 senders.add(each);

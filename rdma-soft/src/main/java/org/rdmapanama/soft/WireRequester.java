@@ -219,7 +219,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     public void resume() {
         waitsForWindow = false;
         isOnTurn = true;
-        device.engine.goOnLater(this);
+        device.engine.goOnAfterPackets(this);
     }
 
     /** Counts what is in flight towards the window of the peer. */
