@@ -146,9 +146,13 @@ public final class LinkOptions {
     /** Starts to listen on the TCP port, and prints that it waits for a client. */
     EndpointExchange.Listener listen(PrintWriter out) throws IOException {
         EndpointExchange.Listener listener = new EndpointExchange.Listener(port);
+        printWaiting(out);
+        return listener;
+    }
+
+    void printWaiting(PrintWriter out) {
         out.println("  waiting for a client on TCP port " + port);
         out.flush();
-        return listener;
     }
 
     /**

@@ -1,7 +1,5 @@
 package org.rdmapanama.samples;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionQueue;
@@ -30,14 +28,6 @@ final class PingPong {
     /** The Q_Key that both sides of a datagram ping-pong use. */
     static final int QKEY = 0x1111_1111;
 
-    /**
-     * The byte with which the C programs fill their buffers, and the one at the start of every page that they check.
-     */
-    private static final byte FILL = 0x7b;
-
-    private static final byte PAGE_MARK = 0;
-    private static final int PAGE = 4096;
-
     private static final int RECEIVE_ID = 1;
     private static final int SEND_ID = 2;
     private static final int BATCH = 16;
@@ -49,7 +39,7 @@ final class PingPong {
     private final boolean sleeps;
     private final CompletionQueue queue;
     private final QueuePair queuePair;
-    private final MemorySegment message;
+    private final PingMessage message;
     private final ReceiveWorkRequest receive;
     private final SendWorkRequest send;
     private final WorkCompletions completions;
@@ -74,9 +64,9 @@ final class PingPong {
         int header = transport == Transport.ud ? AddressHandle.GRH_BYTES : 0;
         long size = settings.size();
         protectionDomain = context.allocateProtectionDomain();
-        MemoryRegion region = protectionDomain.register(arena.allocate(header + size, PAGE), AccessFlag.LOCAL_WRITE);
-        region.memory().fill(FILL);
-        message = region.memory().asSlice(header);
+        MemoryRegion region =
+                protectionDomain.register(arena.allocate(header + size, PingMessage.PAGE), AccessFlag.LOCAL_WRITE);
+        message = new PingMessage(region.memory().asSlice(header));
 
         sleeps = settings.events();
         queue = context.createCompletionQueue(receiveDepth + 1, sleeps ? context.createCompletionChannel() : null, 0);
@@ -128,22 +118,9 @@ final class PingPong {
         return remoteGid;
     }
 
-    /** Marks the message for {@link #firstWrongByte}. */
-    void mark() {
-        for (long offset = 0; offset < message.byteSize(); offset += PAGE) {
-            message.set(ValueLayout.JAVA_BYTE, offset, PAGE_MARK);
-        }
-    }
-
-    /** Returns the first position at which the message differs from a marked one, or -1. */
-    long firstWrongByte() {
-        for (long offset = 0; offset < message.byteSize(); offset++) {
-            byte expected = offset % PAGE == 0 ? PAGE_MARK : FILL;
-            if (message.get(ValueLayout.JAVA_BYTE, offset) != expected) {
-                return offset;
-            }
-        }
-        return -1;
+    /** Returns the message that goes back and forth. */
+    PingMessage message() {
+        return message;
     }
 
     /**

@@ -2,6 +2,8 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.lang.foreign.Arena;
+import java.nio.channels.SocketChannel;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.rdmapanama.ConnectOptions;
@@ -33,15 +35,18 @@ import picocli.CommandLine.Spec;
 final class PingPongCommand implements Callable<Integer> {
     private static final int MAX_DEPTH = 1 << 20;
     private static final int MAX_ITERATIONS = 1_000_000_000;
+    private static final int MAX_TCP_MESSAGE = 1 << 30;
 
     @Parameters(arity = "0..1", paramLabel = "HOST", description = "Host on which the server runs.")
     private String host;
 
     @Option(
             names = {"-t", "--transport"},
-            paramLabel = "rc|uc|ud",
+            paramLabel = "rc|uc|ud|tcp",
             defaultValue = "rc",
-            description = "Reliable or unreliable connection, or unreliable datagrams (${DEFAULT-VALUE}).")
+            description =
+                    "Reliable or unreliable connection, or unreliable datagrams; or TCP with a blocking socket and"
+                            + " no RDMA device, to compare (${DEFAULT-VALUE}).")
     private Transport transport;
 
     @Option(
@@ -108,15 +113,17 @@ final class PingPongCommand implements Callable<Integer> {
         Mtu pathMtu = pathMtu();
         long bytes = size == null ? transport.defaultSize : size.bytes();
 
+        PingPong.Settings settings =
+                new PingPong.Settings(bytes, warmUp, iterations, receiveDepth, events, link.timeout());
         PrintWriter out = spec.commandLine().getOut();
+        if (transport == Transport.tcp) {
+            playOverTcp(settings, out);
+            return 0;
+        }
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = link.open(arena);
             checkSize(context, bytes);
-            PingPong pingPong = new PingPong(
-                    arena,
-                    context,
-                    transport,
-                    new PingPong.Settings(bytes, warmUp, iterations, receiveDepth, events, link.timeout()));
+            PingPong pingPong = new PingPong(arena, context, transport, settings);
             ConnectOptions how = link.connectOptions(pathMtu);
             // Checks the port and the GID index now, before a peer is there that would fail with us.
             pingPong.localEndpoint(how);
@@ -130,12 +137,32 @@ final class PingPongCommand implements Callable<Integer> {
                 link.notePolling(context, pingPong.remoteGid());
             }
             if (host != null && check) {
-                pingPong.mark();
+                pingPong.message().mark();
             }
             long nanos = pingPong.play(host != null);
-            report(out, pingPong, bytes, nanos);
+            report(out, nanos, bytes, pingPong.latencies(), pingPong.message());
         }
         return 0;
+    }
+
+    private void playOverTcp(PingPong.Settings settings, PrintWriter out) throws IOException, InterruptedException {
+        link.sizeInRange("--size", new ByteSize(settings.size()), MAX_TCP_MESSAGE);
+        try (Arena arena = Arena.ofConfined();
+                SocketChannel channel = host == null ? acceptOverTcp(out) : link.connect(host)) {
+            TcpPingPong pingPong = new TcpPingPong(channel, arena, settings);
+            if (host != null && check) {
+                pingPong.message().mark();
+            }
+            long nanos = pingPong.play(host != null);
+            report(out, nanos, settings.size(), pingPong.latencies(), pingPong.message());
+        }
+    }
+
+    private SocketChannel acceptOverTcp(PrintWriter out) throws IOException {
+        try (Tcp.Listener listener = new Tcp.Listener(link.port())) {
+            link.printWaiting(out);
+            return listener.accept(link.timeout());
+        }
     }
 
     private Mtu pathMtu() {
@@ -185,7 +212,7 @@ final class PingPongCommand implements Callable<Integer> {
         }
     }
 
-    private void report(PrintWriter out, PingPong pingPong, long bytes, long nanos) {
+    private void report(PrintWriter out, long nanos, long bytes, Latencies latencies, PingMessage message) {
         double seconds = nanos / 1e9;
         long moved = bytes * iterations * 2;
         out.printf(
@@ -196,9 +223,9 @@ final class PingPongCommand implements Callable<Integer> {
                 iterations,
                 seconds,
                 nanos / 1e3 / iterations);
-        out.println("usec/iter: " + pingPong.latencies());
+        out.println("usec/iter: " + latencies);
         if (check) {
-            long wrong = pingPong.firstWrongByte();
+            long wrong = message.firstWrongByte();
             if (wrong >= 0) {
                 throw new Failure(
                         "the message that came back is wrong from byte " + wrong + " on: give -c on both sides");

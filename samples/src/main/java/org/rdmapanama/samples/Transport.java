@@ -2,12 +2,16 @@ package org.rdmapanama.samples;
 
 import org.rdmapanama.queue.QueuePairType;
 
-/** The transport services of ping-pong, spelled as on the command line. */
+/** What ping-pong goes over, spelled as on the command line: transport services of RDMA, and TCP. */
 enum Transport {
     rc(QueuePairType.RC, 4096),
     uc(QueuePairType.UC, 4096),
-    ud(QueuePairType.UD, 1024);
+    ud(QueuePairType.UD, 1024),
 
+    /** A blocking socket, to compare with. */
+    tcp(null, 4096);
+
+    /** Null for TCP. */
     final QueuePairType type;
 
     /** The default of the C program for this transport, whatever its help text says. */

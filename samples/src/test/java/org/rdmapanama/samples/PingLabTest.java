@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +19,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.CmEventType;
+import org.rdmapanama.cm.CmId;
+import org.rdmapanama.cm.ConnectionParameters;
+import org.rdmapanama.cm.EventChannel;
+import org.rdmapanama.cm.PortSpace;
+import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.testing.Lab;
@@ -147,6 +156,34 @@ class PingLabTest {
         Run server = serve(port, "-P");
         assertPingedByMany(port);
         endServer(server, 2);
+    }
+
+    /** One is connected and says nothing, and one never completes its handshake. */
+    @Test
+    void shouldServeBesideClientsThatAreSilent() throws Exception {
+        String port = Lab.portText();
+        Run server = serve(port, "-P");
+        InetSocketAddress address = new InetSocketAddress(SECOND, Integer.parseInt(port));
+        try (VerbsArena arena = VerbsArena.ofShared();
+                EventChannel channel = EventChannel.create()) {
+            RdmaConnectionOptions options = new RdmaConnectionOptions().localAddress(new InetSocketAddress(FIRST, 0));
+            RdmaConnection silent = new RdmaClient(arena).connect(address, options, Lab.SECONDS);
+            CmId half = channel.createId(PortSpace.TCP);
+            half.resolveAddress(Lab.first(0), address, Lab.SECONDS);
+            assertEquals(
+                    CmEventType.ADDR_RESOLVED,
+                    channel.await(Lab.SECONDS).orElseThrow().type());
+            half.resolveRoute(Lab.SECONDS);
+            assertEquals(
+                    CmEventType.ROUTE_RESOLVED,
+                    channel.await(Lab.SECONDS).orElseThrow().type());
+            half.connect(new ConnectionParameters().queuePairNumber(0x20_0000));
+            assertPingedByMany(port);
+            awaitServed(server, 2);
+            assertTrue(silent.isConnected());
+        }
+        server.interrupt();
+        assertEquals(130, server.join(), server::toString);
     }
 
     private static void assertPingedByMany(String port) throws InterruptedException {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.Socket;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,6 +28,10 @@ class PingPongLabTest {
     static Stream<Arguments> waysToPlay() {
         return Arrays.stream(Transport.values())
                 .flatMap(transport -> Stream.of(Arguments.of(transport, false), Arguments.of(transport, true)));
+    }
+
+    static Stream<Arguments> waysToPlayWithC() {
+        return waysToPlay().filter(each -> each.get()[0] != Transport.tcp);
     }
 
     private static String[] ours(String device, Transport transport, boolean events, String port, String... more) {
@@ -95,7 +100,7 @@ class PingPongLabTest {
     }
 
     @ParameterizedTest
-    @MethodSource("waysToPlay")
+    @MethodSource("waysToPlayWithC")
     @NeedsKernelDevice("the C program")
     void shouldPlayAsClientOfACServer(Transport transport, boolean events) throws Exception {
         String port = Lab.portText();
@@ -107,7 +112,7 @@ class PingPongLabTest {
     }
 
     @ParameterizedTest
-    @MethodSource("waysToPlay")
+    @MethodSource("waysToPlayWithC")
     @NeedsKernelDevice("the C program")
     void shouldPlayAsServerOfACClient(Transport transport, boolean events) throws Exception {
         String port = Lab.portText();
@@ -166,7 +171,9 @@ class PingPongLabTest {
                 Arguments.of(Transport.rc, 100_000, 500),
                 Arguments.of(Transport.uc, 16, 10),
                 Arguments.of(Transport.ud, 1, 3),
-                Arguments.of(Transport.ud, 1000, 100));
+                Arguments.of(Transport.ud, 1000, 100),
+                Arguments.of(Transport.tcp, 1, 1),
+                Arguments.of(Transport.tcp, 1_000_000, 1));
     }
 
     @Test
@@ -216,11 +223,33 @@ class PingPongLabTest {
     }
 
     @Test
+    void shouldGiveUpOnATcpPeerThatIsSilentOrLeaves() throws Exception {
+        String port = Lab.portText();
+        Run server = Run.start("pingpong", "-t", "tcp", "-p", port, "--timeout", "1");
+        server.await("waiting for a client");
+        try (Socket silent = new Socket(HOST, Integer.parseInt(port))) {
+            assertFailed(server, "nothing arrived for 1 s, after 0 of 1000 messages");
+            assertTrue(silent.isConnected());
+        }
+        port = Lab.portText();
+        server = Run.start("pingpong", "-t", "tcp", "-p", port);
+        server.await("waiting for a client");
+        Run client = Run.start("pingpong", "-t", "tcp", "-p", port, "-n", "10", HOST);
+        assertFailed(server, "the peer closed the connection after 10 of 1000 messages");
+        assertEquals(0, client.join(), client::toString);
+    }
+
+    @Test
     void shouldEndWhenInterrupted() throws Exception {
         Run waiting = Run.start("pingpong", "-d", Lab.FIRST_DEVICE, "-p", Lab.portText());
         waiting.await("waiting for a client");
         waiting.interrupt();
         assertInterrupted(waiting);
+
+        Run waitingOverTcp = Run.start("pingpong", "-t", "tcp", "-p", Lab.portText());
+        waitingOverTcp.await("waiting for a client");
+        waitingOverTcp.interrupt();
+        assertInterrupted(waitingOverTcp);
 
         for (String how : List.of("--events", "--stacktrace")) {
             String port = Lab.portText();

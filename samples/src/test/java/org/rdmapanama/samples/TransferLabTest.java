@@ -278,6 +278,25 @@ class TransferLabTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"CM", "TCP"})
+    void shouldTurnAwayMoreClientsThanAllowed(Way way) throws Exception {
+        String port = Lab.portText();
+        Run server = way.serve(port, "-P", "--clients", "1");
+        Run first = way.moveLong(port);
+        first.await("peer memory");
+        Run second = way.move(port, "--timeout", "3");
+        assertEquals(1, second.join(), () -> second + "\n" + server);
+        server.await("as many clients as --clients allows are here");
+        first.interrupt();
+        assertInterrupted(first);
+        server.await("the peer ended the transfer early");
+        Run third = way.move(port, "-s", "64KiB");
+        assertEquals(0, third.join(), () -> third + "\n" + server);
+        server.interrupt();
+        assertInterrupted(server);
+    }
+
+    @ParameterizedTest
     @EnumSource(Way.class)
     void shouldRefuseMoreThanTheServerLends(Way way) throws Exception {
         String port = Lab.portText();

@@ -70,8 +70,11 @@ final class PerfServerCommand implements Callable<Integer> {
                 SocketChannel channel = listener.accept(LinkOptions.FOR_EVER);
                 if (free.tryAcquire()) {
                     threads.execute(() -> {
-                        serve(server, channel);
-                        free.release();
+                        try {
+                            serve(server, channel);
+                        } finally {
+                            free.release();
+                        }
                     });
                 } else {
                     channel.close();

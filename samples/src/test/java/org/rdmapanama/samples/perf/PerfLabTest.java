@@ -337,6 +337,15 @@ class PerfLabTest {
         assertTrue(server.err().contains("the peer is not 'rdma perf'"), server::toString);
     }
 
+    /** One that says nothing has no turn, and takes none from others. */
+    @Test
+    void shouldServeBesideASilentClient() throws Exception {
+        try (Socket silent = new Socket(InetAddress.getByName(HOST), Integer.parseInt(port))) {
+            succeed("write-lat", "-n", "5");
+            assertTrue(silent.isConnected());
+        }
+    }
+
     @Test
     void shouldSayWhenTheClientIsInterrupted() throws Exception {
         for (String test : List.of("send-lat", "write-bw")) {
