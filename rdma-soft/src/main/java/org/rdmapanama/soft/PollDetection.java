@@ -39,6 +39,10 @@ final class PollDetection {
     private int pollsSeen;
     private int napsWithoutPoll;
     private int pollsWhileSleeping;
+
+    /** The number of turns of waiting threads since they last began to handle the packets. */
+    private int turnsOfWaiters;
+
     private long nap = NAP_NANOS;
 
     /** Returns whether threads poll all the time, as far as is known. */
@@ -64,6 +68,21 @@ final class PollDetection {
     /** Called for each poll while the thread sleeps. Returns whether the caller handles the packets from now on. */
     boolean begins() {
         if (!polled && ++pollsWhileSleeping == POLLS_TO_WAKE) {
+            polled = true;
+            return true;
+        }
+        return false;
+    }
+
+    /**
+     * Called for each turn of a thread that waits for an event. Such a thread and the thread of the device are both woken up
+     * by a packet, so the latter, which only gets in the way then, leaves the packets to it after a few turns.
+     *
+     * @return whether the caller handles the packets from now on
+     */
+    boolean beginsByWaiting() {
+        if (!polled && ++turnsOfWaiters >= POLLS_TO_WAKE) {
+            turnsOfWaiters = 0;
             polled = true;
             return true;
         }

@@ -80,6 +80,9 @@ public final class ProgressEngine {
 
     private boolean sleeping;
 
+    /** Whether a waiting thread may have left acknowledgements to go with what its program sends next. */
+    private boolean leftForReply;
+
     /** Whether a polling thread has done all the work since the thread of the device last checked. */
     private volatile boolean doneByOthers;
 
@@ -288,7 +291,7 @@ public final class ProgressEngine {
 
     /**
      * Does what there is to do, on behalf of a thread that waits for an event, between two sleeps. The thread may sleep next,
-     * so no packet is left behind, and what is due is sent at once.
+     * so no packet is left behind.
      */
     public void progressForWaiter() {
         if (!connected) {
@@ -304,12 +307,14 @@ public final class ProgressEngine {
     private boolean turnForWaiter() {
         lock.lock();
         try {
-            if (sleeping && polling.begins()) {
+            if (polling.beginsByWaiting() && sleeping) {
                 wake();
             }
             sendWaiting();
             boolean any = wire.receive(PACKETS_PER_TURN, receiver);
-            senders.send(DeferredSenders.NOW);
+            // While threads poll, the thread of the device soon sends what is left.
+            leftForReply = polling.isOn();
+            senders.send(leftForReply ? 0 : DeferredSenders.NOW);
             return any;
         } catch (InternalError e) {
             endLinks(e);
@@ -323,9 +328,21 @@ public final class ProgressEngine {
     public boolean maySleep() {
         lock.lock();
         try {
+            sendLeft();
             return !wire.hasMore() && !wire.sleep();
         } finally {
             unlock();
+        }
+    }
+
+    /**
+     * Sends the acknowledgements that were left to go with a reply: called before the program sends, so that the peer is woken
+     * up once for both, and before a thread sleeps.
+     */
+    void sendLeft() {
+        if (leftForReply) {
+            leftForReply = false;
+            senders.send(DeferredSenders.NOW);
         }
     }
 

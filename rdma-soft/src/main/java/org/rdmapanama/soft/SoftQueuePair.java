@@ -492,6 +492,7 @@ final class SoftQueuePair {
     private void runPosted() {
         if (wireResponder != null) {
             wireResponder.posted();
+            device.engine.sendLeft();
         }
         run();
     }
