@@ -18,7 +18,7 @@ archive_classes() {
     mkdir -p "$folder"
     # Locked, so that of several at the same time one makes it, and the others find it.
     exec 8>"$folder/archive.lock"
-    ! command -v flock >/dev/null || flock 8
+    ! command -v flock >/dev/null || flock 8 || true
     if make_jars "$@" >"$new.log" 2>&1 && make_archive >>"$new.log" 2>&1; then
         archive=$new
     else

@@ -21,6 +21,11 @@ final class DeferredSenders {
         }
     }
 
+    /** Returns whether there are none. */
+    boolean isEmpty() {
+        return ending.isEmpty();
+    }
+
     /** Removes a half, if it is queued. */
     void remove(DeferredSender half) {
         if (half.queued) {

@@ -182,7 +182,9 @@ public final class ProgressEngine {
             turnsWithoutTime = 0;
             long due = timers.expire(now);
             boolean all = wire.flush();
-            long next = any || lingers(now) || (all && !roomless.isEmpty()) ? 0 : due;
+            // A timer that has expired may have made room for others.
+            boolean more = any || !senders.isEmpty() || (all && !roomless.isEmpty());
+            long next = more || lingers(now) ? 0 : due;
             if (!all) {
                 // Nothing tells when there is room.
                 next = Math.min(next, NANOS_PER_MILLI);
@@ -439,7 +441,7 @@ public final class ProgressEngine {
     }
 
     private void wakeForWhatRemains(boolean allSent) {
-        boolean remains = !allSent || !roomless.isEmpty() || wire.hasMore();
+        boolean remains = !allSent || !senders.isEmpty() || !roomless.isEmpty() || wire.hasMore();
         if (remains && !Thread.currentThread().equals(thread)) {
             // The thread looks for room, and takes the packets that have left the sockets.
             wake();

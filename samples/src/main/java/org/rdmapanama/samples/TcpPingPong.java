@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.channels.AsynchronousCloseException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SocketChannel;
 
 /**
@@ -21,8 +21,11 @@ final class TcpPingPong {
     private final PingMessage message;
     private final Latencies latencies = new Latencies();
 
-    /** How many messages have come back, or gone back. The thread that looks for silence reads it. */
-    private volatile int played;
+    /** How many messages have come back, or gone back. */
+    private int played;
+
+    /** How many bytes have moved. The thread that looks for silence reads it. */
+    private volatile long moved;
 
     private volatile boolean isSilent;
 
@@ -75,7 +78,7 @@ final class TcpPingPong {
                 last = now;
             }
             return last - start;
-        } catch (AsynchronousCloseException e) {
+        } catch (ClosedChannelException e) {
             if (isSilent) {
                 throw new Failure(
                         "nothing arrived for " + settings.timeout().toSeconds() + " s, after " + progress()
@@ -91,8 +94,8 @@ final class TcpPingPong {
     /** Closes the channel when nothing has arrived for too long: a blocking read has no timeout. */
     private void endSilence() {
         try {
-            for (int before = -1; before != played; ) {
-                before = played;
+            for (long before = -1; before != moved; ) {
+                before = moved;
                 Thread.sleep(settings.timeout());
             }
             isSilent = true;
@@ -107,18 +110,26 @@ final class TcpPingPong {
     private void send() throws IOException {
         buffer.clear();
         while (buffer.hasRemaining()) {
-            channel.write(buffer);
+            noteMoved(channel.write(buffer));
         }
     }
 
     private void receive() throws IOException {
         buffer.clear();
         while (buffer.hasRemaining()) {
-            if (channel.read(buffer) < 0) {
+            int bytes = channel.read(buffer);
+            if (bytes < 0) {
                 throw new Failure("the peer closed the connection after " + progress()
                         + ": see what it printed, and give the same -s, -n and --warmup on both sides");
             }
+            noteMoved(bytes);
         }
+    }
+
+    /** Only this thread writes it. */
+    private void noteMoved(int bytes) {
+        long sum = moved + bytes;
+        moved = sum;
     }
 
     private String progress() {

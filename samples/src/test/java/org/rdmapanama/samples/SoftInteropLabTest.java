@@ -98,7 +98,7 @@ class SoftInteropLabTest {
         List<Arguments> games = new ArrayList<>();
         for (boolean version6 : new boolean[] {false, true}) {
             for (boolean weServe : new boolean[] {false, true}) {
-                for (Transport transport : Transport.values()) {
+                for (Transport transport : List.of(Transport.rc, Transport.uc, Transport.ud)) {
                     games.add(Arguments.of(transport, version6, weServe, transport.defaultSize, 1024));
                 }
             }

@@ -23,7 +23,7 @@ class UsageTest {
             device-info --colour                      | Unknown option: '--colour'
             device-info -i 0                          | --device-port must be between 1 and 255, not 0
             device-info -i                            | Missing required parameter for option
-            pingpong -t tcp                           | --transport must be rc, uc or ud, not 'tcp'
+            pingpong -t sctp                          | --transport must be rc, uc, ud or tcp, not 'sctp'
             pingpong -s 12parsec                      | --size: '12parsec' is not a size; write 4096, 64KiB
             pingpong -n 0                             | --iters must be between 1 and
             pingpong --warmup -1                      | --warmup must be between 0 and

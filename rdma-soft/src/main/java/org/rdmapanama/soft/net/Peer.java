@@ -32,7 +32,7 @@ public final class Peer {
     /** Before this time, by System.nanoTime(), no link is offered to it. */
     long offersFrom = System.nanoTime();
 
-    /** How many links were offered to it again since the last one that has lasted. */
+    /** How many links were offered to it again since a path was made, or since the last link that has lasted. */
     int offersAgain;
 
     private final InetSocketAddress[] own;

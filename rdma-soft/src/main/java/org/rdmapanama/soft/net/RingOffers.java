@@ -151,8 +151,13 @@ public final class RingOffers implements AutoCloseable {
 
     // Offering.
 
-    /** Offers a link to a peer to which there is a path, if it is another process of this machine. */
+    /** Offers a link to a peer to which there is a new path, if it is another process of this machine. */
     public void offer(Peer peer, int index) {
+        peer.offersAgain = 0;
+        offerOnce(peer, index);
+    }
+
+    private void offerOnce(Peer peer, int index) {
         long now = System.nanoTime();
         if (links == null
                 || !wire.isOfThisMachine(peer, index)
@@ -180,7 +185,7 @@ public final class RingOffers implements AutoCloseable {
         Runnable again = () -> {
             host.lock();
             try {
-                offer(peer, index);
+                offerOnce(peer, index);
             } finally {
                 host.unlock();
             }
@@ -415,6 +420,8 @@ public final class RingOffers implements AutoCloseable {
     public void gone(InetSocketAddress peer) {
         if (links != null) {
             links.endWith(peer);
+            // Until there is a path to another process at the same port.
+            wire.peer(peer).offersAgain = MOST_AGAIN;
         }
     }
 
