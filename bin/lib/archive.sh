@@ -16,15 +16,11 @@ archive_classes() {
     [ "$(jdk_version "$JAVA_HOME" | sed 's/[^0-9].*//')" -ge 25 ] || return 0
     new=$folder/classes-$(jdk_version "$JAVA_HOME").aot
     mkdir -p "$folder"
-    # Locked, so that of several at the same time one makes it, and the others find it.
-    exec 8>"$folder/archive.lock"
-    ! command -v flock >/dev/null || flock 8 || true
-    if make_jars "$@" >"$new.log" 2>&1 && make_archive >>"$new.log" 2>&1; then
-        archive=$new
-    else
+    if ! make_jars "$@" >"$new.log" 2>&1 || ! make_archive >>"$new.log" 2>&1; then
         note "could not make an archive of classes, so JVMs start more slowly: see $new.log"
+        return 0
     fi
-    exec 8>&-
+    archive=$new
 }
 
 # The two steps of it, with its variables. A new file replaces the old one at once, because another run may be using that.

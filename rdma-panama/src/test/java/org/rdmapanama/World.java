@@ -135,9 +135,8 @@ final class World implements AutoCloseable {
     private void addMore(Side side) {
         CompletionQueueOptions ofExtended = new CompletionQueueOptions(64);
         if (!LabDevices.areNative()) {
-            // Otherwise it is a matter of luck whether there is a queue that can be waited for. On Soft-RoCE the calls
-            // stay
-            // what they were: the kernel has crashed in one run of the others.
+            // Otherwise it is a matter of luck whether there is a queue that can be waited for. Not on Soft-RoCE: its
+            // kernel has crashed in one run with a channel.
             ofExtended.channel(side.channel);
         }
         ExtendedCompletionQueue extended = side.context.createCompletionQueue(ofExtended);

@@ -19,11 +19,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.cm.CmEventType;
 import org.rdmapanama.cm.CmId;
 import org.rdmapanama.cm.ConnectionParameters;
 import org.rdmapanama.cm.EventChannel;
-import org.rdmapanama.cm.PortSpace;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
@@ -168,15 +166,7 @@ class PingLabTest {
                 EventChannel channel = EventChannel.create()) {
             RdmaConnectionOptions options = new RdmaConnectionOptions().localAddress(new InetSocketAddress(FIRST, 0));
             RdmaConnection silent = new RdmaClient(arena).connect(address, options, Lab.SECONDS);
-            CmId half = channel.createId(PortSpace.TCP);
-            half.resolveAddress(Lab.first(0), address, Lab.SECONDS);
-            assertEquals(
-                    CmEventType.ADDR_RESOLVED,
-                    channel.await(Lab.SECONDS).orElseThrow().type());
-            half.resolveRoute(Lab.SECONDS);
-            assertEquals(
-                    CmEventType.ROUTE_RESOLVED,
-                    channel.await(Lab.SECONDS).orElseThrow().type());
+            CmId half = ServeLabTest.asking(channel, address);
             half.connect(new ConnectionParameters().queuePairNumber(0x20_0000));
             assertPingedByMany(port);
             awaitServed(server, 2);

@@ -125,9 +125,10 @@ class ServeLabTest {
         }
     }
 
-    private CmId asking(EventChannel channel) throws InterruptedException {
+    /** Returns an id that knows the way to a server, and has not asked it yet. */
+    static CmId asking(EventChannel channel, InetSocketAddress server) throws InterruptedException {
         CmId id = channel.createId(PortSpace.TCP);
-        id.resolveAddress(Lab.first(0), Lab.second(port), Lab.SECONDS);
+        id.resolveAddress(Lab.first(0), server, Lab.SECONDS);
         await(channel, CmEventType.ADDR_RESOLVED);
         id.resolveRoute(Lab.SECONDS);
         await(channel, CmEventType.ROUTE_RESOLVED);
@@ -148,7 +149,7 @@ class ServeLabTest {
         Random random = new Random(1);
         List<CmId> ids = new ArrayList<>();
         for (int i = 0; i < HALF_OPEN + STRANGERS; i++) {
-            ids.add(asking(channel));
+            ids.add(asking(channel, Lab.second(port)));
         }
         for (int i = 0; i < ids.size(); i++) {
             byte[] privateData = protocol();

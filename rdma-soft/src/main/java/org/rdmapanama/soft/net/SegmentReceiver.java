@@ -7,6 +7,7 @@ final class SegmentReceiver extends PacketReceiver {
     private final int fd;
     private final Datagrams datagrams;
     private final Peers peers;
+
     /** Where the packets that are not taken yet begin and end, and their size. */
     private int rest;
 

@@ -20,6 +20,8 @@ enum Lesson {
     WRONG("what goes wrong", WhatGoesWrong::run),
     ADDRESS("connections by address", ConnectionByAddress::run);
 
+    private static final String PROBES = "org.rdmapanama.soft.probes";
+
     private final String title;
     private final Body body;
 
@@ -38,8 +40,6 @@ enum Lesson {
     int number() {
         return ordinal() + 1;
     }
-
-    private static final String PROBES = "org.rdmapanama.soft.probes";
 
     String title() {
         return title;
