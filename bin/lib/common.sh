@@ -107,6 +107,15 @@ need_packages() {
         die "could not install: $missing"
 }
 
+# Prints the numbers of the processors that this process may use, each on a line.
+allowed_processors() {
+    local list range
+    list=$(taskset -pc $$)
+    for range in $(tr , ' ' <<<"${list##* }"); do
+        seq "${range%-*}" "${range#*-}"
+    done
+}
+
 # Runs Maven: the one on PATH if it is new enough, else the wrapper, which downloads one. Needs $here.
 maven() {
     local version

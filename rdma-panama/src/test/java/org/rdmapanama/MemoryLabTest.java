@@ -32,6 +32,7 @@ import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.NeedsVirtualMachine;
 
 /** Which memory can be registered, and that peers reach exactly that. */
 @Tag("lab")
@@ -219,6 +220,7 @@ class MemoryLabTest {
         }
     }
 
+    @NeedsVirtualMachine("huge pages")
     @Test
     void shouldReachBeyondTwoGibibytes() {
         long size = 2 * GIBIBYTE + 64 * 1024 * 1024;

@@ -37,6 +37,7 @@ import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.NeedsVirtualMachine;
 
 /** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
 @Tag("lab")
@@ -214,6 +215,7 @@ class RegionsLabTest {
         }
     }
 
+    @NeedsVirtualMachine("huge pages")
     @Test
     void shouldRegisterHugePages() {
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC);

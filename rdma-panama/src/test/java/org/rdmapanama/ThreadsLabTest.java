@@ -30,10 +30,12 @@ import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.NeedsVirtualMachine;
 import org.rdmapanama.testing.Side;
 
 /** Confined arenas keep other threads out; shared ones let them in, and end well while they are in. */
 @Tag("lab")
+@NeedsVirtualMachine("threads that run at the same time")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ThreadsLabTest {
     private static final int POSTERS = 4;

@@ -26,9 +26,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.NeedsVirtualMachine;
 
 /** Threads that wait, close, interrupt and use the same objects. */
 @Tag("lab")
+@NeedsVirtualMachine("threads that run at the same time")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
 class ThreadsLabTest {

@@ -94,7 +94,7 @@ class DeviceCommandsLabTest {
         if (Lab.FIRST_DEVICE.equals("rxe0")) {
             assertEquals("not supported", shown.get("odp_caps"));
             assertEquals("none", shown.get("raw_packet_caps"));
-            assertEquals("2", shown.get("num_comp_vectors"));
+            assertEquals(Integer.toString(Runtime.getRuntime().availableProcessors()), shown.get("num_comp_vectors"));
             assertTrue(shown.get("rate").endsWith(" gb/s"), run::toString);
             assertTrue(run.out().contains(", veth0"), run::toString);
         }

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.NeedsVirtualMachine;
 
 /** The comparison with what Java offers today: its table, and that it leaves nothing behind however it ends. */
 @Tag("lab")
@@ -103,6 +104,7 @@ class TodayLabTest {
         return workers();
     }
 
+    @NeedsVirtualMachine("processor times")
     @Test
     void shouldCompareAllWays() throws Exception {
         // Not a multiple of the size that is written at once.

@@ -34,6 +34,7 @@ import org.rdmapanama.ffm.Program;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.LabDevices;
+import org.rdmapanama.testing.NeedsVirtualMachine;
 
 /** Transfers between two devices: all ways to connect, and all ways to end early. */
 @Tag("lab")
@@ -552,6 +553,7 @@ class TransferLabTest {
     }
 
     /** A side that is busy for longer than the timeout of the other sends signs of life. */
+    @NeedsVirtualMachine("a processor for each side")
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldWaitForAPeerThatIsBusy(Way way) throws Exception {

@@ -1,0 +1,71 @@
+# The lab's other machine: its kernel built as a program that runs on this machine's kernel (User Mode Linux). Programs
+# run there at full speed, while each of their system calls and page faults takes some ten microseconds. To be sourced by
+# bin/lab, whose functions and variables this uses.
+# shellcheck shell=bash disable=SC2154
+
+# What building it needs, besides the packages of the virtual machine.
+uml_packages=(bison flex bc)
+
+# True if $cache/uml is complete, and of this configuration and this kernel: linux and lib/modules.
+have_uml() { [ "$(cat "$cache/uml/version" 2>/dev/null)" = "$(uml_version)" ]; }
+
+uml_version() { echo "$(<"$cache/kernel/release") $({ cat "$here/lab/uml.config"; declare -f build_uml; } | cksum)"; }
+
+# Builds it from the source of the virtual machine's kernel. The directory appears complete or not at all.
+build_uml() {
+    local new=$cache/uml.new source log=$cache/uml.new/log
+    [[ $new != *[[:space:]:]* ]] ||
+        die "the lab's directory must not have blanks or colons in its name: $cache; set RDMA_LAB_CACHE"
+    say "building the kernel as a process (three to five minutes)"
+    rm -rf "$new"
+    mkdir -p "$new/source"
+    dpkg-deb --fsys-tarfile "$cache/kernel/source.deb" | tar -x -O --wildcards './usr/src/linux-source-*.tar.xz' |
+        xz -d -T 0 | tar -x -C "$new/source" --strip-components=1
+    source=$new/source
+    # 100 has no prompt, so that a configuration cannot change it. With it, two programs that poll take turns of 10 ms.
+    sed -i '/^config HZ$/,/default/s/default 100/default 1000/' "$source/arch/um/Kconfig"
+    timeout 3600 make -j "$(nproc)" -C "$source" ARCH=um "O=$new/build" CC=gcc "KCONFIG_ALLCONFIG=$here/lab/uml.config" \
+        allnoconfig </dev/null >"$log" 2>&1 || uml_failed
+    timeout 3600 make -j "$(nproc)" -C "$source" ARCH=um "O=$new/build" CC=gcc linux modules </dev/null >"$log" 2>&1 ||
+        uml_failed
+    timeout 600 make -C "$source" ARCH=um "O=$new/build" "INSTALL_MOD_PATH=$new" modules_install </dev/null \
+        >"$log" 2>&1 || uml_failed
+    mv "$new/build/linux" "$new/linux"
+    rm -rf "$new/source" "$new/build" "$new"/lib/modules/*/{source,build}
+    uml_version >"$new/version"
+    rm -rf "$cache/uml"
+    mv "$new" "$cache/uml"
+}
+
+uml_failed() {
+    tail -n 20 "$log" >&2
+    die "could not build the kernel as a process; RDMA_LAB_MACHINE=tcg emulates a processor instead"
+}
+
+# Writes the guest's settings, and chooses the processor it runs on: it has only one, and is several times slower when
+# the kernel and its programs, which are separate processes here, do not share one.
+prepare_uml() {
+    local drivers=()
+    processor=$(allowed_processors | shuf -n 1)
+    for driver in "${modules[@]}"; do
+        case $driver in virtio* | 9p* | overlay | veth) ;; *) drivers+=("$driver") ;; esac
+    done
+    cp "$here/lab/init-uml" "$work/guest/init"
+    chmod 755 "$work/guest/init"
+    printf '%s=%q\n' machine uml kernel "$cache/uml" drivers "${drivers[*]}" modules "$cache/uml/lib/modules" \
+        >>"$work/guest/settings"
+}
+
+# Starts the machine and sets $machine to its process.
+start_uml() {
+    local namespace=(unshare --pid --fork --kill-child) first
+    # A process of the guest that outlived its kernel would run on as one of the host. So they have a namespace of
+    # processes, all of which end with its first one. That is a shell, because a kernel that gives up ends itself by a
+    # signal, which a first process does not get.
+    [ "$(id -u)" = 0 ] || namespace=(unshare --user --map-root-user --pid --fork --kill-child)
+    first='"$@"; exit'
+    setpriv --pdeathsig KILL "${namespace[@]}" bash -c "$first" bash taskset -c "$processor" "$cache/uml/linux" \
+        "mem=${memory}M" root=/dev/root rootfstype=hostfs rootflags=/ ro "init=$work/guest/init" "lab.run=$work" \
+        ssl=null con=null con0=null,fd:1 quiet </dev/null >"$console" 2>"$work/qemu" &
+    machine=$!
+}
