@@ -5,8 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
+import java.io.IOException;
+import java.net.BindException;
 import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.nio.channels.DatagramChannel;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -69,6 +74,35 @@ class FaultsLabTest {
                     CmEvents.await(ids.active, CmEventType.REJECTED).status());
             assertTrue(datagrams.passive.poll().isEmpty());
         }
+    }
+
+    /** Of this process, which has refused, and of another one, which was asked and ended before it answered. */
+    @Test
+    void shouldBeRejectedThoughAProcessThatWasAskedEnds() throws Exception {
+        assumeFalse(Lab.isInLab(), "processes of one machine share its port");
+        try (TwoIds ids = TwoIds.resolved(PortSpace.TCP, PORT)) {
+            try (DatagramChannel other = atTheNextPort()) {
+                ids.client.connect(TwoIds.parameters());
+                assertTrue(other.isOpen());
+            }
+            CmEvent event = CmEvents.await(ids.active, CmEventType.REJECTED);
+            assertEquals(INVALID_SERVICE_ID, event.status());
+        }
+    }
+
+    /** Opens a socket where the device of another process would. */
+    private static DatagramChannel atTheNextPort() throws IOException {
+        BindException last = null;
+        for (int port = 4791; port < 4791 + 64; port++) {
+            DatagramChannel channel = DatagramChannel.open(StandardProtocolFamily.INET);
+            try {
+                return channel.bind(new InetSocketAddress(Lab.SECOND_HOST, port));
+            } catch (BindException e) {
+                channel.close();
+                last = e;
+            }
+        }
+        throw last;
     }
 
     @Test

@@ -297,7 +297,12 @@ abstract class CmExchange implements Timed {
             giveUp(Errno.ETIMEDOUT);
         } else if (isAsking() && !peers.areSeveral() && isNobodyThere()) {
             stopProbing();
-            giveUp(Errno.EHOSTUNREACH);
+            if (peers.isRefused()) {
+                // The last candidate has ended, and all others have refused.
+                refusedByAll();
+            } else {
+                giveUp(Errno.EHOSTUNREACH);
+            }
         } else if (isAsking() && peers.isRefused() && PATIENCE - left > PROBE_PATIENCE) {
             refusedByAll();
         } else {
