@@ -117,8 +117,15 @@ public final class CompletionChannel extends ContextObject implements Waitable {
     private CompletionQueue take() {
         enter();
         try {
-            CompletionQueue queue = takeKept();
-            return queue == null ? takeFromDevice() : queue;
+            if (source.keeps()) {
+                // A queue with a kept event may have a newer one in the device: it is named once.
+                keepAllExcept(null);
+                CompletionQueue queue = takeKept();
+                if (queue != null) {
+                    return queue;
+                }
+            }
+            return takeFromDevice();
         } finally {
             exit();
         }
@@ -129,13 +136,18 @@ public final class CompletionChannel extends ContextObject implements Waitable {
         enter();
         try {
             forgetKept(queue);
-            for (CompletionQueue each = takeFromDevice(); each != null; each = takeFromDevice()) {
-                if (!each.equals(queue)) {
-                    keep(each);
-                }
-            }
+            keepAllExcept(queue);
         } finally {
             exit();
+        }
+    }
+
+    /** Takes all events from the device, and keeps those of other queues than this one. */
+    private void keepAllExcept(CompletionQueue queue) {
+        for (CompletionQueue each = takeFromDevice(); each != null; each = takeFromDevice()) {
+            if (!each.equals(queue)) {
+                keep(each);
+            }
         }
     }
 
