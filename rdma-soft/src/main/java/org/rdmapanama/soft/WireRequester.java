@@ -106,6 +106,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
 
     private long timedSince;
 
+    /** Answers to packets before this PSN are not timed: they may be answers to an earlier transmission. */
+    private int untimed;
+
     private final LossProbe lossProbe;
 
     /** Whether a packet was sent again to find out about losses, and its PSN. */
@@ -129,6 +132,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         next = firstPsn;
         oldest = firstPsn;
         farthest = firstPsn;
+        untimed = firstPsn;
         started = sends.tail;
         sends.current = sends.tail;
     }
@@ -442,9 +446,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         return true;
     }
 
-    /** Times the answer to the next packet, unless it was sent before or another one is timed. */
+    /** Times the answer to the next packet, unless an earlier transmission may be answered or another packet is timed. */
     private void time() {
-        if (timedPsn == NOT_TIMED && next == farthest) {
+        if (timedPsn == NOT_TIMED && Psn.compare(next, untimed) >= 0) {
             timedPsn = next;
             timedSince = System.nanoTime();
         }
@@ -556,7 +560,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             coverUpTo(Psn.next(psn));
             if (lost && isWaiting()) {
                 // The peer got the probe, and nothing of what was sent before it.
-                rewindOnce();
+                rewindToMissing();
             }
             return;
         }
@@ -573,7 +577,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
         if (Aeth.code(syndrome) == Aeth.PSN_SEQUENCE_ERROR) {
             if (!pausing) {
-                rewindOnce();
+                rewindToMissing();
             }
             return;
         }
@@ -626,6 +630,10 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         pausing = false;
         gapTold = false;
         isProbing = false;
+        if (Psn.compare(untimed, oldest) < 0) {
+            // It must not fall behind by half the range of PSNs.
+            untimed = oldest;
+        }
         boolean isTimed = timedPsn != NOT_TIMED && Psn.compare(timedPsn, oldest) < 0;
         if (isTimed) {
             timedPsn = NOT_TIMED;
@@ -732,10 +740,22 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
     }
 
+    /**
+     * Retransmits what the peer has said to be missing. It has answered none of that, so the answers to come are timed. Where
+     * so much gets lost that nothing but retransmissions is answered, probes would else become ever rarer.
+     */
+    private void rewindToMissing() {
+        if (!gapTold) {
+            rewindOnce();
+            untimed = oldest;
+        }
+    }
+
     /** Continues from the first unacknowledged packet. */
     private void rewind() {
         outstanding = 0;
         timedPsn = NOT_TIMED;
+        untimed = farthest;
         isProbing = false;
         seek(oldest);
         count(0);
@@ -760,6 +780,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         long at = offset;
         // Its answer may be that of the repetition.
         timedPsn = NOT_TIMED;
+        untimed = farthest;
         seek(oldest);
         long slot = sends.slot(sends.current);
         int opcode = opcodeOf(slot);
