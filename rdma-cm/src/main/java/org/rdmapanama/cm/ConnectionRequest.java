@@ -96,7 +96,7 @@ public final class ConnectionRequest {
         try {
             connection = server.make(id, given);
             Outcome outcome = new Outcome(connection);
-            connection.accept(event, given.parameters(), outcome::set);
+            connection.accept(event, given.parameters(connection), outcome::set);
             outcome.await(deadline);
             server.handOut(connection);
             return connection;
@@ -137,7 +137,7 @@ public final class ConnectionRequest {
 
     /** Accepts without waiting for the peer; see {@link RdmaConnection#accept}. The caller closes the connection. */
     void begin(RdmaConnection connection, RdmaConnectionOptions options, Consumer<ConnectionException> settled) {
-        connection.accept(event, options.parameters(), settled);
+        connection.accept(event, options.parameters(connection), settled);
     }
 
     /** Rejects the peer if there is no connection yet, whose closing would tell it. */

@@ -84,7 +84,7 @@ public final class RdmaClient {
             id.resolve(given.localAddress(), remote, deadline);
             SharedEvents events = new SharedEvents(id.id().channel());
             connection = RdmaConnection.make(id.id(), events, connections, arena, given);
-            CmEvent response = id.connect(connection.queuePair(), given.parameters(), deadline);
+            CmEvent response = id.connect(connection.queuePair(), given.parameters(connection), deadline);
             connection.connected(response.connection());
             // From now on the connection is the only user of the channel.
             events.release();

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
@@ -33,6 +34,9 @@ public final class RdmaConnectionOptions {
     private int receiveWorkRequests = DEFAULT_WORK_REQUESTS;
     private boolean completionEvents;
     private ConnectionParameters parameters = new ConnectionParameters();
+    /** Makes the private data of each connection; null if all have that of the parameters. */
+    private Function<RdmaConnection, byte[]> ownPrivateData;
+
     private ProtectionDomain protectionDomain;
     private CompletionQueue sendQueue;
     private CompletionQueue receiveQueue;
@@ -109,6 +113,21 @@ public final class RdmaConnectionOptions {
      */
     public RdmaConnectionOptions privateData(byte... bytes) {
         parameters.privateData(bytes);
+        ownPrivateData = null;
+        return this;
+    }
+
+    /**
+     * Sets a function that makes the private data of each connection, such as from the key of memory that the action of
+     * {@link #prepare} has registered. It runs after that action, and its result replaces other private data. What it
+     * throws ends the attempt to connect or to accept.
+     *
+     * @param of receives the connection, and returns the bytes to send, as many as {@link #privateData(byte...)} allows
+     * @return this
+     * @throws NullPointerException when the function is null
+     */
+    public RdmaConnectionOptions privateData(Function<RdmaConnection, byte[]> of) {
+        ownPrivateData = Objects.requireNonNull(of, "of");
         return this;
     }
 
@@ -121,6 +140,7 @@ public final class RdmaConnectionOptions {
      */
     public RdmaConnectionOptions parameters(ConnectionParameters value) {
         parameters = value.copy();
+        ownPrivateData = null;
         return this;
     }
 
@@ -292,6 +312,7 @@ public final class RdmaConnectionOptions {
         copy.receiveWorkRequests = receiveWorkRequests;
         copy.completionEvents = completionEvents;
         copy.parameters = parameters.copy();
+        copy.ownPrivateData = ownPrivateData;
         copy.protectionDomain = protectionDomain;
         copy.sendQueue = sendQueue;
         copy.receiveQueue = receiveQueue;
@@ -334,8 +355,9 @@ public final class RdmaConnectionOptions {
         return completionEvents;
     }
 
-    ConnectionParameters parameters() {
-        return parameters;
+    /** What a connection, which has been prepared, tells its peer. */
+    ConnectionParameters parameters(RdmaConnection connection) {
+        return ownPrivateData == null ? parameters : parameters.copy().privateData(ownPrivateData.apply(connection));
     }
 
     ProtectionDomain protectionDomain() {

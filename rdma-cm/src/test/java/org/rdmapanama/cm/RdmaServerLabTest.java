@@ -10,11 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -35,6 +37,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.Lab;
@@ -411,5 +414,49 @@ class RdmaServerLabTest {
             bound.check("the clients were not refused at once");
         }
         Lab.assertNothingLeft(before);
+    }
+
+    private static byte[] numberOf(RdmaConnection connection) {
+        return ByteBuffer.allocate(Integer.BYTES)
+                .putInt(connection.queuePair().number())
+                .array();
+    }
+
+    private static int number(byte[] privateData) {
+        return ByteBuffer.wrap(privateData).getInt();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldMakePrivateDataOfEachConnection(Network network) throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, network.second(PORT))) {
+            RdmaConnectionOptions options = from(network).privateData(RdmaServerLabTest::numberOf);
+            CompletableFuture<RdmaConnection> client =
+                    Async.start(() -> new RdmaClient(arena).connect(network.second(PORT), options, Lab.SECONDS));
+            ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
+            RdmaConnection accepted =
+                    request.accept(new RdmaConnectionOptions().privateData(RdmaServerLabTest::numberOf), Lab.SECONDS);
+            RdmaConnection connected = Async.get(client);
+            assertEquals(connected.queuePair().number(), number(request.privateData()));
+            assertEquals(accepted.queuePair().number(), number(connected.privateData()));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldNotConnectWithoutThePrivateDataOfAFunction(Network network) throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, network.second(PORT))) {
+            RdmaConnectionOptions options = from(network).privateData(connection -> {
+                throw new UnsupportedOperationException(
+                        "no data for " + connection.queuePair().type());
+            });
+            UnsupportedOperationException e = assertThrows(
+                    UnsupportedOperationException.class,
+                    () -> new RdmaClient(arena).connect(network.second(PORT), options, Lab.SECONDS));
+            assertEquals("no data for RC", e.getMessage());
+            assertTrue(server.awaitRequest(Duration.ofMillis(200)).isEmpty());
+        }
     }
 }
