@@ -1,0 +1,562 @@
+package org.rdmapanama.rsocket;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.ProtocolException;
+import java.net.SocketException;
+import java.nio.ByteOrder;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.device.TransportType;
+import org.rdmapanama.memory.AccessFlag;
+
+/**
+ * A stream of bytes in both directions over one connection, in version 1 of rsocket's protocol.
+ *
+ * <p>Each side writes into a buffer of the other, and tells how much by immediate data; see {@link StreamMessage}. It may
+ * write where the other has offered space ({@link Offers}), and as many messages as the other has given credits for. Space
+ * and credits come back with messages of their own, of which four may be under way. iWARP has no immediate data: there each
+ * message is a send of four bytes that follows the write.
+ *
+ * <p>Nothing here waits: {@link #progress} does what can be done. A failure is kept, and thrown by every later call of
+ * {@link #read} and {@link #write}.
+ *
+ * <p>Threads: one at a time.
+ */
+final class Stream {
+    /** Less room than this is not worth a write. */
+    private static final int LEAST_ROOM = 2048;
+
+    /** The first write of several is small, so that the device works on it while the next is copied. */
+    private static final int FIRST_WRITE = 2048;
+
+    private static final int LARGEST_WRITE = 1 << 16;
+
+    /** How many messages about credits and ends may be under way. */
+    private static final int CONTROLS = 4;
+
+    private static final int BATCH = 16;
+    private static final int KIND_SHIFT = 32;
+
+    /** What completes is told by the upper half of the id. */
+    private static final int RECEIVED = 0;
+
+    /** The lower half counts bytes of the send buffer. */
+    private static final int SENT_DATA = 1;
+
+    /** The message that follows data, where it is not immediate data. */
+    private static final int SENT_MESSAGE = 2;
+
+    private static final int SENT_CONTROL = 3;
+    private static final int SENT_DISCONNECT = 4;
+
+    private final RdmaConnection connection;
+    private final QueuePair queuePair;
+    private final CompletionQueue sends;
+    private final CompletionQueue receiveQueue;
+    private final WorkCompletions sendCompletions;
+    private final WorkCompletions receiveCompletions;
+    private final SendWorkRequest write;
+    private final SendWorkRequest message;
+    private final ReceiveWorkRequest receive;
+
+    /** Whether messages are sends of their own. */
+    private final boolean messagesApart;
+
+    private final int inlineBytes;
+
+    /** How many messages about data may arrive before one is read. */
+    private final int credits;
+
+    /** As many, and those about credits and ends: iWARP breaks a connection that has no receive for a message. */
+    private final int receives;
+
+    /** The peer writes here: first the list of its offers, then the data, then messages that are not immediate data. */
+    private final MemoryRegion incoming;
+
+    private final long dataAt;
+    private final long messagesAt;
+    private final ReceiveBuffer received;
+
+    /** The device reads here: first the data, then what this side offers, then messages. */
+    private final MemoryRegion outgoing;
+
+    private final long controlAt;
+    private final SendBuffer unsent;
+
+    private Offers offers;
+    private Offer peerList;
+    private ValueLayout.OfLong peerLong;
+    private ValueLayout.OfInt peerInt;
+    private long peerEntries;
+
+    /** Where the peer's list takes the next offer; the first was made while connecting. */
+    private long nextEntry = 1;
+
+    /** How many work requests fit into the send queue, apart from {@link #CONTROLS}. */
+    private final int allSendRoom;
+
+    private int sendRoom;
+
+    private int controlRoom = CONTROLS;
+    private int controlSlot;
+
+    /** Counts messages modulo 65,536: those sent, and how many may be sent. */
+    private short sent;
+
+    private short mayBeSent;
+
+    /** As many messages must have been read before new credits are worth a message. */
+    private short creditsAt;
+
+    /** Receives that have completed and are not posted again. */
+    private int missing;
+
+    private int nextReceive;
+
+    private boolean inputOpen = true;
+    private boolean outputOpen = true;
+    private boolean inputDropped;
+
+    /** Whether messages can be sent and arrive. */
+    private boolean connected = true;
+
+    private IOException failure;
+
+    /**
+     * Creates the stream of a connection, in the action of {@link RdmaConnectionOptions#prepare}: the peer cannot send yet.
+     *
+     * @throws org.rdmapanama.VerbsException when the device refuses the memory
+     */
+    Stream(RdmaConnection connection, StreamSizes sizes) {
+        this.connection = connection;
+        queuePair = connection.queuePair();
+        sends = connection.sendQueue();
+        receiveQueue = connection.receiveQueue();
+        credits = sizes.receives();
+        receives = credits + CONTROLS;
+        messagesApart = isIwarp(connection);
+        inlineBytes = queuePair.capabilities().maxInlineData();
+        if (messagesApart && inlineBytes < StreamMessage.BYTES) {
+            throw new UnsupportedOperationException("a stream over iWARP needs " + StreamMessage.BYTES
+                    + " bytes of inline data, and " + queuePair + " has " + inlineBytes);
+        }
+        sendCompletions = new WorkCompletions(sends, BATCH);
+        receiveCompletions = new WorkCompletions(receiveQueue, BATCH);
+        write = SendWorkRequest.allocate(queuePair, 2);
+        message = SendWorkRequest.allocate(queuePair, 1);
+        receive = ReceiveWorkRequest.allocate(queuePair, 1);
+        dataAt = Offers.LIST_BYTES;
+        messagesAt = dataAt + sizes.receiveBytes();
+        int messageBytes = messagesApart ? receives * StreamMessage.BYTES : 0;
+        incoming = connection.register(
+                Math.toIntExact(messagesAt + messageBytes), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        received = new ReceiveBuffer(incoming.memory().asSlice(dataAt, sizes.receiveBytes()), credits);
+        controlAt = sizes.sendBytes();
+        outgoing = connection.register(
+                sizes.sendBytes() + CONTROLS * Offer.BYTES + StreamMessage.BYTES, AccessFlag.LOCAL_WRITE);
+        unsent = new SendBuffer(outgoing.memory().asSlice(0, sizes.sendBytes()));
+        allSendRoom = sizes.sends() - CONTROLS;
+        sendRoom = allSendRoom;
+        creditsAt = (short) (credits / 2);
+        missing = receives;
+        postReceives();
+    }
+
+    /** Options of connections that carry streams; the caller adds the preparation and the private data. */
+    static RdmaConnectionOptions options(StreamSizes sizes) {
+        return new RdmaConnectionOptions()
+                .sendWorkRequests(sizes.sends())
+                .receiveWorkRequests(sizes.receives() + CONTROLS)
+                .completionEvents(true)
+                // Where messages are sends, they are sent inline.
+                .queuePair(wanted ->
+                        wanted.maxSegments(2, 1).maxInlineData(Math.max(StreamMessage.BYTES, sizes.inline())));
+    }
+
+    private static boolean isIwarp(RdmaConnection connection) {
+        return connection.protectionDomain().context().transportType() == TransportType.IWARP;
+    }
+
+    /** What to tell the peer while connecting. */
+    ConnectionData connectionData() {
+        return new ConnectionData(
+                ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN,
+                credits,
+                0,
+                new Offer(incoming.address(), incoming.rkey(), ConnectionData.OFFERS),
+                new Offer(incoming.address() + dataAt, incoming.rkey(), received.half()));
+    }
+
+    /** Takes what the peer has told while connecting. */
+    void peer(ConnectionData data) {
+        offers = new Offers(incoming.memory().asSlice(0, Offers.LIST_BYTES), data.buffer());
+        mayBeSent = (short) data.credits();
+        peerList = data.offers();
+        peerEntries = peerList.length();
+        ByteOrder order = data.bigEndian() ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+        peerLong = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(order);
+        peerInt = ValueLayout.JAVA_INT_UNALIGNED.withOrder(order);
+    }
+
+    /**
+     * Takes what has completed, and gives the peer room and credits.
+     *
+     * @return whether anything has completed
+     */
+    boolean progress() {
+        boolean some = false;
+        try {
+            some = poll(sends, sendCompletions);
+            some |= poll(receiveQueue, receiveCompletions);
+            giveCredits();
+        } catch (IOException e) {
+            fail(e);
+        }
+        return some;
+    }
+
+    private boolean poll(CompletionQueue queue, WorkCompletions completions) throws ProtocolException {
+        boolean some = false;
+        int count;
+        do {
+            count = queue.poll(completions);
+            for (int i = 0; i < count; i++) {
+                complete(completions, i);
+            }
+            some |= count > 0;
+            postReceives();
+        } while (count == BATCH);
+        return some;
+    }
+
+    private void complete(WorkCompletions completions, int i) throws ProtocolException {
+        long id = completions.id(i);
+        int kind = (int) (id >>> KIND_SHIFT);
+        boolean succeeded = completions.succeeded(i);
+        switch (kind) {
+            case RECEIVED -> {
+                if (succeeded) {
+                    missing++;
+                    take(messageOf(completions, i, (int) id));
+                } else if (connected) {
+                    fail(broken(completions.status(i)));
+                }
+                return;
+            }
+            case SENT_DATA -> {
+                sendRoom++;
+                unsent.sent((int) id);
+            }
+            case SENT_MESSAGE -> sendRoom++;
+            case SENT_CONTROL -> controlRoom++;
+            case SENT_DISCONNECT -> {
+                controlRoom++;
+                connected = false;
+            }
+            default -> throw new AssertionError(kind);
+        }
+        if (!succeeded && connected) {
+            fail(broken(completions.status(i)));
+        }
+    }
+
+    private static SocketException broken(CompletionStatus status) {
+        return new SocketException(
+                status == CompletionStatus.RETRY_EXC_ERR
+                        ? "Connection timed out: the peer does not answer"
+                        : "Connection reset: " + status);
+    }
+
+    private int messageOf(WorkCompletions completions, int i, int slot) throws ProtocolException {
+        if (!messagesApart) {
+            if (!completions.hasImmediate(i)) {
+                throw new ProtocolException("the peer sent a message without immediate data");
+            }
+            return completions.immediate(i);
+        }
+        if (completions.byteLength(i) != StreamMessage.BYTES) {
+            throw new ProtocolException(
+                    "the peer's messages must have " + StreamMessage.BYTES + " bytes: " + completions.byteLength(i));
+        }
+        return incoming.memory().get(peerInt, messagesAt + (long) slot * StreamMessage.BYTES);
+    }
+
+    private void take(int arrived) throws ProtocolException {
+        int number = StreamMessage.number(arrived);
+        switch (StreamMessage.kind(arrived)) {
+            case StreamMessage.DATA -> {
+                received.arrived(number);
+                if (inputDropped) {
+                    received.discard();
+                }
+            }
+            case StreamMessage.CREDITS -> {
+                mayBeSent = (short) number;
+                offers.take();
+            }
+            case StreamMessage.CONTROL -> control(number);
+            case StreamMessage.MAPPING -> {
+                // The entry is in the table already.
+            }
+            default ->
+                throw new ProtocolException(
+                        "the peer sent a message of an unknown kind: " + StreamMessage.kind(arrived));
+        }
+    }
+
+    private void control(int what) {
+        switch (what) {
+            case StreamMessage.SHUTDOWN -> {
+                inputOpen = false;
+                if (!outputOpen) {
+                    connected = false;
+                }
+            }
+            case StreamMessage.DISCONNECT -> ended();
+            default -> {
+                // A message that the peer is there, or one of a later version.
+            }
+        }
+    }
+
+    /** Notes that the peer has ended the connection; what has arrived can be read. */
+    void ended() {
+        inputOpen = false;
+        outputOpen = false;
+        connected = false;
+    }
+
+    private void fail(IOException cause) {
+        if (failure == null) {
+            failure = cause;
+        }
+        ended();
+    }
+
+    private void postReceives() {
+        while (missing > 0 && connected) {
+            receive.clear().id(nextReceive);
+            if (messagesApart) {
+                receive.add(incoming, messagesAt + (long) nextReceive * StreamMessage.BYTES, StreamMessage.BYTES);
+            }
+            if (queuePair.tryPostReceive(receive) != QueuePair.POSTED) {
+                return; // What completes next makes room.
+            }
+            nextReceive = nextReceive + 1 == receives ? 0 : nextReceive + 1;
+            missing--;
+        }
+    }
+
+    private void giveCredits() {
+        boolean space = received.canGrant();
+        int needed = space && messagesApart ? 2 : 1;
+        if (!connected || controlRoom < needed || (!space && (short) (received.messagesRead() - creditsAt) < 0)) {
+            return;
+        }
+        creditsAt = (short) (received.messagesRead() + credits / 2);
+        int more = StreamMessage.of(
+                StreamMessage.CREDITS, Short.toUnsignedInt((short) (received.messagesRead() + credits)));
+        if (!space) {
+            postMessage(more, SENT_CONTROL);
+            return;
+        }
+        long slot = controlAt + (long) controlSlot * Offer.BYTES;
+        controlSlot = (controlSlot + 1) % CONTROLS;
+        MemorySegment memory = outgoing.memory();
+        memory.set(peerLong, slot, incoming.address() + dataAt + received.grant());
+        memory.set(peerInt, slot + Long.BYTES, incoming.rkey());
+        memory.set(peerInt, slot + Long.BYTES + Integer.BYTES, received.half());
+        write.clear().add(outgoing, slot, Offer.BYTES).inline(inlineBytes >= Offer.BYTES);
+        long entry = peerList.address() + nextEntry * Offer.BYTES;
+        nextEntry = (nextEntry + 1) % peerEntries;
+        controlRoom--;
+        postWrite(entry, peerList.key(), more, SENT_CONTROL, 0, SENT_CONTROL);
+        if (messagesApart) {
+            controlRoom--;
+        }
+    }
+
+    /** Posts {@link #write} with the message. */
+    private void postWrite(long address, int key, int text, int kind, int bytes, int messageKind) {
+        write.id((long) kind << KIND_SHIFT | bytes).signaled(true);
+        if (messagesApart) {
+            post(write.rdmaWrite(address, key));
+            postApart(text, messageKind);
+        } else {
+            post(write.rdmaWriteWithImmediate(address, key, text));
+        }
+    }
+
+    /** Sends a message that does not follow a write. */
+    private void postMessage(int text, int kind) {
+        controlRoom--;
+        if (messagesApart) {
+            postApart(text, kind);
+        } else {
+            post(message.clear()
+                    .inline(false)
+                    .id((long) kind << KIND_SHIFT)
+                    .signaled(true)
+                    .rdmaWriteWithImmediate(0, 0, text));
+        }
+    }
+
+    private void postApart(int text, int kind) {
+        long at = controlAt + (long) CONTROLS * Offer.BYTES;
+        outgoing.memory().set(ValueLayout.JAVA_INT_UNALIGNED, at, text);
+        post(message.clear()
+                .add(outgoing, at, StreamMessage.BYTES)
+                .inline(true)
+                .id((long) kind << KIND_SHIFT)
+                .signaled(true)
+                .send());
+    }
+
+    private void post(SendWorkRequest request) {
+        if (connected) {
+            queuePair.postSend(request);
+        }
+    }
+
+    /** Whether bytes have arrived, or the end. */
+    boolean isReadable() {
+        return received.available() > 0 || !inputOpen;
+    }
+
+    /**
+     * Reads what has arrived.
+     *
+     * @return the number of bytes; 0 if none have arrived; -1 at the end of the stream
+     * @throws IOException when the connection has broken, after what arrived before has been read
+     */
+    long read(MemorySegment target, long offset, long length) throws IOException {
+        if (received.available() == 0) {
+            throwFailure();
+            return inputOpen ? 0 : -1;
+        }
+        long count = received.read(target, offset, length);
+        giveCredits();
+        return count;
+    }
+
+    /** Whether {@link #write} would take something, or fail. */
+    boolean isWritable() {
+        return !outputOpen || hasRoom();
+    }
+
+    private boolean hasRoom() {
+        return sendRoom >= (messagesApart ? 2 : 1)
+                && unsent.free() >= LEAST_ROOM
+                && (short) (mayBeSent - sent) > 0
+                && offers.length() > 0;
+    }
+
+    /**
+     * Writes what there is room for.
+     *
+     * @return the number of bytes, which have been copied
+     * @throws IOException when the peer has ended the connection, or it has broken
+     */
+    long write(MemorySegment source, long offset, long length) throws IOException {
+        long done = 0;
+        int wanted = FIRST_WRITE;
+        while (done < length) {
+            if (!outputOpen) {
+                if (done > 0) {
+                    return done;
+                }
+                throwFailure();
+                throw new SocketException(
+                        "Broken pipe: the output has been shut down, or the peer has closed the connection");
+            }
+            if (!hasRoom()) {
+                break;
+            }
+            long left = length - done;
+            int bytes = (int) Math.min(left <= wanted ? left : wanted, Math.min(unsent.free(), offers.length()));
+            wanted = Math.min(2 * wanted, LARGEST_WRITE);
+            postData(source, offset + done, bytes);
+            done += bytes;
+        }
+        return done;
+    }
+
+    private void postData(MemorySegment source, long offset, int bytes) {
+        int at = unsent.position();
+        int first = Math.min(bytes, unsent.untilEnd());
+        unsent.put(source, offset, bytes);
+        write.clear().add(outgoing, at, first);
+        if (first < bytes) {
+            write.add(outgoing, 0, bytes - first);
+        }
+        write.inline(bytes <= inlineBytes);
+        sent++;
+        sendRoom -= messagesApart ? 2 : 1;
+        long address = offers.address();
+        int key = offers.key();
+        offers.use(bytes);
+        postWrite(address, key, StreamMessage.of(StreamMessage.DATA, bytes), SENT_DATA, bytes, SENT_MESSAGE);
+    }
+
+    /** Drops what has arrived and what arrives. */
+    void shutdownInput() {
+        inputDropped = true;
+        inputOpen = false;
+        received.discard();
+    }
+
+    /** Whether a message about an end can be sent. */
+    boolean canSendControl() {
+        return controlRoom > 0;
+    }
+
+    /**
+     * Tells the peer that nothing more is written, once {@link #canSendControl}. What was written before arrives before.
+     *
+     * @param both whether this side does not read either
+     */
+    void sendEnd(boolean both) {
+        if (both) {
+            inputOpen = false;
+        }
+        outputOpen = false;
+        if (connected) {
+            postMessage(
+                    StreamMessage.of(
+                            StreamMessage.CONTROL, inputOpen ? StreamMessage.SHUTDOWN : StreamMessage.DISCONNECT),
+                    inputOpen ? SENT_CONTROL : SENT_DISCONNECT);
+        }
+    }
+
+    /** Asks the device whether the peer is there: if it is not, the connection breaks. */
+    void keepAlive() {
+        if (connected && canSendControl()) {
+            postMessage(StreamMessage.of(StreamMessage.CONTROL, StreamMessage.KEEP_ALIVE), SENT_CONTROL);
+        }
+    }
+
+    /** Whether all that was written has arrived, or cannot arrive any more. */
+    boolean isFlushed() {
+        return !connected || (sendRoom == allSendRoom && controlRoom == CONTROLS);
+    }
+
+    private void throwFailure() throws IOException {
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "Stream[" + connection + "]";
+    }
+}
