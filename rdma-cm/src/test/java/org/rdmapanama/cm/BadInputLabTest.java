@@ -19,6 +19,7 @@ import java.util.Set;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
@@ -166,6 +167,7 @@ class BadInputLabTest {
             values.put(ProtectionDomain.class, side.domain);
             values.put(ProtocolFamily.class, StandardProtocolFamily.INET);
             values.put(UnaryOperator.class, UnaryOperator.identity());
+            values.put(Function.class, (Function<Object, byte[]>) any -> new byte[1]);
             values.put(Consumer.class, (Consumer<Object>) any -> {});
             values.put(int.class, 1);
             values.put(boolean.class, true);
