@@ -46,9 +46,13 @@ final class ConnectionQueues {
 
     private void make(ProtectionDomain domain, QueuePairType type) {
         channel = options.completionEvents() ? context.createCompletionChannel() : null;
+        boolean single =
+                options.singleCompletionQueue() && options.sendQueue() == null && options.receiveQueue() == null;
+        int receiveEntries = options.receiveWorkRequests();
         // Another one for the last request of GracefulEnd.
-        sends = givenOrOwn(options.sendQueue(), options.sendWorkRequests() + 1);
-        receives = givenOrOwn(options.receiveQueue(), options.receiveWorkRequests());
+        int sendEntries = options.sendWorkRequests() + 1;
+        sends = givenOrOwn(options.sendQueue(), single ? sendEntries + receiveEntries : sendEntries);
+        receives = single ? sends : givenOrOwn(options.receiveQueue(), receiveEntries);
         QueuePairOptions wanted =
                 new QueuePairOptions(type, sends, receives).maxSendWorkRequests(options.sendWorkRequests());
         if (options.sharedReceiveQueue() == null) {

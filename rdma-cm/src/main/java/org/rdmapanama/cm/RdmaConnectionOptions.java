@@ -33,6 +33,7 @@ public final class RdmaConnectionOptions {
     private int sendWorkRequests = DEFAULT_WORK_REQUESTS;
     private int receiveWorkRequests = DEFAULT_WORK_REQUESTS;
     private boolean completionEvents;
+    private boolean singleCompletionQueue;
     private ConnectionParameters parameters = new ConnectionParameters();
     /** Makes the private data of each connection; null if all have that of the parameters. */
     private Function<RdmaConnection, byte[]> ownPrivateData;
@@ -99,6 +100,19 @@ public final class RdmaConnectionOptions {
      */
     public RdmaConnectionOptions completionEvents(boolean on) {
         completionEvents = on;
+        return this;
+    }
+
+    /**
+     * Sets whether sends and receives complete on one queue of the connection's own instead of two, so that a program polls
+     * and waits for one. Without effect on {@linkplain #completionQueues given} queues. {@link RdmaConnection#finish} then
+     * drops completions of receives, too.
+     *
+     * @param on true for one queue
+     * @return this
+     */
+    public RdmaConnectionOptions singleCompletionQueue(boolean on) {
+        singleCompletionQueue = on;
         return this;
     }
 
@@ -311,6 +325,7 @@ public final class RdmaConnectionOptions {
         copy.sendWorkRequests = sendWorkRequests;
         copy.receiveWorkRequests = receiveWorkRequests;
         copy.completionEvents = completionEvents;
+        copy.singleCompletionQueue = singleCompletionQueue;
         copy.parameters = parameters.copy();
         copy.ownPrivateData = ownPrivateData;
         copy.protectionDomain = protectionDomain;
@@ -353,6 +368,10 @@ public final class RdmaConnectionOptions {
 
     boolean completionEvents() {
         return completionEvents;
+    }
+
+    boolean singleCompletionQueue() {
+        return singleCompletionQueue;
     }
 
     /** What a connection, which has been prepared, tells its peer. */

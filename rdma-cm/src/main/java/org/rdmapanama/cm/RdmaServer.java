@@ -371,11 +371,15 @@ public final class RdmaServer implements AutoCloseable {
     /**
      * Returns a connection of this server whose peer has ended it or does not answer, whose device is gone, or whose {@linkplain
      * RdmaConnection#failure queue pair has failed}, and that is not closed yet: each once. So one thread learns of the ends
-     * of all connections. It takes no events itself: {@link #accept} does, and polling finds failures.
+     * of all connections. While this server is open it takes no events itself: {@link #accept} does, and polling finds
+     * failures. Once it is {@linkplain #close closed}, this takes them, because the connections outlive it.
      *
      * @return the connection, for the program to close; null if no further one has ended
      */
     public RdmaConnection nextEnded() {
+        if (closed) {
+            takeLateEvents();
+        }
         synchronized (ended) {
             Iterator<RdmaConnection> all = ended.iterator();
             if (!all.hasNext()) {
@@ -384,6 +388,14 @@ public final class RdmaServer implements AutoCloseable {
             RdmaConnection first = all.next();
             all.remove();
             return first;
+        }
+    }
+
+    private void takeLateEvents() {
+        try {
+            events.poll();
+        } catch (IllegalStateException gone) {
+            // The last connection has closed the channel.
         }
     }
 

@@ -1,7 +1,7 @@
 package org.rdmapanama.rsocket;
 
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.MemoryRegion;
 
 /**
  * Memory that the peer of a channel may write into, with {@link RSocketChannel#writeRemote}, until the mapping is
@@ -16,15 +16,25 @@ import java.lang.foreign.MemorySegment;
  * <p>Threads: any. See riomap and riounmap in rsocket(7).
  */
 public final class IoMapping implements AutoCloseable {
-    private final NativeSocket socket;
-    private final MemorySegment memory;
+    private final StreamLink link;
+    private final MemoryRegion region;
+    private final int place;
     private final long offset;
-    private boolean closed;
 
-    IoMapping(NativeSocket socket, MemorySegment memory, long offset) {
-        this.socket = socket;
-        this.memory = memory;
+    IoMapping(StreamLink link, MemoryRegion region, int place, long offset) {
+        this.link = link;
+        this.region = region;
+        this.place = place;
         this.offset = offset;
+    }
+
+    MemoryRegion region() {
+        return region;
+    }
+
+    /** Where the peer's table has it. */
+    int place() {
+        return place;
     }
 
     /**
@@ -33,7 +43,7 @@ public final class IoMapping implements AutoCloseable {
      * @return the memory
      */
     public MemorySegment memory() {
-        return memory;
+        return region.memory();
     }
 
     /**
@@ -45,35 +55,14 @@ public final class IoMapping implements AutoCloseable {
         return offset;
     }
 
-    /**
-     * Revokes the peer's access to the memory. Does nothing if the mapping or the channel is already closed.
-     *
-     * @throws IOException when librdmacm does not know the mapping
-     * @verb riounmap
-     */
+    /** Revokes the peer's access to the memory. Does nothing if the mapping or the channel is already closed. */
     @Override
-    public synchronized void close() throws IOException {
-        if (closed) {
-            return;
-        }
-        closed = true;
-        int number = socket.tryEnter();
-        if (number < 0) {
-            return; // Closing the channel ends the mapping.
-        }
-        try {
-            int result = Rsockets.ioUnmap(number, memory);
-            if (result < 0) {
-                throw SocketErrors.of(-result, "riounmap");
-            }
-            socket.remove(this);
-        } finally {
-            socket.leave();
-        }
+    public void close() {
+        link.unmap(this);
     }
 
     @Override
     public String toString() {
-        return "IoMapping[" + memory.byteSize() + " bytes at offset " + offset + "]";
+        return "IoMapping[" + region.memory().byteSize() + " bytes at offset " + offset + "]";
     }
 }

@@ -1,115 +1,160 @@
 package org.rdmapanama.rsocket;
 
-import java.io.IOException;
 import java.net.SocketOption;
 import java.net.StandardSocketOptions;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.List;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
-/** The socket options of one channel, through rsetsockopt and rgetsockopt. Safe for use by several threads. */
+/** The socket options of one channel. Threads: any. */
 final class Options {
-    /** librdmacm splits buffers in halves, and smaller halves are not worth a message. */
-    private static final int SMALLEST_BUFFER = 4096;
+    /** Buffers are used in halves, and smaller halves are not worth a message. */
+    private static final int SMALLEST_BUFFER = 8192;
 
-    /** librdmacm doubles the value. */
-    private static final int LARGEST_BUFFER = 1 << 29;
+    private static final int LARGEST_BUFFER = 1 << 30;
+    private static final int FEWEST_REQUESTS = 16;
+    private static final int MOST_REQUESTS = 0xfffe;
+    private static final int MOST_INLINE = 0xfffe;
+    private static final int DEFAULT_POLLING_MICROS = 10;
+    private static final int MOST_POLLING_MICROS = 1_000_000;
 
-    private record Place(int level, int option, int least, int most) {}
+    /** A value for SO_LINGER that says that closing does not wait. */
+    private static final int NO_LINGER = -1;
 
-    private static final Map<SocketOption<?>, Place> NUMBERS = Map.of(
-            StandardSocketOptions.SO_RCVBUF, new Place(Rsockets.SOL_SOCKET, Rsockets.SO_RCVBUF, 0, Integer.MAX_VALUE),
-            StandardSocketOptions.SO_SNDBUF, new Place(Rsockets.SOL_SOCKET, Rsockets.SO_SNDBUF, 0, Integer.MAX_VALUE),
-            RSocketOptions.RDMA_SQSIZE, new Place(Rsockets.SOL_RDMA, Rsockets.RDMA_SQSIZE, 1, 0xfffe),
-            RSocketOptions.RDMA_RQSIZE, new Place(Rsockets.SOL_RDMA, Rsockets.RDMA_RQSIZE, 1, 0xfffe),
-            RSocketOptions.RDMA_INLINE, new Place(Rsockets.SOL_RDMA, Rsockets.RDMA_INLINE, 0, 0xfffe),
-            RSocketOptions.RDMA_IOMAPSIZE, new Place(Rsockets.SOL_RDMA, Rsockets.RDMA_IOMAPSIZE, 0, 0x7f00));
+    private static final int MOST_LINGER = 65535;
 
-    private static final Map<SocketOption<?>, Place> SWITCHES = Map.of(
-            StandardSocketOptions.SO_REUSEADDR, new Place(Rsockets.SOL_SOCKET, Rsockets.SO_REUSEADDR, 0, 1),
-            StandardSocketOptions.SO_KEEPALIVE, new Place(Rsockets.SOL_SOCKET, Rsockets.SO_KEEPALIVE, 0, 1),
-            StandardSocketOptions.TCP_NODELAY, new Place(Rsockets.IPPROTO_TCP, Rsockets.TCP_NODELAY, 0, 1));
+    /** Values from the least to the most that are not an error; those outside of the useful range are adapted. */
+    private record Range(int least, int most, int leastUseful, int mostUseful) {
+        Range(int least, int most) {
+            this(least, most, least, most);
+        }
+    }
+
+    private static final Map<SocketOption<?>, Range> NUMBERS = Map.of(
+            StandardSocketOptions.SO_RCVBUF, new Range(0, Integer.MAX_VALUE, SMALLEST_BUFFER, LARGEST_BUFFER),
+            StandardSocketOptions.SO_SNDBUF, new Range(0, Integer.MAX_VALUE, SMALLEST_BUFFER, LARGEST_BUFFER),
+            StandardSocketOptions.SO_LINGER, new Range(Integer.MIN_VALUE, Integer.MAX_VALUE, NO_LINGER, MOST_LINGER),
+            RSocketOptions.RDMA_SQSIZE, new Range(1, MOST_REQUESTS, FEWEST_REQUESTS, MOST_REQUESTS),
+            RSocketOptions.RDMA_RQSIZE, new Range(1, MOST_REQUESTS, FEWEST_REQUESTS, MOST_REQUESTS),
+            RSocketOptions.RDMA_INLINE, new Range(0, MOST_INLINE),
+            RSocketOptions.RDMA_IOMAPSIZE, new Range(0, ConnectionData.MAX_MAPPINGS),
+            RSocketOptions.RDMA_POLLING_TIME, new Range(0, MOST_POLLING_MICROS));
+
+    private static final Set<SocketOption<Boolean>> SWITCHES = Set.of(
+            StandardSocketOptions.SO_REUSEADDR, StandardSocketOptions.SO_KEEPALIVE, StandardSocketOptions.TCP_NODELAY);
 
     static final Set<SocketOption<?>> SUPPORTED = all();
 
-    private final NativeSocket socket;
-    private final Map<SocketOption<?>, byte[]> routes = Collections.synchronizedMap(new HashMap<>());
+    private final Map<SocketOption<?>, Object> values = new ConcurrentHashMap<>();
 
-    Options(NativeSocket socket) {
-        this.socket = socket;
+    Options() {
+        StreamSizes sizes = StreamSizes.DEFAULT;
+        values.put(StandardSocketOptions.SO_RCVBUF, sizes.receiveBytes());
+        values.put(StandardSocketOptions.SO_SNDBUF, sizes.sendBytes());
+        values.put(StandardSocketOptions.SO_LINGER, NO_LINGER);
+        values.put(RSocketOptions.RDMA_SQSIZE, sizes.sends());
+        values.put(RSocketOptions.RDMA_RQSIZE, sizes.receives());
+        values.put(RSocketOptions.RDMA_INLINE, sizes.inline());
+        values.put(RSocketOptions.RDMA_IOMAPSIZE, sizes.mappings());
+        values.put(RSocketOptions.RDMA_POLLING_TIME, DEFAULT_POLLING_MICROS);
+        SWITCHES.forEach(each -> values.put(each, false));
     }
 
     private static Set<SocketOption<?>> all() {
-        Map<SocketOption<?>, Place> all = new HashMap<>(NUMBERS);
-        all.putAll(SWITCHES);
-        all.put(RSocketOptions.RDMA_ROUTE, new Place(Rsockets.SOL_RDMA, Rsockets.RDMA_ROUTE, 0, 0));
+        Map<SocketOption<?>, Object> all = new ConcurrentHashMap<>(NUMBERS);
+        SWITCHES.forEach(each -> all.put(each, each));
         return Set.copyOf(all.keySet());
     }
 
-    <T> void set(SocketOption<T> option, T value) throws IOException {
-        Objects.requireNonNull(option, "option");
-        if (!SUPPORTED.contains(option)) {
-            throw new UnsupportedOperationException(
-                    "rsockets do not support the option " + option + "; supportedOptions() lists those they do");
-        }
+    /** Returns options with the values of these, for a channel that a server has accepted. */
+    Options copy() {
+        Options copy = new Options();
+        copy.values.putAll(values);
+        return copy;
+    }
+
+    /**
+     * Checks a value.
+     *
+     * @throws UnsupportedOperationException when there is no such option
+     * @throws IllegalArgumentException when the value is not valid
+     */
+    static <T> void check(SocketOption<T> option, T value) {
+        check(option);
         if (value == null || !option.type().isInstance(value)) {
             throw new IllegalArgumentException(
                     option + " must have a value of type " + option.type().getSimpleName() + ": " + value);
         }
         if (value instanceof Integer number) {
-            Place place = NUMBERS.get(option);
-            if (number < place.least || number > place.most) {
+            Range range = NUMBERS.get(option);
+            if (number < range.least || number > range.most) {
                 throw new IllegalArgumentException(
-                        option + " must be between " + place.least + " and " + place.most + ": " + number);
+                        option + " must be between " + range.least + " and " + range.most + ": " + number);
             }
-            int fitting =
-                    place.level == Rsockets.SOL_SOCKET ? Math.clamp(number, SMALLEST_BUFFER, LARGEST_BUFFER) : number;
-            socket.setInt(place.level, place.option, fitting);
-        } else if (value instanceof Boolean on) {
-            Place place = SWITCHES.get(option);
-            socket.setInt(place.level, place.option, on ? 1 : 0);
-        } else if (value instanceof byte[] route) {
-            socket.setBytes(Rsockets.SOL_RDMA, Rsockets.RDMA_ROUTE, route);
-            routes.put(option, route.clone());
         }
     }
 
-    /** Copies the options that librdmacm does not pass from a listening rsocket to an accepted one. */
-    void passOn(Options accepted) throws IOException {
-        for (SocketOption<Boolean> option :
-                List.of(StandardSocketOptions.SO_KEEPALIVE, StandardSocketOptions.TCP_NODELAY)) {
-            if (get(option, false)) {
-                accepted.set(option, true);
-            }
-        }
+    /** Sets an option, after {@link #check}. */
+    <T> void set(SocketOption<T> option, T value) {
+        check(option, value);
+        values.put(option, value instanceof Integer number ? fitting(option, number) : value);
+    }
+
+    private static int fitting(SocketOption<?> option, int number) {
+        Range range = NUMBERS.get(option);
+        int fitting = Math.clamp(number, range.leastUseful, range.mostUseful);
+        return option.equals(RSocketOptions.RDMA_IOMAPSIZE) ? ConnectionData.tellable(fitting) : fitting;
     }
 
     /**
      * Returns the value of an option.
      *
-     * @param connected whether the rsocket is connected; before that, rgetsockopt would overwrite a route that was set
-     *     with the contents of the caller's memory
+     * @throws UnsupportedOperationException when there is no such option
      */
-    <T> T get(SocketOption<T> option, boolean connected) throws IOException {
+    <T> T get(SocketOption<T> option) {
+        check(option);
+        return option.type().cast(values.get(option));
+    }
+
+    private static void check(SocketOption<?> option) {
         Objects.requireNonNull(option, "option");
         if (!SUPPORTED.contains(option)) {
-            throw new UnsupportedOperationException(
-                    "rsockets do not support the option " + option + "; supportedOptions() lists those they do");
+            throw new UnsupportedOperationException("channels over RDMA do not have the option " + option
+                    + "; supportedOptions() lists those they have");
         }
-        Place place = NUMBERS.get(option);
-        if (place != null) {
-            return option.type().cast(socket.getInt(place.level, place.option));
-        }
-        place = SWITCHES.get(option);
-        if (place != null) {
-            return option.type().cast(socket.getInt(place.level, place.option) != 0);
-        }
-        if (!connected) {
-            return option.type().cast(routes.getOrDefault(option, new byte[0]).clone());
-        }
-        return option.type().cast(socket.getBytes(Rsockets.SOL_RDMA, Rsockets.RDMA_ROUTE));
+    }
+
+    /** Whether an option can only be set before there is a connection, apart from those of which the size is a wish. */
+    static boolean isOfQueues(SocketOption<?> option) {
+        return option.equals(RSocketOptions.RDMA_SQSIZE)
+                || option.equals(RSocketOptions.RDMA_RQSIZE)
+                || option.equals(RSocketOptions.RDMA_INLINE)
+                || option.equals(RSocketOptions.RDMA_IOMAPSIZE);
+    }
+
+    StreamSizes sizes() {
+        return new StreamSizes(
+                get(StandardSocketOptions.SO_SNDBUF),
+                get(StandardSocketOptions.SO_RCVBUF) & -2,
+                get(RSocketOptions.RDMA_SQSIZE),
+                get(RSocketOptions.RDMA_RQSIZE),
+                get(RSocketOptions.RDMA_INLINE),
+                get(RSocketOptions.RDMA_IOMAPSIZE));
+    }
+
+    /** How long closing waits for the peer; null if it does not wait. */
+    Duration linger() {
+        int seconds = get(StandardSocketOptions.SO_LINGER);
+        return seconds < 0 ? null : Duration.ofSeconds(seconds);
+    }
+
+    Duration pollingTime() {
+        return Duration.ofNanos(get(RSocketOptions.RDMA_POLLING_TIME) * 1000L);
+    }
+
+    boolean keepAlive() {
+        return get(StandardSocketOptions.SO_KEEPALIVE);
     }
 }

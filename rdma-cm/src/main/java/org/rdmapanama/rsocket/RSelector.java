@@ -1,46 +1,47 @@
 package org.rdmapanama.rsocket;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.nio.channels.CancelledKeyException;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.IllegalSelectorException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.spi.AbstractSelectableChannel;
-import java.nio.channels.spi.AbstractSelectionKey;
 import java.nio.channels.spi.AbstractSelector;
 import java.nio.channels.spi.SelectorProvider;
-import java.util.AbstractSet;
+import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Collections;
-import java.util.HashSet;
-import java.util.Iterator;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.event.EventLoop;
 
 /**
- * A {@link Selector} for channels over RDMA, on top of rpoll. It follows the contract of {@code Selector}.
+ * A {@link Selector} for channels over RDMA. It follows the contract of {@code Selector}.
  *
- * <p>Only channels of this package can be registered. A waiting selector polls all of them at growing intervals, at
- * least two hundred times a second, because rpoll cannot wait safely up to rdma-core 62. Over Software iWARP a single
- * poll can take about two minutes while a channel is connecting to a host that does not answer.
+ * <p>Only channels of this package can be registered. A waiting selector sleeps on the completion channels of all of them.
+ * Selecting looks only at those that had an event, or were ready the last time, so that it costs as much as there is to do,
+ * however many channels there are.
  *
- * <p>Threads: any, see {@code Selector}. See rpoll in rsocket(7).
+ * <p>Threads: any, see {@code Selector}.
  */
 public final class RSelector extends AbstractSelector {
+    private static final Duration LONG = Duration.ofDays(1);
+
     private final Set<SelectionKey> keys = ConcurrentHashMap.newKeySet();
-    private final Set<SelectionKey> selected = new HashSet<>();
     private final Set<SelectionKey> publicKeys = Collections.unmodifiableSet(keys);
-    private final Set<SelectionKey> publicSelected = new Shrinking<>(selected);
+    private final SelectedKeys selected = new SelectedKeys();
+    private final EventLoop loop = new EventLoop();
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /** The keys to look at next. Guarded by the lock. */
+    private ArrayDeque<RSelectionKey> suspects = new ArrayDeque<>();
+
+    /** The keys that the selecting thread looks at. */
+    private ArrayDeque<RSelectionKey> looking = new ArrayDeque<>();
+
     private volatile boolean wokenUp;
-    private volatile Thread selecting;
-    private final Arena arena = Arena.ofAuto();
-    private MemorySegment requests = MemorySegment.NULL;
-    private Key[] asked = new Key[0];
 
     RSelector(SelectorProvider provider) {
         super(provider);
@@ -57,25 +58,24 @@ public final class RSelector extends AbstractSelector {
 
     @Override
     public Set<SelectionKey> keys() {
-        ensureOpen();
+        checkOpen();
         return publicKeys;
     }
 
     @Override
     public Set<SelectionKey> selectedKeys() {
-        ensureOpen();
-        return publicSelected;
+        checkOpen();
+        return selected;
     }
 
     /**
      * Selects the ready channels without waiting.
      *
-     * @verb rpoll
-     * @verb rselect
+     * @throws ClosedSelectorException when the selector is closed
      */
     @Override
     public int selectNow() throws IOException {
-        return select(true, 0);
+        return selectWithin(Duration.ZERO);
     }
 
     /**
@@ -84,42 +84,37 @@ public final class RSelector extends AbstractSelector {
      * @param timeout in milliseconds; 0 waits forever
      * @throws ClosedSelectorException when the selector is closed
      * @throws IllegalArgumentException when the timeout is negative
-     * @verb rpoll
-     * @verb rselect
      */
     @Override
     public int select(long timeout) throws IOException {
         if (timeout < 0) {
             throw new IllegalArgumentException("timeout must not be negative: " + timeout);
         }
-        return select(false, timeout);
+        return selectWithin(timeout == 0 ? null : Duration.ofMillis(timeout));
     }
 
     /**
      * Waits until a channel is ready.
      *
-     * @verb rpoll
-     * @verb rselect
+     * @throws ClosedSelectorException when the selector is closed
      */
     @Override
     public int select() throws IOException {
-        return select(false, 0);
+        return selectWithin(null);
     }
 
-    private int select(boolean now, long timeoutMillis) throws IOException {
+    /** Null waits forever. */
+    private int selectWithin(Duration timeout) {
         synchronized (this) {
-            ensureOpen();
-            synchronized (publicSelected) {
-                int changed;
+            checkOpen();
+            synchronized (selected) {
+                int changed = 0;
                 forgetCancelled();
-                selecting = Thread.currentThread();
                 try {
                     begin();
-                    changed = lookUntil(now, timeoutMillis);
+                    changed = lookUntil(timeout);
                 } finally {
                     end();
-                    selecting = null;
-                    wokenUp = false;
                 }
                 forgetCancelled();
                 return changed;
@@ -127,118 +122,171 @@ public final class RSelector extends AbstractSelector {
         }
     }
 
-    private int lookUntil(boolean now, long timeoutMillis) throws IOException {
+    private int lookUntil(Duration timeout) {
         long start = System.nanoTime();
-        Backoff backoff = new Backoff();
-        while (isOpen()) {
+        while (true) {
             int changed = look();
-            if (changed > 0 || now || wokenUp) {
+            if (changed > 0 || wokenUp || !isOpen() || (timeout != null && timeout.isZero())) {
+                wokenUp = false;
                 return changed;
             }
-            long left = Long.MAX_VALUE;
-            if (timeoutMillis > 0) {
-                left = timeoutMillis - (System.nanoTime() - start) / 1_000_000;
-                if (left <= 0) {
-                    return 0;
-                }
+            Duration left = timeout == null ? LONG : timeout.minusNanos(System.nanoTime() - start);
+            if (left.isNegative() || left.isZero()) {
+                return 0;
             }
-            backoff.pause(this, left > 1000 ? Long.MAX_VALUE : left * 1_000_000);
+            try {
+                takeEvents(loop.await(left));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return look();
+            } catch (IllegalStateException closedMeanwhile) {
+                return 0;
+            }
         }
-        return 0;
     }
 
-    /** Polls all keys once and returns how many ready sets have changed. */
-    private int look() throws IOException {
-        reserve(keys.size());
-        int count = 0;
-        for (SelectionKey next : keys) {
-            if (count == asked.length) {
-                break; // Registered just now: the next poll includes it.
-            }
-            Key key = (Key) next;
-            int events = key.isValid() ? key.pollable.eventsFor(key.interest) : 0;
-            int socket = events == 0 ? -1 : key.pollable.nativeSocket().tryEnter();
-            if (socket >= 0) {
-                long place = count * Rsockets.POLL_BYTES;
-                requests.set(JAVA_INT, place, socket);
-                requests.set(JAVA_INT, place + Rsockets.POLL_EVENTS, events);
-                asked[count++] = key;
-            }
+    /** Takes the events that the loop has found. */
+    private void takeEvents(int count) {
+        for (int i = 0; i < count; i++) {
+            take((CompletionChannel) loop.source(i));
+            addSuspect((RSelectionKey) loop.attachment(i));
         }
-        if (count == 0) {
-            return 0;
-        }
-        int ready;
+    }
+
+    private static void take(CompletionChannel channel) {
         try {
-            ready = NativeSocket.polled(Rsockets.poll(requests, count));
-        } finally {
-            for (int i = 0; i < count; i++) {
-                asked[i].pollable.nativeSocket().leave();
+            while (channel.await(Duration.ZERO) != null) {
+                // Looking at the key polls the queue.
             }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (IllegalStateException closedMeanwhile) {
+            // Looking at the key finds out.
+        }
+    }
+
+    /** Looks at the keys for which something may have changed, and returns how many ready sets have. */
+    private int look() {
+        lock.lock();
+        try {
+            ArrayDeque<RSelectionKey> swapped = looking;
+            looking = suspects;
+            suspects = swapped;
+        } finally {
+            lock.unlock();
         }
         int changed = 0;
-        for (int i = 0; i < count && ready > 0; i++) {
-            int events = requests.get(JAVA_INT, i * Rsockets.POLL_BYTES + Rsockets.POLL_EVENTS) >>> Short.SIZE;
-            if (events != 0 && becameReady(asked[i], events)) {
+        for (RSelectionKey key = looking.poll(); key != null; key = looking.poll()) {
+            // From here on it is suspected again if something changes.
+            key.clearSuspected();
+            if (key.isValid() && becameReady(key)) {
                 changed++;
             }
         }
         return changed;
     }
 
-    private boolean becameReady(Key key, int events) {
-        int ready = key.pollable.readyOps(key.interest, events);
-        if (ready == 0 || !key.isValid()) {
+    private boolean becameReady(RSelectionKey key) {
+        CompletionChannel events = key.watched().events();
+        if (events != null && !key.hasEvents()) {
+            key.hasEvents(true);
+            try {
+                loop.add(events, key);
+            } catch (IllegalStateException closed) {
+                // The key is about to be cancelled.
+                return false;
+            }
+        }
+        int ready = key.watched().readyOperations(key.interest());
+        if (ready == 0) {
             return false;
         }
-        if (selected.add(key)) {
-            key.ready = ready;
+        // It may still be ready the next time.
+        addSuspect(key);
+        if (selected.select(key)) {
+            key.ready(ready);
             return true;
         }
-        int before = key.ready;
-        key.ready = before | ready;
-        return key.ready != before;
+        int before = key.ready();
+        key.ready(before | ready);
+        return key.ready() != before;
     }
 
-    private void reserve(int count) {
-        if (asked.length < count) {
-            int room = count * 2;
-            asked = new Key[room];
-            requests = arena.allocate(room * Rsockets.POLL_BYTES, Long.BYTES);
+    private boolean addSuspect(RSelectionKey key) {
+        if (!key.becomeSuspected()) {
+            return false;
         }
+        lock.lock();
+        try {
+            suspects.add(key);
+        } finally {
+            lock.unlock();
+        }
+        return true;
+    }
+
+    /** Has the selecting thread look at a key at once. */
+    void suspect(RSelectionKey key) {
+        if (addSuspect(key)) {
+            try {
+                loop.wakeup();
+            } catch (IllegalStateException closed) {
+                // Nobody selects any more.
+            }
+        }
+    }
+
+    /** Has the next selection look at a key. */
+    void interestChanged(RSelectionKey key) {
+        addSuspect(key);
     }
 
     private void forgetCancelled() {
         Set<SelectionKey> cancelled = cancelledKeys();
         synchronized (cancelled) {
             for (SelectionKey key : cancelled) {
-                keys.remove(key);
-                selected.remove(key);
-                deregister((AbstractSelectionKey) key);
+                forget((RSelectionKey) key);
             }
             cancelled.clear();
         }
     }
 
+    private void forget(RSelectionKey key) {
+        keys.remove(key);
+        selected.remove(key);
+        key.watched().watchers().remove(key);
+        CompletionChannel events = key.watched().events();
+        if (key.hasEvents() && events != null) {
+            loop.remove(events);
+        }
+        deregister(key);
+    }
+
     @Override
     public RSelector wakeup() {
         wokenUp = true;
-        LockSupport.unpark(selecting);
+        try {
+            loop.wakeup();
+        } catch (IllegalStateException closed) {
+            // As the contract says, it has no effect.
+        }
         return this;
     }
 
     @Override
     protected SelectionKey register(AbstractSelectableChannel channel, int ops, Object attachment) {
-        Pollable pollable = switch (channel) {
-            case RSocketChannel socket -> socket.pollable();
-            case RServerSocketChannel server -> server.pollable();
+        Watched watched = switch (channel) {
+            case RSocketChannel socket -> socket.watched();
+            case RServerSocketChannel server -> server.watched();
             default -> throw new IllegalSelectorException();
         };
-        Key key = new Key(channel, pollable);
+        checkOpen();
+        RSelectionKey key = new RSelectionKey(this, channel, watched);
         key.attach(attachment);
-        key.interestOps(ops);
-        ensureOpen();
+        key.begin(ops);
         keys.add(key);
+        watched.watchers().add(key);
+        addSuspect(key);
         return key;
     }
 
@@ -246,106 +294,21 @@ public final class RSelector extends AbstractSelector {
     protected void implCloseSelector() {
         wakeup();
         synchronized (this) {
-            synchronized (publicSelected) {
-                for (SelectionKey key : keys) {
-                    key.cancel();
-                    deregister((AbstractSelectionKey) key);
+            synchronized (selected) {
+                for (SelectionKey each : keys) {
+                    each.cancel();
+                    forget((RSelectionKey) each);
                 }
                 keys.clear();
                 selected.clear();
+                loop.close();
             }
         }
     }
 
-    private void ensureOpen() {
+    private void checkOpen() {
         if (!isOpen()) {
             throw new ClosedSelectorException();
-        }
-    }
-
-    /** One channel that this selector watches. */
-    private final class Key extends AbstractSelectionKey {
-        private final AbstractSelectableChannel channel;
-        private final Pollable pollable;
-        private volatile int interest;
-        private volatile int ready;
-
-        Key(AbstractSelectableChannel channel, Pollable pollable) {
-            this.channel = channel;
-            this.pollable = pollable;
-        }
-
-        @Override
-        public AbstractSelectableChannel channel() {
-            return channel;
-        }
-
-        @Override
-        public Selector selector() {
-            return RSelector.this;
-        }
-
-        @Override
-        public int interestOps() {
-            ensureValid();
-            return interest;
-        }
-
-        @Override
-        public SelectionKey interestOps(int ops) {
-            ensureValid();
-            if ((ops & ~channel.validOps()) != 0) {
-                throw new IllegalArgumentException(
-                        "ops must be a subset of the channel's validOps() " + channel.validOps() + ": " + ops);
-            }
-            interest = ops;
-            return this;
-        }
-
-        @Override
-        public int readyOps() {
-            ensureValid();
-            return ready;
-        }
-
-        private void ensureValid() {
-            if (!isValid()) {
-                throw new CancelledKeyException();
-            }
-        }
-    }
-
-    /** A view of the selected keys that allows removing keys but not adding them. */
-    private static final class Shrinking<E> extends AbstractSet<E> {
-        private final Set<E> set;
-
-        Shrinking(Set<E> set) {
-            this.set = set;
-        }
-
-        @Override
-        public int size() {
-            return set.size();
-        }
-
-        @Override
-        public boolean contains(Object element) {
-            return set.contains(element);
-        }
-
-        @Override
-        public Iterator<E> iterator() {
-            return set.iterator();
-        }
-
-        @Override
-        public boolean remove(Object element) {
-            return set.remove(element);
-        }
-
-        @Override
-        public void clear() {
-            set.clear();
         }
     }
 }

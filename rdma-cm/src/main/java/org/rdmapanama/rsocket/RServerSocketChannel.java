@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.SocketAddress;
 import java.net.SocketOption;
+import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
 import java.nio.channels.AlreadyBoundException;
 import java.nio.channels.AsynchronousCloseException;
@@ -13,59 +14,50 @@ import java.nio.channels.NotYetBoundException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.spi.SelectorProvider;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.VerbsException;
 
 /**
- * A {@link ServerSocketChannel} over RDMA, on an rsocket.
+ * A {@link ServerSocketChannel} over RDMA, for clients that are rsockets.
  *
- * <p>It follows the contract of {@code ServerSocketChannel}, except for {@link #socket()}, which is not supported.
- * Accepted {@link RSocketChannel}s inherit the options of this channel, except the route; set the {@link
- * RSocketOptions} of connections on this channel, before {@link #bind(SocketAddress) bind}.
+ * <p>It follows the contract of {@code ServerSocketChannel}. Accepted {@link RSocketChannel}s inherit the options of this
+ * channel; set those of {@link RSocketOptions} before {@link #bind(SocketAddress) bind}, so that all clients get them.
  *
- * <p>One thread of librdmacm handles the connection requests of all listening rsockets of the process, one after the
- * other. Up to rdma-core 62 at least, it waits for each client to confirm. A client that vanishes at this point blocks
- * all others, and also closing and opening rsockets, until the connection manager gives up on it. To avoid a deadlock
- * with clients of the same process, {@link #bind(SocketAddress, int) bind} and closing wait until no channel of the
- * process is starting to connect.
+ * <p>A thread of the library connects clients in the background, side by side, so that a client that stalls delays nobody.
+ * Clients that are not rsockets are rejected. So are those that come while as many as the backlog allows wait to be
+ * accepted: they see that the connection is refused.
  *
- * <p>Closing also closes the connections that have not been accepted. librdmacm forgets a connection that arrives at
- * that very moment: its client does not see the end of the stream.
+ * <p>Closing also ends the connections that have not been accepted.
  *
  * <p>Threads: any, see {@code ServerSocketChannel}. See rlisten and raccept in rsocket(7).
  */
 public final class RServerSocketChannel extends ServerSocketChannel {
     private static final int DEFAULT_BACKLOG = 50;
+    private static final long FOREVER = Long.MAX_VALUE;
 
-    private final NativeSocket socket;
-    private final Options options;
+    private final Options options = new Options();
+    private final Watchers watchers = new Watchers();
     private final ReentrantLock acceptLock = new ReentrantLock();
     private final Object stateLock = new Object();
-    private boolean bound;
-    private final Waiter acceptor = new Waiter();
 
-    RServerSocketChannel(SelectorProvider provider, NativeSocket socket) throws IOException {
+    /** Null before it is bound. Changed with the state lock held. */
+    private volatile Listener listener;
+
+    RServerSocketChannel(SelectorProvider provider) {
         super(provider);
-        this.socket = socket;
-        options = new Options(socket);
         // As the JDK does for server sockets on Linux.
-        try {
-            options.set(StandardSocketOptions.SO_REUSEADDR, true);
-        } catch (Throwable e) {
-            closeAfter(e, socket);
-            throw e;
-        }
+        options.set(StandardSocketOptions.SO_REUSEADDR, true);
     }
 
     /**
      * Opens a channel that is not bound.
      *
      * @return the channel, in blocking mode
-     * @throws IOException when librdmacm cannot open an rsocket: there is no RDMA device of the kernel ({@code soft0}
-     *     does not support rsockets), or no access to {@code /dev/infiniband/rdma_cm}
-     * @verb rsocket
      */
-    public static RServerSocketChannel open() throws IOException {
+    public static RServerSocketChannel open() {
         return RSocketProvider.instance().openServerSocketChannel();
     }
 
@@ -74,27 +66,27 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * address, which means all devices.
      *
      * @param local the address; null for the wildcard address and any free port
-     * @param backlog how many requests may wait; 50 if it is not positive
+     * @param backlog how many clients may wait to be accepted; 50 if it is not positive
      * @return this channel
      * @throws AlreadyBoundException when the channel is bound
      * @throws ClosedChannelException when the channel is closed
      * @throws java.net.BindException when the address is in use, or does not belong to this host
      * @throws java.net.NoRouteToHostException when no RDMA device has the address
      * @throws IOException when binding fails otherwise
-     * @verb rbind
-     * @verb rlisten
      */
     @Override
     public RServerSocketChannel bind(SocketAddress local, int backlog) throws IOException {
-        InetSocketAddress address = local == null ? new InetSocketAddress(0) : RsocketAddresses.check(local);
+        InetSocketAddress address = SocketAddresses.orAny(local);
         synchronized (stateLock) {
             ensureOpen();
-            if (bound) {
+            if (listener != null) {
                 throw new AlreadyBoundException();
             }
-            socket.bind(address);
-            socket.listen(backlog < 1 ? DEFAULT_BACKLOG : backlog);
-            bound = true;
+            try {
+                listener = new Listener(address, backlog < 1 ? DEFAULT_BACKLOG : backlog, options::sizes, watchers);
+            } catch (VerbsException e) {
+                throw SocketErrors.binding(e, address);
+            }
         }
         return this;
     }
@@ -108,110 +100,111 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * @throws java.nio.channels.ClosedByInterruptException when the waiting thread is interrupted, which closes the
      *     channel
      * @throws NotYetBoundException when the channel is not bound
-     * @throws IOException when accepting fails otherwise
-     * @verb raccept
+     * @throws IOException when a client came and could not be connected for a reason of this side, such as a limit on memory
      */
     @Override
     public RSocketChannel accept() throws IOException {
+        return accept(isBlocking(), FOREVER);
+    }
+
+    /**
+     * Accepts in blocking mode, for a limited time.
+     *
+     * @throws SocketTimeoutException when no client came in time
+     */
+    RSocketChannel acceptWithin(long nanos) throws IOException {
+        RSocketChannel accepted = accept(true, nanos);
+        if (accepted == null) {
+            throw new SocketTimeoutException("Accept timed out");
+        }
+        return accepted;
+    }
+
+    private RSocketChannel accept(boolean wait, long nanos) throws IOException {
         acceptLock.lock();
         try {
-            synchronized (stateLock) {
-                ensureOpen();
-                if (!bound) {
-                    throw new NotYetBoundException();
-                }
+            ensureOpen();
+            Listener current = listener;
+            if (current == null) {
+                throw new NotYetBoundException();
             }
-            NativeSocket accepted = isBlocking() ? await() : socket.accept();
-            return accepted == null ? null : channelOf(accepted);
+            StreamLink link = next(current, wait, nanos);
+            return link == null ? null : new RSocketChannel(provider(), link, accepted());
         } finally {
             acceptLock.unlock();
         }
     }
 
-    private RSocketChannel channelOf(NativeSocket accepted) throws IOException {
-        try {
-            options.passOn(new Options(accepted));
-            return new RSocketChannel(provider(), accepted, accepted.remoteAddress());
-        } catch (Throwable e) {
-            closeAfter(e, accepted);
-            throw e;
-        }
+    private Options accepted() {
+        Options copy = options.copy();
+        copy.set(StandardSocketOptions.SO_REUSEADDR, false);
+        return copy;
     }
 
-    /** Closes an rsocket that does not belong to a channel. */
-    private static void closeAfter(Throwable failure, NativeSocket unowned) {
+    private StreamLink next(Listener from, boolean wait, long nanos) throws IOException {
+        StreamLink link = null;
         try {
-            unowned.startClosing();
-        } catch (Throwable suppressed) {
-            failure.addSuppressed(suppressed);
-        }
-    }
-
-    private NativeSocket await() throws IOException {
-        NativeSocket accepted = null;
-        acceptor.enter();
-        try {
-            begin();
-            Backoff backoff = new Backoff();
-            while (isOpen()) {
-                accepted = socket.accept();
-                if (accepted != null) {
-                    break;
-                }
-                backoff.pause(this);
+            if (wait) {
+                begin();
             }
+            link = from.next(wait ? nanos : 0);
+        } catch (InterruptedException e) {
+            // The interrupt may not have closed the channel yet: beginning again does.
+            Thread.currentThread().interrupt();
+            begin();
         } finally {
-            acceptor.leave();
-            endAccepting(accepted);
+            if (wait) {
+                end(link);
+            }
         }
-        return accepted;
+        return link;
     }
 
     /** An interrupt can arrive after the connection, which must then be closed here. */
-    private void endAccepting(NativeSocket accepted) throws IOException {
+    private void end(StreamLink link) throws IOException {
         try {
-            end(accepted != null);
-        } catch (Throwable e) {
-            if (accepted != null) {
-                closeAfter(e, accepted);
+            end(link != null);
+        } catch (IOException | RuntimeException e) {
+            if (link != null) {
+                StreamService.get().finish(link, true);
             }
             throw e;
         }
     }
 
-    /**
-     * Not supported: an rsocket has no such object.
-     *
-     * @throws UnsupportedOperationException always
-     */
+    /** Returns a view of this channel as a server socket. */
     @Override
     public ServerSocket socket() {
-        throw new UnsupportedOperationException(
-                "an rsocket has no java.net.ServerSocket: use the methods of the channel");
+        throw new UnsupportedOperationException("use the methods of the channel");
     }
 
-    /**
-     * Returns the address that the channel listens at, or null while it is not bound.
-     *
-     * @verb rgetsockname
-     */
+    /** Returns the address that the channel listens at, or null while it is not bound. */
     @Override
     public SocketAddress getLocalAddress() throws IOException {
         ensureOpen();
-        return socket.localAddress();
+        return localAddress();
+    }
+
+    /** Null if there is none; also when this is closed. */
+    InetSocketAddress localAddress() {
+        Listener current = listener;
+        return current == null ? null : current.localAddress();
+    }
+
+    boolean isBound() {
+        return listener != null;
     }
 
     /**
      * Sets an option of this channel and of the channels that it accepts.
      *
-     * @throws UnsupportedOperationException when rsockets do not support the option
+     * @throws UnsupportedOperationException when the option is not supported
      * @throws IllegalArgumentException when the value is not valid for the option
      * @throws ClosedChannelException when this channel is closed
-     * @throws IOException when setting the option fails otherwise
-     * @verb rsetsockopt
      */
     @Override
     public <T> RServerSocketChannel setOption(SocketOption<T> name, T value) throws IOException {
+        Objects.requireNonNull(name, "name");
         ensureOpen();
         options.set(name, value);
         return this;
@@ -220,12 +213,14 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     /**
      * Returns the value of an option.
      *
-     * @verb rgetsockopt
+     * @throws UnsupportedOperationException when the option is not supported
+     * @throws ClosedChannelException when this channel is closed
      */
     @Override
     public <T> T getOption(SocketOption<T> name) throws IOException {
+        Objects.requireNonNull(name, "name");
         ensureOpen();
-        return options.get(name, false);
+        return options.get(name);
     }
 
     @Override
@@ -239,54 +234,50 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         }
     }
 
-    /**
-     * Closes the rsocket.
-     *
-     * @verb rclose
-     */
+    /** Stops listening. */
     @Override
     protected void implCloseSelectableChannel() {
-        Waiter.close(socket, acceptor);
+        Listener current;
+        synchronized (stateLock) {
+            current = listener;
+        }
+        if (current != null) {
+            current.close();
+        }
+        watchers.tell();
     }
 
-    /**
-     * Does nothing to the rsocket, which is non-blocking in both modes.
-     *
-     * @verb rfcntl
-     */
+    /** Does nothing: the mode says whether calls wait. */
     @Override
     protected void implConfigureBlocking(boolean block) {
-        // The rsocket is always non-blocking: a blocking call polls it.
+        // Each call asks for the mode.
     }
 
-    /** This channel as an {@link RSelector} sees it. */
-    Pollable pollable() {
-        return new PolledServer();
+    /** This channel as a selector sees it. */
+    Watched watched() {
+        return new AsWatched();
     }
 
     @Override
     public String toString() {
-        try {
-            return "RServerSocketChannel[" + (isOpen() ? getLocalAddress() : "closed") + "]";
-        } catch (IOException e) {
-            return "RServerSocketChannel[closed]";
-        }
+        return "RServerSocketChannel[" + (isOpen() ? localAddress() : "closed") + "]";
     }
 
-    private final class PolledServer implements Pollable {
+    private final class AsWatched implements Watched {
         @Override
-        public NativeSocket nativeSocket() {
-            return socket;
+        public Watchers watchers() {
+            return watchers;
         }
 
         @Override
-        public int eventsFor(int interestOps) {
-            return (interestOps & SelectionKey.OP_ACCEPT) == 0 ? 0 : Rsockets.POLLIN;
+        public CompletionChannel events() {
+            return null;
         }
 
         @Override
-        public int readyOps(int interestOps, int events) {
-            return events == 0 ? 0 : interestOps & SelectionKey.OP_ACCEPT;
+        public int readyOperations(int operations) {
+            Listener current = listener;
+            return current != null && current.isReady() ? SelectionKey.OP_ACCEPT & operations : 0;
         }
     }
 }

@@ -3,12 +3,13 @@ package org.rdmapanama.rsocket;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
-import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
+import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.AlreadyBoundException;
 import java.nio.channels.AlreadyConnectedException;
@@ -21,44 +22,48 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.nio.channels.spi.SelectorProvider;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.VerbsException;
 
 /**
- * A byte stream over RDMA: a {@link SocketChannel} on an rsocket.
+ * A byte stream over RDMA: a {@link SocketChannel} that speaks the protocol of librdmacm's rsockets on queue pairs of this
+ * library.
  *
- * <p>It follows the contract of {@code SocketChannel}, except for {@link #socket()}, which is not supported. Connect to
- * the address of a network interface with an RDMA device; the peer must be an rsocket as well: an {@link
- * RServerSocketChannel}, or a C program that uses {@code rsocket.h}.
+ * <p>It follows the contract of {@code SocketChannel}. Connect to the address of a network interface with an RDMA device; the
+ * peer must be an rsocket as well: an {@link RServerSocketChannel}, or a C program that uses {@code rsocket.h}.
  *
  * <p>In addition, {@link #read(MemorySegment)} and {@link #write(MemorySegment)} accept memory of any arena, {@link
  * #mapForRemoteWrite mapForRemoteWrite} opens memory to the peer, and {@link #writeRemote writeRemote} writes into
- * memory that the peer has opened. All data passes through buffers of the rsocket, which are registered once; the
- * channel does not retain the caller's memory. Heap buffers are copied once more than direct ones.
+ * memory that the peer has opened. The data of the stream passes through buffers that are registered once; the
+ * channel does not retain the caller's memory.
  *
- * <p><b>Closing</b> first sends what was written. It waits up to two seconds for that; a separate thread continues if
- * necessary, until the device gives up. Open mappings end after that. In blocking mode, {@link #shutdownOutput} waits
- * until all data has arrived.
+ * <p><b>Closing</b> returns at once. What was written before is sent in the background, until the device gives up on the
+ * peer; {@code SO_LINGER} waits for it, or drops it. A process that exits normally waits up to two seconds for that. Open
+ * mappings end after it.
  *
- * <p><b>Over Software iWARP</b> (siw), connecting to a host that does not answer can block every channel of the process
- * for about two minutes, until TCP gives up: the thread of librdmacm that serves all channels waits in the driver.
- * Meanwhile, neither a timeout nor an interrupt ends a call; closing returns after its two seconds and completes later.
+ * <p><b>Waiting.</b> A blocking call polls for {@link RSocketOptions#RDMA_POLLING_TIME}, and then sleeps until an event of the
+ * device. A virtual thread does not block its carrier.
  *
  * <p><b>A peer</b> that exits or is killed is seen as the end of the stream. A peer that becomes unreachable is noticed
- * only by writing, some seconds later, or, with {@code SO_KEEPALIVE}, after two hours.
+ * only by writing, some seconds later, or with {@code SO_KEEPALIVE}.
  *
- * <p>The kernel does not work for an rsocket in the background: arrived data is noticed, and the peer is told of free
- * buffer space, only in calls of this channel or of a selector that watches it.
+ * <p>Nobody works for a channel in the background while it is open: the peer is told of free buffer space in calls of this
+ * channel, or of a selector that watches it.
  *
- * <p>Threads: one may read while another one writes; further threads wait for their turn. A blocking call polls the
- * rsocket at growing intervals, and ends when another thread closes the channel or interrupts the caller. See
- * rsocket(7).
+ * <p>Threads: one may read while another one writes; further threads wait for their turn. A blocking call ends when another
+ * thread closes the channel or interrupts the caller. See rsocket(7).
  */
 public final class RSocketChannel extends SocketChannel {
-    private static final int COPY_BYTES = 1 << 16;
     private static final Class<?> AUTOMATIC_SCOPE = Arena.ofAuto().scope().getClass();
+
+    /** How long connecting may take when the caller names no time. */
+    private static final Duration CONNECT_TIMEOUT = Duration.ofMinutes(1);
+
+    private static final long FOREVER = Long.MAX_VALUE;
 
     private enum ConnectState {
         UNCONNECTED,
@@ -66,8 +71,8 @@ public final class RSocketChannel extends SocketChannel {
         CONNECTED
     }
 
-    private final NativeSocket socket;
     private final Options options;
+    private final Watchers watchers = new Watchers();
     private final ReentrantLock readLock = new ReentrantLock();
     private final ReentrantLock writeLock = new ReentrantLock();
     private final Object stateLock = new Object();
@@ -75,37 +80,42 @@ public final class RSocketChannel extends SocketChannel {
     private volatile ConnectState state;
     private volatile boolean inputClosed;
     private volatile boolean outputClosed;
-    private final Waiter reader = new Waiter();
-    private final Waiter writer = new Waiter();
-    private final Waiter inputEnder = new Waiter();
 
-    /** The errno that broke the connection, kept because librdmacm reports it only once; 0 for none. */
-    private volatile int failure;
+    /** Null before it is connected. */
+    private volatile StreamLink link;
 
+    /** Null unless it is connecting. Guarded by the state lock. */
+    private Attempt attempt;
+
+    /** The address that is bound, while nothing is connected. Guarded by the state lock. */
+    private BoundAddress bound;
+
+    /** Guarded by the state lock. */
     private InetSocketAddress remote;
-    private boolean bound;
-    private final MemorySegment readPoll = Arena.ofAuto().allocate(Rsockets.POLL_BYTES, Long.BYTES);
-    private final MemorySegment writePoll = Arena.ofAuto().allocate(Rsockets.POLL_BYTES, Long.BYTES);
-    private MemorySegment readCopy;
-    private MemorySegment writeCopy;
 
-    RSocketChannel(SelectorProvider provider, NativeSocket socket, InetSocketAddress connectedTo) {
+    private volatile KeepAliveTimer keepAlive;
+
+    RSocketChannel(SelectorProvider provider) {
         super(provider);
-        this.socket = socket;
-        options = new Options(socket);
-        remote = connectedTo;
-        state = connectedTo == null ? ConnectState.UNCONNECTED : ConnectState.CONNECTED;
+        options = new Options();
+        state = ConnectState.UNCONNECTED;
+    }
+
+    /** An accepted channel. */
+    RSocketChannel(SelectorProvider provider, StreamLink link, Options options) {
+        super(provider);
+        this.options = options;
+        remote = link.connection().remoteAddress();
+        state = ConnectState.CONNECTED;
+        take(link);
     }
 
     /**
      * Opens a channel that is not connected.
      *
      * @return the channel, in blocking mode
-     * @throws IOException when librdmacm cannot open an rsocket: there is no RDMA device of the kernel ({@code soft0}
-     *     does not support rsockets), or no access to {@code /dev/infiniband/rdma_cm}
-     * @verb rsocket
      */
-    public static RSocketChannel open() throws IOException {
+    public static RSocketChannel open() {
         return RSocketProvider.instance().openSocketChannel();
     }
 
@@ -117,7 +127,7 @@ public final class RSocketChannel extends SocketChannel {
      * @throws IllegalArgumentException when the address is null
      * @throws java.nio.channels.UnsupportedAddressTypeException when it is not an internet address
      * @throws java.nio.channels.UnresolvedAddressException when the host name is unresolved
-     * @throws IOException as {@link #open()} and {@link #connect(SocketAddress)} do
+     * @throws IOException as {@link #connect(SocketAddress)} does
      */
     public static RSocketChannel open(SocketAddress remote) throws IOException {
         RSocketChannel channel = open();
@@ -135,87 +145,97 @@ public final class RSocketChannel extends SocketChannel {
         }
     }
 
+    /** Makes this the channel of a connection. */
+    private void take(StreamLink made) {
+        made.spin(options.pollingTime());
+        made.watchers(watchers);
+        link = made;
+        keepAlive(options.keepAlive());
+    }
+
     /**
      * Binds to an address of this host that belongs to an RDMA device; null means the wildcard address and any free
      * port.
      *
-     * @verb rbind
+     * @throws java.net.BindException when the address is in use, or does not belong to this host
+     * @verb rdma_bind_addr
      */
     @Override
     public RSocketChannel bind(SocketAddress local) throws IOException {
-        InetSocketAddress address = local == null ? new InetSocketAddress(0) : RsocketAddresses.check(local);
         synchronized (stateLock) {
             ensureOpen();
             if (state == ConnectState.PENDING) {
                 throw new ConnectionPendingException();
             }
-            if (bound || state == ConnectState.CONNECTED) {
+            if (bound != null || state == ConnectState.CONNECTED) {
                 throw new AlreadyBoundException();
             }
-            socket.bind(address);
-            bound = true;
+            bound = BoundAddress.bind(SocketAddresses.orAny(local));
         }
         return this;
     }
 
     /**
      * Connects. In blocking mode it waits until the connection is established or has failed; with a host that does not
-     * answer, that takes minutes. If connecting fails, the channel is closed. In non-blocking mode, too, it may succeed
-     * or fail at once.
+     * answer, that takes a minute. If connecting fails, the channel is closed.
      *
-     * @throws java.net.ConnectException when no rsocket listens at the address, or the peer does not answer
+     * @throws ConnectException when no rsocket listens at the address, or the peer does not answer
      * @throws java.net.NoRouteToHostException when no RDMA device leads to the address
-     * @verb rconnect
      */
     @Override
     public boolean connect(SocketAddress remote) throws IOException {
-        return connect(remote, Long.MAX_VALUE);
+        return connect(remote, CONNECT_TIMEOUT, false);
     }
 
     /**
      * Connects as {@link #connect(SocketAddress)} does, with a timeout.
      *
      * @param remote the address of the peer
-     * @param timeout how long to wait at most, in blocking mode
+     * @param timeout how long to wait at most
      * @return whether it is connected; true in blocking mode
-     * @throws SocketTimeoutException when connecting takes longer; the channel is closed
+     * @throws SocketTimeoutException when connecting takes longer, in blocking mode; the channel is closed
      * @throws IllegalArgumentException when the timeout is not positive
      * @throws IOException as {@link #connect(SocketAddress)} does
-     * @verb rconnect
      */
     public boolean connect(SocketAddress remote, Duration timeout) throws IOException {
         if (timeout.isNegative() || timeout.isZero()) {
             throw new IllegalArgumentException("timeout must be positive: " + timeout);
         }
-        return connect(remote, timeout.toNanos());
+        return connect(remote, timeout, true);
     }
 
-    private boolean connect(SocketAddress to, long timeoutNanos) throws IOException {
-        InetSocketAddress address = RsocketAddresses.check(to);
+    private boolean connect(SocketAddress to, Duration timeout, boolean limited) throws IOException {
+        InetSocketAddress address = SocketAddresses.check(to);
         return closingOnFailure(() -> {
             readLock.lock();
             writeLock.lock();
             try {
-                synchronized (stateLock) {
-                    ensureOpen();
-                    if (state == ConnectState.CONNECTED) {
-                        throw new AlreadyConnectedException();
-                    }
-                    if (state == ConnectState.PENDING) {
-                        throw new ConnectionPendingException();
-                    }
-                    if (address.getAddress().isAnyLocalAddress()) {
-                        throw new java.net.ConnectException("remote must not be the wildcard address: " + address);
-                    }
-                    remote = address;
-                    state = ConnectState.PENDING;
-                }
-                return establish(timeoutNanos, true);
+                begin(address, limited ? timeout.plus(timeout) : timeout);
+                return establish(limited ? timeout.toNanos() : FOREVER);
             } finally {
                 writeLock.unlock();
                 readLock.unlock();
             }
         });
+    }
+
+    private void begin(InetSocketAddress address, Duration timeout) throws IOException {
+        synchronized (stateLock) {
+            ensureOpen();
+            if (state == ConnectState.CONNECTED) {
+                throw new AlreadyConnectedException();
+            }
+            if (state == ConnectState.PENDING) {
+                throw new ConnectionPendingException();
+            }
+            if (address.getAddress().isAnyLocalAddress()) {
+                throw new ConnectException("remote must not be the wildcard address: " + address);
+            }
+            remote = address;
+            state = ConnectState.PENDING;
+            InetSocketAddress from = bound == null ? null : bound.release();
+            attempt = new Attempt(from, remote, options.sizes(), timeout, watchers);
+        }
     }
 
     @Override
@@ -233,7 +253,7 @@ public final class RSocketChannel extends SocketChannel {
                         throw new NoConnectionPendingException();
                     }
                 }
-                return establish(Long.MAX_VALUE, false);
+                return establish(FOREVER);
             } finally {
                 writeLock.unlock();
                 readLock.unlock();
@@ -241,15 +261,15 @@ public final class RSocketChannel extends SocketChannel {
         });
     }
 
-    /** An attempt to connect. */
+    /** A part of connecting. */
     @FunctionalInterface
-    private interface Attempt {
+    private interface Step {
         boolean run() throws IOException;
     }
 
-    private boolean closingOnFailure(Attempt attempt) throws IOException {
+    private boolean closingOnFailure(Step step) throws IOException {
         try {
-            return attempt.run();
+            return step.run();
         } catch (IOException e) {
             try {
                 close();
@@ -260,39 +280,46 @@ public final class RSocketChannel extends SocketChannel {
         }
     }
 
-    private boolean establish(long timeoutNanos, boolean start) throws IOException {
+    private boolean establish(long nanos) throws IOException {
         boolean blocking = isBlocking();
-        boolean connected = false;
-        InetSocketAddress address;
+        Attempt current;
         synchronized (stateLock) {
-            address = remote;
+            current = attempt;
         }
-        reader.enter();
+        boolean connected = false;
         try {
             if (blocking) {
                 begin();
             }
-            long startNanos = System.nanoTime();
-            connected = start ? socket.connect(address) : socket.isConnected(address);
-            Backoff backoff = new Backoff();
-            while (blocking && !connected && isOpen()) {
-                if (System.nanoTime() - startNanos >= timeoutNanos) {
-                    throw new SocketTimeoutException(
-                            "cannot connect to " + address + " within " + Duration.ofNanos(timeoutNanos));
-                }
-                backoff.pause(this);
-                connected = socket.isConnected(address);
+            StreamLink made = current == null ? null : current.result(blocking ? nanos : 0);
+            connected = made != null && establish(made);
+            if (blocking && made == null && isOpen()) {
+                throw new SocketTimeoutException("Connect timed out: " + remote + ", after " + Duration.ofNanos(nanos));
             }
-            if (connected) {
-                state = ConnectState.CONNECTED;
-            }
+        } catch (InterruptedException e) {
+            // The interrupt may not have closed the channel yet: beginning again does.
+            Thread.currentThread().interrupt();
+            begin();
         } finally {
-            reader.leave();
             if (blocking) {
                 end(connected);
             }
         }
         return connected;
+    }
+
+    private boolean establish(StreamLink made) {
+        synchronized (stateLock) {
+            attempt = null;
+            if (!isOpen()) {
+                StreamService.get().finish(made, true);
+                return false;
+            }
+            take(made);
+            state = ConnectState.CONNECTED;
+        }
+        watchers.tell();
+        return true;
     }
 
     @Override
@@ -302,69 +329,110 @@ public final class RSocketChannel extends SocketChannel {
 
     @Override
     public boolean isConnectionPending() {
-        return state == ConnectState.PENDING && isOpen();
+        return state == ConnectState.PENDING;
     }
 
-    /**
-     * Returns the address of the peer, or null while the channel is not connected.
-     *
-     * @verb rgetpeername
-     */
+    /** Returns the address of the peer, or null while the channel is not connected. */
     @Override
     public SocketAddress getRemoteAddress() throws IOException {
+        ensureOpen();
+        return remoteAddress();
+    }
+
+    /** Returns the local address, or null while there is none. */
+    @Override
+    public SocketAddress getLocalAddress() throws IOException {
+        ensureOpen();
+        return localAddress();
+    }
+
+    /** Null if there is none; also when this is closed. */
+    InetSocketAddress remoteAddress() {
         synchronized (stateLock) {
-            ensureOpen();
             return state == ConnectState.CONNECTED ? remote : null;
         }
     }
 
-    /**
-     * Returns the local address, or null while there is none.
-     *
-     * @verb rgetsockname
-     */
-    @Override
-    public SocketAddress getLocalAddress() throws IOException {
-        ensureOpen();
-        return socket.localAddress();
+    /** Null if there is none; also when this is closed. */
+    InetSocketAddress localAddress() {
+        StreamLink connected = link;
+        if (connected != null) {
+            return connected.connection().localAddress();
+        }
+        synchronized (stateLock) {
+            return bound == null ? null : bound.address();
+        }
     }
 
-    /**
-     * Not supported: an rsocket has no such object.
-     *
-     * @throws UnsupportedOperationException always
-     */
+    boolean isBound() {
+        return localAddress() != null;
+    }
+
+    boolean isInputShutdown() {
+        return inputClosed;
+    }
+
+    boolean isOutputShutdown() {
+        return outputClosed;
+    }
+
+    /** Returns a view of this channel as a socket. */
     @Override
     public Socket socket() {
-        throw new UnsupportedOperationException("an rsocket has no java.net.Socket: use the methods of the channel");
+        throw new UnsupportedOperationException("use the methods of the channel");
     }
 
     /**
-     * Sets an option. {@code SO_RCVBUF}, {@code SO_SNDBUF} and all {@link RSocketOptions} take effect only if they are
-     * set before connecting.
+     * Sets an option. {@code SO_RCVBUF}, {@code SO_SNDBUF} and those of {@link RSocketOptions} that concern queues take
+     * effect only if they are set before connecting.
      *
-     * @throws UnsupportedOperationException when rsockets do not support the option
+     * @throws UnsupportedOperationException when the option is not supported
      * @throws IllegalArgumentException when the value is not valid for the option
      * @throws ClosedChannelException when this channel is closed
-     * @throws SocketException when it is too late for one of {@link RSocketOptions}
-     * @verb rsetsockopt
+     * @throws java.net.SocketException when it is too late for one of {@link RSocketOptions}
      */
     @Override
     public <T> RSocketChannel setOption(SocketOption<T> name, T value) throws IOException {
+        Objects.requireNonNull(name, "name");
         ensureOpen();
+        Options.check(name, value);
+        if (Options.isOfQueues(name) && state != ConnectState.UNCONNECTED) {
+            throw new java.net.SocketException(name + " must be set before the channel connects");
+        }
         options.set(name, value);
+        StreamLink connected = link;
+        if (connected != null) {
+            connected.spin(options.pollingTime());
+        }
+        if (name.equals(StandardSocketOptions.SO_KEEPALIVE) && connected != null) {
+            keepAlive(options.keepAlive());
+        }
         return this;
+    }
+
+    private void keepAlive(boolean on) {
+        KeepAliveTimer old = keepAlive;
+        keepAlive = on && isOpen() ? KeepAliveTimer.start(link) : null;
+        if (old != null) {
+            old.stop();
+        }
     }
 
     /**
      * Returns the value of an option.
      *
-     * @verb rgetsockopt
+     * @throws UnsupportedOperationException when the option is not supported
+     * @throws ClosedChannelException when this channel is closed
      */
     @Override
     public <T> T getOption(SocketOption<T> name) throws IOException {
+        Objects.requireNonNull(name, "name");
         ensureOpen();
-        return options.get(name, state == ConnectState.CONNECTED);
+        StreamLink connected = link;
+        if (connected != null && name.equals(RSocketOptions.RDMA_INLINE)) {
+            return name.type().cast(connected.inlineBytes());
+        }
+        return options.get(name);
     }
 
     @Override
@@ -372,38 +440,33 @@ public final class RSocketChannel extends SocketChannel {
         return Options.SUPPORTED;
     }
 
-    /**
-     * Reads the data that has arrived; in blocking mode, waits until there is some.
-     *
-     * @verb rrecv
-     * @verb rread
-     */
+    /** Reads the data that has arrived; in blocking mode, waits until there is some. */
     @Override
     public int read(ByteBuffer target) throws IOException {
         Objects.requireNonNull(target, "target");
         if (target.isReadOnly()) {
             throw new IllegalArgumentException("target must be writable, but is a read-only buffer");
         }
-        return (int) reading(() -> readInto(target, isBlocking()));
+        return (int) reading(wait -> readInto(target, wait));
     }
 
-    /**
-     * Reads into several buffers in sequence, as {@link #read(ByteBuffer)} does into one.
-     *
-     * @verb rreadv
-     * @verb rrecvmsg
-     */
+    /** Reads into several buffers in sequence, as {@link #read(ByteBuffer)} does into one. */
     @Override
     public long read(ByteBuffer[] targets, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, targets.length);
-        return reading(() -> {
+        for (int i = offset; i < offset + length; i++) {
+            if (targets[i].isReadOnly()) {
+                throw new IllegalArgumentException("targets must be writable, but " + i + " is a read-only buffer");
+            }
+        }
+        return reading(wait -> {
             long sum = 0;
             for (int i = offset; i < offset + length; i++) {
                 if (!targets[i].hasRemaining()) {
                     continue;
                 }
                 // Waits only while nothing has been read.
-                long count = readInto(targets[i], isBlocking() && sum == 0);
+                long count = readInto(targets[i], wait && sum == 0);
                 if (count < 0) {
                     return sum == 0 ? count : sum;
                 }
@@ -425,43 +488,56 @@ public final class RSocketChannel extends SocketChannel {
      * @throws IllegalStateException when the arena of the memory is closed
      * @throws WrongThreadException when the memory is confined to another thread
      * @throws IOException as {@link #read(ByteBuffer)} does
-     * @verb rrecv
-     * @verb rread
      */
     public long read(MemorySegment target) throws IOException {
         if (target.isReadOnly()) {
             throw new IllegalArgumentException("target must be writable, but is read-only memory");
         }
-        return reading(() -> readInto(target, isBlocking()));
+        return reading(wait -> receive(target, 0, target.byteSize(), wait));
+    }
+
+    /**
+     * Reads in blocking mode, for a limited time.
+     *
+     * @throws SocketTimeoutException when nothing has arrived in time
+     */
+    int readWithin(MemorySegment target, long nanos) throws IOException {
+        long start = System.nanoTime();
+        return (int) reading(wait -> receive(
+                target, 0, target.byteSize(), true, nanos == FOREVER ? FOREVER : nanos - (System.nanoTime() - start)));
+    }
+
+    /** Returns how many bytes can be read without waiting. */
+    int available() throws IOException {
+        ensureConnected();
+        return inputClosed ? 0 : link.available();
     }
 
     /** A read or write. */
     @FunctionalInterface
     private interface Transfer {
-        long run() throws IOException;
+        long run(boolean wait) throws IOException;
     }
 
     private long reading(Transfer transfer) throws IOException {
         readLock.lock();
         try {
             ensureConnected();
-            return run(transfer, reader);
+            return run(transfer);
         } finally {
             readLock.unlock();
         }
     }
 
-    private long run(Transfer transfer, Waiter waiter) throws IOException {
+    private long run(Transfer transfer) throws IOException {
         boolean blocking = isBlocking();
         long count = 0;
-        waiter.enter();
         try {
             if (blocking) {
                 begin();
             }
-            count = transfer.run();
+            count = transfer.run(blocking);
         } finally {
-            waiter.leave();
             if (blocking) {
                 end(count > 0);
             }
@@ -470,75 +546,49 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     private long readInto(ByteBuffer target, boolean wait) throws IOException {
-        long count = readInto(MemorySegment.ofBuffer(target), wait);
+        int position = target.position();
+        int length = target.remaining();
+        long count = receive(MemorySegment.ofBuffer(target), 0, length, wait);
         if (count > 0) {
-            target.position(target.position() + (int) count);
+            target.position(position + (int) count);
         }
         return count;
     }
 
-    private long readInto(MemorySegment target, boolean wait) throws IOException {
-        if (target.byteSize() == 0) {
-            return 0;
-        }
-        if (target.isNative()) {
-            return receive(target, wait);
-        }
-        if (readCopy == null) {
-            readCopy = Arena.ofAuto().allocate(COPY_BYTES);
-        }
-        long count = receive(readCopy.asSlice(0, Math.min(COPY_BYTES, target.byteSize())), wait);
-        if (count > 0) {
-            MemorySegment.copy(readCopy, 0, target, 0, count);
-        }
-        return count;
+    private long receive(MemorySegment target, long offset, long length, boolean wait) throws IOException {
+        return receive(target, offset, length, wait, FOREVER);
     }
 
-    private long receive(MemorySegment target, boolean wait) throws IOException {
-        Backoff backoff = null;
+    private long receive(MemorySegment target, long offset, long length, boolean wait, long nanos) throws IOException {
+        long start = System.nanoTime();
         while (isOpen()) {
             if (inputClosed) {
                 return -1;
             }
-            long count;
-            int number = socket.enter();
-            try {
-                count = Rsockets.receive(number, target);
-                if (count > 0) {
-                    NativeSocket.tellRoom(number, readPoll);
-                }
-            } finally {
-                socket.leave();
-            }
-            if (count > 0) {
-                return count;
-            }
-            if (count == 0) {
-                checkFailure("read");
-                return -1;
-            }
-            if (count != -Errno.EAGAIN && count != -Errno.EINTR) {
-                throw SocketErrors.of((int) -count, "rrecv");
-            }
-            if (!wait) {
+            if (length == 0) {
                 return 0;
             }
-            if (backoff == null) {
-                backoff = new Backoff();
+            long count = link.read(target, offset, length);
+            if (count != 0 || !wait) {
+                return count;
             }
-            backoff.pause(this);
+            long left = nanos == FOREVER ? FOREVER : nanos - (System.nanoTime() - start);
+            if (!await(true, left)) {
+                throw new SocketTimeoutException("Read timed out");
+            }
         }
         return 0;
     }
 
-    /** Throws if the connection broke, which otherwise looks like the end of the stream. */
-    private void checkFailure(String doing) throws IOException {
-        if (failure == 0) {
-            failure = socket.error();
-        }
-        if (failure != 0) {
-            throw new SocketException("Connection reset: " + SocketErrors.text(failure) + " (" + doing
-                    + "; the device gave up on the peer)");
+    /** Returns false if the time is over. After an interrupt, the channel is closed. */
+    private boolean await(boolean toRead, long nanos) {
+        try {
+            return link.await(toRead, nanos);
+        } catch (InterruptedException e) {
+            // The interrupt may not have closed the channel yet: beginning again does.
+            Thread.currentThread().interrupt();
+            begin();
+            return true;
         }
     }
 
@@ -547,29 +597,22 @@ public final class RSocketChannel extends SocketChannel {
      *
      * @throws NotYetConnectedException when the channel is not connected
      * @throws ClosedChannelException when the channel is closed, or shut down for output
-     * @throws SocketException when the connection is broken, or the peer has closed it
-     * @verb rsend
-     * @verb rwrite
+     * @throws IOException when the connection is broken, or the peer has closed it
      */
     @Override
     public int write(ByteBuffer source) throws IOException {
         Objects.requireNonNull(source, "source");
-        return (int) writing(() -> writeFrom(source));
+        return (int) writing(wait -> writeFrom(source, wait));
     }
 
-    /**
-     * Writes several buffers in sequence, as {@link #write(ByteBuffer)} does with one.
-     *
-     * @verb rwritev
-     * @verb rsendmsg
-     */
+    /** Writes several buffers in sequence, as {@link #write(ByteBuffer)} does with one. */
     @Override
     public long write(ByteBuffer[] sources, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, sources.length);
-        return writing(() -> {
+        return writing(wait -> {
             long sum = 0;
             for (int i = offset; i < offset + length; i++) {
-                sum += writeFrom(sources[i]);
+                sum += writeFrom(sources[i], wait);
                 if (sources[i].hasRemaining()) {
                     break;
                 }
@@ -586,11 +629,9 @@ public final class RSocketChannel extends SocketChannel {
      * @throws IllegalStateException when the arena of the memory is closed
      * @throws WrongThreadException when the memory is confined to another thread
      * @throws IOException as {@link #write(ByteBuffer)} does
-     * @verb rsend
-     * @verb rwrite
      */
     public long write(MemorySegment source) throws IOException {
-        return writing(() -> sendAll(source, -1));
+        return writing(wait -> sendAll(source, -1, wait));
     }
 
     private long writing(Transfer transfer) throws IOException {
@@ -600,95 +641,41 @@ public final class RSocketChannel extends SocketChannel {
             if (outputClosed) {
                 throw new ClosedChannelException();
             }
-            return run(transfer, writer);
+            return run(transfer);
         } finally {
             writeLock.unlock();
         }
     }
 
-    private long writeFrom(ByteBuffer source) throws IOException {
-        long count = sendAll(MemorySegment.ofBuffer(source), -1);
+    private long writeFrom(ByteBuffer source, boolean wait) throws IOException {
+        long count = sendAll(MemorySegment.ofBuffer(source), -1, wait);
         source.position(source.position() + (int) count);
         return count;
     }
 
     /** Sends over the stream, or, if the offset is not negative, into memory of the peer. */
-    private long sendAll(MemorySegment source, long remoteOffset) throws IOException {
-        boolean wait = isBlocking();
-        Backoff backoff = null;
+    private long sendAll(MemorySegment source, long remoteOffset, boolean wait) throws IOException {
+        long size = source.byteSize();
         long done = 0;
-        while (done < source.byteSize() && isOpen()) {
-            MemorySegment rest = nativePart(source, done);
-            long count = isWritable() ? send(rest, remoteOffset < 0 ? -1 : remoteOffset + done) : 0;
+        while (done < size && isOpen()) {
+            if (outputClosed) {
+                throw new AsynchronousCloseException();
+            }
+            long count = remoteOffset < 0
+                    ? link.write(source, done, size - done)
+                    : link.writeRemote(source, done, size - done, remoteOffset + done);
             done += count;
             if (count == 0) {
                 if (!wait) {
                     break;
                 }
-                if (backoff == null) {
-                    backoff = new Backoff();
-                }
-                backoff.pause(this);
-            } else if (backoff != null) {
-                backoff.reset();
+                await(false, FOREVER);
             }
         }
-        if (done < source.byteSize() && !isOpen()) {
+        if (done < size && !isOpen()) {
             throw new AsynchronousCloseException(); // end() may replace it.
         }
         return done;
-    }
-
-    private MemorySegment nativePart(MemorySegment source, long from) {
-        if (source.isNative()) {
-            return source.asSlice(from);
-        }
-        if (writeCopy == null) {
-            writeCopy = Arena.ofAuto().allocate(COPY_BYTES);
-        }
-        long count = Math.min(COPY_BYTES, source.byteSize() - from);
-        MemorySegment.copy(source, from, writeCopy, 0, count);
-        return writeCopy.asSlice(0, count);
-    }
-
-    /**
-     * Returns whether there is room to send. Throws if the peer is gone, which rsend does not check while it has room.
-     */
-    private boolean isWritable() throws IOException {
-        int events;
-        int number = socket.enter();
-        try {
-            events = NativeSocket.poll(number, writePoll, Rsockets.POLLOUT);
-        } finally {
-            socket.leave();
-        }
-        if ((events & (Rsockets.POLLERR | Rsockets.POLLHUP)) != 0) {
-            checkFailure("write");
-            throw new SocketException("Broken pipe: the peer has closed the connection");
-        }
-        return (events & Rsockets.POLLOUT) != 0;
-    }
-
-    private long send(MemorySegment source, long remoteOffset) throws IOException {
-        long count;
-        int number = socket.enter();
-        try {
-            count = remoteOffset < 0 ? Rsockets.send(number, source) : Rsockets.ioWrite(number, source, remoteOffset);
-        } finally {
-            socket.leave();
-        }
-        if (count == 0 && remoteOffset >= 0) {
-            throw new SocketException("offset must lie in memory that the peer has mapped: " + remoteOffset
-                    + "; if the mapping is new, first read a message that the peer sends after mapForRemoteWrite");
-        }
-        if (count == -Errno.ECONNRESET) {
-            checkFailure("write");
-            throw new SocketException("Broken pipe: the peer has closed the connection");
-        }
-        if (count < 0 && count != -Errno.EAGAIN && count != -Errno.EINTR) {
-            throw SocketErrors.of((int) -count, remoteOffset < 0 ? "rsend" : "riowrite");
-        }
-        return Math.max(0, count);
     }
 
     /**
@@ -707,7 +694,6 @@ public final class RSocketChannel extends SocketChannel {
      * @throws ClosedChannelException when this channel is closed, or shut down for output
      * @throws IOException when the peer's table is full, which is always so if the peer has not set that option, or
      *     when the device refuses the registration
-     * @verb riomap
      */
     public IoMapping mapForRemoteWrite(MemorySegment memory, long offset) throws IOException {
         checkMappable(memory);
@@ -715,52 +701,20 @@ public final class RSocketChannel extends SocketChannel {
             throw new IllegalArgumentException(
                     "offset must not be negative, nor offset + size exceed 2^63 - 1: " + offset);
         }
-        IoMapping mapping = new IoMapping(socket, memory, offset);
-        writing(() -> {
-            long result;
-            int number = socket.enter();
+        IoMapping[] made = new IoMapping[1];
+        writing(wait -> {
             try {
-                socket.add(mapping);
-                result = Rsockets.ioMap(number, memory, offset);
-            } finally {
-                socket.leave();
+                made[0] = link.open(memory, offset);
+            } catch (VerbsException e) {
+                throw SocketErrors.because(e, new java.net.SocketException("cannot map memory: " + e.getMessage()));
             }
-            if (result < 0) {
-                socket.remove(mapping);
-                throw SocketErrors.of(
-                        (int) -result,
-                        result == -Errno.ENOMEM
-                                ? "riomap; the peer accepts no more mappings: it must set RDMA_IOMAPSIZE before connecting"
-                                : "riomap");
+            while (wait && isOpen() && !link.isAnnounced()) {
+                await(false, FOREVER);
+                link.write(memory, 0, 0);
             }
-            announce();
             return 1;
         });
-        return mapping;
-    }
-
-    /** Announces new mappings to the peer, by sending zero bytes. */
-    private void announce() throws IOException {
-        Backoff backoff = new Backoff();
-        while (isOpen()) {
-            int number = socket.enter();
-            long result;
-            try {
-                result = Rsockets.send(number, MemorySegment.NULL);
-            } finally {
-                socket.leave();
-            }
-            if (result >= 0) {
-                return;
-            }
-            if (result != -Errno.EAGAIN && result != -Errno.EINTR) {
-                throw SocketErrors.of((int) -result, "rsend of a mapping");
-            }
-            if (!isBlocking()) {
-                return; // The next write announces it.
-            }
-            backoff.pause(this);
-        }
+        return made[0];
     }
 
     private static void checkMappable(MemorySegment memory) {
@@ -791,105 +745,67 @@ public final class RSocketChannel extends SocketChannel {
      * afterwards arrives after the data. A new mapping can be used after reading a message that the peer wrote to the
      * stream after mapping.
      *
-     * <p>The data must lie within one mapping. librdmacm checks that too late: if the data exceeds the end of a
-     * mapping, it writes what fits and then posts empty writes until the send queue happens to be full, which may take
-     * long.
-     *
      * @param source the data, native memory or an array; it may be changed or freed as soon as this method returns
      * @param offset the target, in the offsets that the peer chose when mapping
      * @return the number of bytes written, from the beginning of the data: all in blocking mode
      * @throws IllegalArgumentException when the offset is negative
-     * @throws SocketException when the peer has not mapped memory at the offset
-     * @throws NotYetConnectedException when the channel is not connected
-     * @throws ClosedChannelException when the channel is closed, or shut down for output
-     * @throws IOException when the connection is broken
-     * @verb riowrite
+     * @throws java.net.SocketException when the peer has not mapped memory for all of the data, which may have been written
+     *     in part then
+     * @throws IOException as {@link #write(ByteBuffer)} does
      */
     public long writeRemote(MemorySegment source, long offset) throws IOException {
-        if (offset < 0 || offset > Long.MAX_VALUE - source.byteSize()) {
-            throw new IllegalArgumentException(
-                    "offset must not be negative, nor offset + size exceed 2^63 - 1: " + offset);
+        if (offset < 0) {
+            throw new IllegalArgumentException("offset must not be negative: " + offset);
         }
-        return writing(() -> sendAll(source, offset));
+        return writing(wait -> sendAll(source, offset, wait));
     }
 
     /**
-     * Writes into memory that the peer has mapped, as {@link #writeRemote(MemorySegment, long)} does.
+     * Writes a buffer into memory of the peer, as {@link #writeRemote(MemorySegment, long)} does with memory.
      *
-     * @param source the data, from position to limit; the position advances by the number of bytes written
+     * @param source the data
      * @param offset the target, in the offsets that the peer chose when mapping
-     * @return the number of bytes written: all in blocking mode
+     * @return the number of bytes written
      * @throws IllegalArgumentException when the offset is negative
      * @throws IOException as {@link #writeRemote(MemorySegment, long)} does
-     * @verb riowrite
      */
     public int writeRemote(ByteBuffer source, long offset) throws IOException {
-        int count = (int) writeRemote(MemorySegment.ofBuffer(source), offset);
-        source.position(source.position() + count);
-        return count;
+        long count = writeRemote(MemorySegment.ofBuffer(source), offset);
+        source.position(source.position() + (int) count);
+        return (int) count;
     }
 
-    /**
-     * Ends reading: data that arrives from now on is dropped, and a waiting reader gets -1.
-     *
-     * @verb rshutdown
-     */
+    /** Ends reading: arrived and later data is dropped, and {@code read} returns -1, also in a waiting thread. */
     @Override
     public RSocketChannel shutdownInput() throws IOException {
         ensureConnected();
-        Thread shutdown = null;
         synchronized (stateLock) {
+            ensureConnected();
             if (!inputClosed) {
-                shutdown = socket.shutdown(Rsockets.SHUT_RD);
                 inputClosed = true;
-                reader.wake();
+                link.shutdownInput();
             }
         }
-        await(shutdown, inputEnder);
         return this;
     }
 
-    /**
-     * Ends the stream to the peer, which reads -1 after all data written before. In blocking mode this method waits
-     * until all data has arrived or the connection is broken; otherwise a thread completes that in the background.
-     *
-     * @verb rshutdown
-     */
+    /** Ends the stream to the peer, which reads -1 after all data written before. */
     @Override
     public RSocketChannel shutdownOutput() throws IOException {
         ensureConnected();
-        Thread shutdown = null;
         writeLock.lock();
         try {
             ensureConnected();
-            if (!outputClosed) {
-                shutdown = socket.shutdown(Rsockets.SHUT_WR);
-                outputClosed = true;
+            synchronized (stateLock) {
+                if (!outputClosed) {
+                    outputClosed = true;
+                    link.shutdownOutput();
+                }
             }
-            await(shutdown, writer);
         } finally {
             writeLock.unlock();
         }
         return this;
-    }
-
-    private void await(Thread shutdown, Waiter waiter) throws IOException {
-        if (shutdown == null || !isBlocking()) {
-            return;
-        }
-        boolean done = false;
-        waiter.enter();
-        try {
-            begin();
-            Backoff backoff = new Backoff();
-            while (isOpen() && shutdown.isAlive()) {
-                backoff.pause(this);
-            }
-            done = !shutdown.isAlive();
-        } finally {
-            waiter.leave();
-            end(done);
-        }
     }
 
     private void ensureOpen() throws ClosedChannelException {
@@ -905,73 +821,83 @@ public final class RSocketChannel extends SocketChannel {
         }
     }
 
-    /**
-     * Closes the rsocket, and waits up to two seconds until the written data has been delivered.
-     *
-     * @verb rclose
-     */
+    /** Ends the connection; see the class. */
     @Override
     protected void implCloseSelectableChannel() {
-        Waiter.close(socket, reader, writer, inputEnder);
+        Attempt pending;
+        StreamLink connected;
+        synchronized (stateLock) {
+            pending = attempt;
+            attempt = null;
+            connected = link;
+            if (bound != null) {
+                bound.release();
+            }
+        }
+        if (pending != null) {
+            pending.cancel();
+        }
+        if (connected != null) {
+            keepAlive(false);
+            finish(connected);
+        }
+        watchers.tell();
     }
 
-    /**
-     * Does nothing to the rsocket, which is non-blocking in both modes.
-     *
-     * @verb rfcntl
-     */
+    private void finish(StreamLink connected) {
+        Duration linger = options.linger();
+        boolean abort = linger != null && linger.isZero();
+        StreamService.Finishing ending = StreamService.get().finish(connected, abort);
+        if (linger != null && !abort && isBlocking()) {
+            try {
+                ending.await(linger);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Does nothing: the mode says whether calls wait. */
     @Override
     protected void implConfigureBlocking(boolean block) {
-        // The rsocket is always non-blocking: a blocking call polls it.
+        // Each call asks for the mode.
     }
 
-    /** This channel as an {@link RSelector} sees it. */
-    Pollable pollable() {
-        return new PolledConnection();
+    /** This channel as a selector sees it. */
+    Watched watched() {
+        return new AsWatched();
     }
 
     @Override
     public String toString() {
         synchronized (stateLock) {
-            String what = !isOpen() ? "closed" : state.name().toLowerCase(java.util.Locale.ROOT);
+            String what = !isOpen() ? "closed" : state.name().toLowerCase(Locale.ROOT);
             return "RSocketChannel[" + what + (remote == null ? "" : " " + remote) + "]";
         }
     }
 
-    private final class PolledConnection implements Pollable {
+    private final class AsWatched implements Watched {
         @Override
-        public NativeSocket nativeSocket() {
-            return socket;
+        public Watchers watchers() {
+            return watchers;
         }
 
         @Override
-        public int eventsFor(int interestOps) {
-            int events = 0;
-            boolean connected = state == ConnectState.CONNECTED;
-            if (connected && (interestOps & SelectionKey.OP_READ) != 0) {
-                events |= Rsockets.POLLIN;
-            }
-            if ((interestOps & (connected ? SelectionKey.OP_WRITE : SelectionKey.OP_CONNECT)) != 0) {
-                events |= Rsockets.POLLOUT;
-            }
-            return events;
+        public CompletionChannel events() {
+            StreamLink connected = link;
+            return connected == null ? null : connected.events();
         }
 
         @Override
-        public int readyOps(int interestOps, int events) {
-            int broken = events & (Rsockets.POLLERR | Rsockets.POLLHUP | Rsockets.POLLNVAL);
-            int ready = 0;
+        public int readyOperations(int operations) {
             if (state == ConnectState.PENDING) {
-                ready = (events & Rsockets.POLLOUT) != 0 || broken != 0 ? SelectionKey.OP_CONNECT : 0;
-            } else if (state == ConnectState.CONNECTED) {
-                if ((events & Rsockets.POLLIN) != 0 || broken != 0) {
-                    ready |= SelectionKey.OP_READ;
-                }
-                if ((events & Rsockets.POLLOUT) != 0 || broken != 0) {
-                    ready |= SelectionKey.OP_WRITE;
+                synchronized (stateLock) {
+                    boolean done = attempt != null && attempt.isDone();
+                    return done ? SelectionKey.OP_CONNECT & operations : 0;
                 }
             }
-            return ready & interestOps;
+            StreamLink connected = link;
+            return connected == null ? 0 : connected.readyOperations(operations & ~SelectionKey.OP_CONNECT);
         }
     }
 }

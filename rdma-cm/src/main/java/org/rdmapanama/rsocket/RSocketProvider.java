@@ -1,6 +1,5 @@
 package org.rdmapanama.rsocket;
 
-import java.io.IOException;
 import java.net.ProtocolFamily;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.Pipe;
@@ -26,24 +25,16 @@ public final class RSocketProvider extends SelectorProvider {
         return INSTANCE;
     }
 
-    /**
-     * Opens a channel that is not connected, as {@link RSocketChannel#open()} does.
-     *
-     * @throws IOException when librdmacm cannot open an rsocket
-     */
+    /** Opens a channel that is not connected, as {@link RSocketChannel#open()} does. */
     @Override
-    public RSocketChannel openSocketChannel() throws IOException {
-        return new RSocketChannel(this, NativeSocket.open(), null);
+    public RSocketChannel openSocketChannel() {
+        return new RSocketChannel(this);
     }
 
-    /**
-     * Opens a channel that is not bound, as {@link RServerSocketChannel#open()} does.
-     *
-     * @throws IOException when librdmacm cannot open an rsocket
-     */
+    /** Opens a channel that is not bound, as {@link RServerSocketChannel#open()} does. */
     @Override
-    public RServerSocketChannel openServerSocketChannel() throws IOException {
-        return new RServerSocketChannel(this, NativeSocket.open());
+    public RServerSocketChannel openServerSocketChannel() {
+        return new RServerSocketChannel(this);
     }
 
     /** Opens a selector for channels of this provider. */

@@ -124,6 +124,11 @@ final class ReceiveBuffer {
         }
     }
 
+    /** Counts a message without data as read. */
+    void skipMessage() {
+        messagesRead++;
+    }
+
     /** Counts messages that have been read, modulo 65,536. */
     short messagesRead() {
         return messagesRead;

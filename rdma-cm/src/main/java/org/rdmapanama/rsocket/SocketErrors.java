@@ -3,56 +3,59 @@ package org.rdmapanama.rsocket;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
+import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.RejectedException;
 import org.rdmapanama.ffm.internal.Errno;
 
-/** Turns errnos of rsocket functions into the exceptions that java.nio channels throw. */
+/** Turns failures of connections into the exceptions that channels of the JDK throw. */
 final class SocketErrors {
     private static final String NO_DEVICE =
-            "rsockets need an RDMA device of the kernel, and librdmacm found none (soft0"
-                    + " does not support rsockets): set one up, such as Soft-RoCE with 'rdma link add rxe0 type rxe netdev eth0',"
-                    + " and load rdma_ucm with 'modprobe rdma_ucm'";
+            "; no RDMA device reaches this address: 'rdma link' of iproute2 lists the devices"
+                    + " and their network interfaces, and 'bin/rdma devices' those of this library";
 
     private SocketErrors() {}
 
-    /**
-     * Returns the exception for a failed call.
-     *
-     * @param errno the errno, positive
-     * @param doing the call that failed, for the message
-     */
-    static IOException of(int errno, String doing) {
-        String message = text(errno) + " (" + doing + ")";
-        return switch (errno) {
-            case Errno.ECONNREFUSED, Errno.ETIMEDOUT, Errno.ENOTCONN -> new ConnectException(message);
-            case Errno.EHOSTUNREACH, Errno.ENETUNREACH -> new NoRouteToHostException(message);
-            case Errno.ENODEV ->
-                new NoRouteToHostException(message
-                        + "; no RDMA device reaches this address: 'rdma link' of iproute2 lists the devices and their network"
-                        + " interfaces");
-            case Errno.EADDRINUSE, Errno.EADDRNOTAVAIL, Errno.EACCES, Errno.EPERM -> new BindException(message);
-            default -> new SocketException(message);
+    /** Returns the exception for an attempt to connect. */
+    static IOException connecting(VerbsException failure, InetSocketAddress remote) {
+        String detail = " (" + remote + "): " + failure.getMessage();
+        if (failure instanceof RejectedException) {
+            return because(failure, new ConnectException("Connection refused" + detail));
+        }
+        return switch (failure.errno()) {
+            case Errno.ECONNREFUSED, Errno.ECONNRESET ->
+                because(failure, new ConnectException("Connection refused" + detail));
+            case Errno.ETIMEDOUT -> because(failure, new ConnectException("Connection timed out" + detail));
+            default -> of(failure, detail);
         };
     }
 
-    /**
-     * Returns the exception for an rsocket that could not be opened.
-     *
-     * @param errno the errno of rsocket, positive
-     */
-    static IOException notOpened(int errno) {
-        return switch (errno) {
-            case Errno.ENODEV -> new NoRouteToHostException(NO_DEVICE);
-            case Errno.ENOENT -> new SocketException(NO_DEVICE);
-            case Errno.EACCES, Errno.EPERM ->
-                new BindException(text(errno)
-                        + " (rsocket); this process needs read and write permission on /dev/infiniband/rdma_cm");
-            default -> of(errno, "rsocket");
-        };
+    /** Returns the exception for a server that cannot take a client. */
+    static IOException accepting(VerbsException failure) {
+        return because(failure, new SocketException("a client could not be accepted: " + failure.getMessage()));
     }
 
-    static String text(int errno) {
-        return Rsockets.text(errno);
+    /** Returns the exception for an address that cannot be bound. */
+    static IOException binding(VerbsException failure, InetSocketAddress local) {
+        return of(failure, " (" + local + "): " + failure.getMessage());
+    }
+
+    private static IOException of(VerbsException failure, String detail) {
+        IOException result = switch (failure.errno()) {
+            case Errno.EADDRINUSE -> new BindException("Address already in use" + detail);
+            case Errno.EADDRNOTAVAIL -> new BindException("Cannot assign requested address" + detail);
+            case Errno.EACCES, Errno.EPERM -> new BindException("Permission denied" + detail);
+            case Errno.EHOSTUNREACH, Errno.ENETUNREACH -> new NoRouteToHostException("No route to host" + detail);
+            case Errno.ENODEV, Errno.ENXIO -> new NoRouteToHostException("No route to host" + detail + NO_DEVICE);
+            default -> new SocketException(failure.getMessage());
+        };
+        return because(failure, result);
+    }
+
+    static IOException because(Throwable cause, IOException result) {
+        result.initCause(cause);
+        return result;
     }
 }

@@ -1,6 +1,7 @@
 package org.rdmapanama.rsocket;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.ProtocolException;
@@ -11,6 +12,7 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
@@ -43,6 +45,7 @@ final class Stream {
     /** How many messages about credits and ends may be under way. */
     private static final int CONTROLS = 4;
 
+    private static final int DATA_ALIGNMENT = 64;
     private static final int BATCH = 16;
     private static final int KIND_SHIFT = 32;
 
@@ -60,10 +63,8 @@ final class Stream {
 
     private final RdmaConnection connection;
     private final QueuePair queuePair;
-    private final CompletionQueue sends;
-    private final CompletionQueue receiveQueue;
-    private final WorkCompletions sendCompletions;
-    private final WorkCompletions receiveCompletions;
+    private final CompletionQueue queue;
+    private final WorkCompletions completions;
     private final SendWorkRequest write;
     private final SendWorkRequest message;
     private final ReceiveWorkRequest receive;
@@ -79,12 +80,20 @@ final class Stream {
     /** As many, and those about credits and ends: iWARP breaks a connection that has no receive for a message. */
     private final int receives;
 
-    /** The peer writes here: first the list of its offers, then the data, then messages that are not immediate data. */
+    /**
+     * The peer writes here: first the list of its offers, then the table of the memory that it has opened, then the data,
+     * then messages that are not immediate data.
+     */
     private final MemoryRegion incoming;
 
     private final long dataAt;
     private final long messagesAt;
     private final ReceiveBuffer received;
+
+    /** How many parts of its memory the peer may open. */
+    private final int mappings;
+
+    private final PeerMemory peerMemory;
 
     /** The device reads here: first the data, then what this side offers, then messages. */
     private final MemoryRegion outgoing;
@@ -92,11 +101,15 @@ final class Stream {
     private final long controlAt;
     private final SendBuffer unsent;
 
+    /** An entry of the peer's table before it is copied to the send buffer. */
+    private final MemorySegment entry = Arena.ofAuto().allocate(PeerMemory.BYTES);
+
     private Offers offers;
     private Offer peerList;
     private ValueLayout.OfLong peerLong;
     private ValueLayout.OfInt peerInt;
     private long peerEntries;
+    private int peerMappings;
 
     /** Where the peer's list takes the next offer; the first was made while connecting. */
     private long nextEntry = 1;
@@ -126,10 +139,17 @@ final class Stream {
     private boolean outputOpen = true;
     private boolean inputDropped;
 
+    /** Whether the peer must be told of the end as soon as there is room. */
+    private boolean endPending;
+
     /** Whether messages can be sent and arrive. */
     private boolean connected = true;
 
-    private IOException failure;
+    /** Why the connection has broken; null if it has not. */
+    private String failure;
+
+    /** Whether the reason is that the peer has broken the protocol. */
+    private boolean brokenProtocol;
 
     /**
      * Creates the stream of a connection, in the action of {@link RdmaConnectionOptions#prepare}: the peer cannot send yet.
@@ -139,8 +159,7 @@ final class Stream {
     Stream(RdmaConnection connection, StreamSizes sizes) {
         this.connection = connection;
         queuePair = connection.queuePair();
-        sends = connection.sendQueue();
-        receiveQueue = connection.receiveQueue();
+        queue = connection.sendQueue();
         credits = sizes.receives();
         receives = credits + CONTROLS;
         messagesApart = isIwarp(connection);
@@ -149,16 +168,18 @@ final class Stream {
             throw new UnsupportedOperationException("a stream over iWARP needs " + StreamMessage.BYTES
                     + " bytes of inline data, and " + queuePair + " has " + inlineBytes);
         }
-        sendCompletions = new WorkCompletions(sends, BATCH);
-        receiveCompletions = new WorkCompletions(receiveQueue, BATCH);
+        completions = new WorkCompletions(queue, BATCH);
         write = SendWorkRequest.allocate(queuePair, 2);
         message = SendWorkRequest.allocate(queuePair, 1);
         receive = ReceiveWorkRequest.allocate(queuePair, 1);
-        dataAt = Offers.LIST_BYTES;
+        long tableBytes = (long) sizes.mappings() * PeerMemory.BYTES;
+        dataAt = roundUp(Offers.LIST_BYTES + tableBytes, DATA_ALIGNMENT);
         messagesAt = dataAt + sizes.receiveBytes();
         int messageBytes = messagesApart ? receives * StreamMessage.BYTES : 0;
         incoming = connection.register(
                 Math.toIntExact(messagesAt + messageBytes), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        mappings = sizes.mappings();
+        peerMemory = new PeerMemory(incoming.memory().asSlice(Offers.LIST_BYTES, tableBytes));
         received = new ReceiveBuffer(incoming.memory().asSlice(dataAt, sizes.receiveBytes()), credits);
         controlAt = sizes.sendBytes();
         outgoing = connection.register(
@@ -177,9 +198,14 @@ final class Stream {
                 .sendWorkRequests(sizes.sends())
                 .receiveWorkRequests(sizes.receives() + CONTROLS)
                 .completionEvents(true)
+                .singleCompletionQueue(true)
                 // Where messages are sends, they are sent inline.
                 .queuePair(wanted ->
                         wanted.maxSegments(2, 1).maxInlineData(Math.max(StreamMessage.BYTES, sizes.inline())));
+    }
+
+    private static long roundUp(long value, int multiple) {
+        return (value + multiple - 1) / multiple * multiple;
     }
 
     private static boolean isIwarp(RdmaConnection connection) {
@@ -191,7 +217,7 @@ final class Stream {
         return new ConnectionData(
                 ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN,
                 credits,
-                0,
+                mappings,
                 new Offer(incoming.address(), incoming.rkey(), ConnectionData.OFFERS),
                 new Offer(incoming.address() + dataAt, incoming.rkey(), received.half()));
     }
@@ -202,6 +228,7 @@ final class Stream {
         mayBeSent = (short) data.credits();
         peerList = data.offers();
         peerEntries = peerList.length();
+        peerMappings = data.mappings();
         ByteOrder order = data.bigEndian() ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
         peerLong = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(order);
         peerInt = ValueLayout.JAVA_INT_UNALIGNED.withOrder(order);
@@ -215,22 +242,23 @@ final class Stream {
     boolean progress() {
         boolean some = false;
         try {
-            some = poll(sends, sendCompletions);
-            some |= poll(receiveQueue, receiveCompletions);
+            some = poll();
             giveCredits();
-        } catch (IOException e) {
-            fail(e);
+            sendPendingEnd();
+        } catch (ProtocolException e) {
+            brokenProtocol = true;
+            fail(e.getMessage());
         }
         return some;
     }
 
-    private boolean poll(CompletionQueue queue, WorkCompletions completions) throws ProtocolException {
+    private boolean poll() throws ProtocolException {
         boolean some = false;
         int count;
         do {
             count = queue.poll(completions);
             for (int i = 0; i < count; i++) {
-                complete(completions, i);
+                complete(i);
             }
             some |= count > 0;
             postReceives();
@@ -238,7 +266,7 @@ final class Stream {
         return some;
     }
 
-    private void complete(WorkCompletions completions, int i) throws ProtocolException {
+    private void complete(int i) throws ProtocolException {
         long id = completions.id(i);
         int kind = (int) (id >>> KIND_SHIFT);
         boolean succeeded = completions.succeeded(i);
@@ -246,7 +274,7 @@ final class Stream {
             case RECEIVED -> {
                 if (succeeded) {
                     missing++;
-                    take(messageOf(completions, i, (int) id));
+                    take(messageOf(i, (int) id));
                 } else if (connected) {
                     fail(broken(completions.status(i)));
                 }
@@ -269,14 +297,13 @@ final class Stream {
         }
     }
 
-    private static SocketException broken(CompletionStatus status) {
-        return new SocketException(
-                status == CompletionStatus.RETRY_EXC_ERR
-                        ? "Connection timed out: the peer does not answer"
-                        : "Connection reset: " + status);
+    private static String broken(CompletionStatus status) {
+        return status == CompletionStatus.RETRY_EXC_ERR
+                ? "Connection timed out: the peer does not answer"
+                : "Connection reset: " + status;
     }
 
-    private int messageOf(WorkCompletions completions, int i, int slot) throws ProtocolException {
+    private int messageOf(int i, int slot) throws ProtocolException {
         if (!messagesApart) {
             if (!completions.hasImmediate(i)) {
                 throw new ProtocolException("the peer sent a message without immediate data");
@@ -304,9 +331,8 @@ final class Stream {
                 offers.take();
             }
             case StreamMessage.CONTROL -> control(number);
-            case StreamMessage.MAPPING -> {
-                // The entry is in the table already.
-            }
+            // The entry is in the table already.
+            case StreamMessage.MAPPING -> received.skipMessage();
             default ->
                 throw new ProtocolException(
                         "the peer sent a message of an unknown kind: " + StreamMessage.kind(arrived));
@@ -335,7 +361,7 @@ final class Stream {
         connected = false;
     }
 
-    private void fail(IOException cause) {
+    private void fail(String cause) {
         if (failure == null) {
             failure = cause;
         }
@@ -348,8 +374,13 @@ final class Stream {
             if (messagesApart) {
                 receive.add(incoming, messagesAt + (long) nextReceive * StreamMessage.BYTES, StreamMessage.BYTES);
             }
-            if (queuePair.tryPostReceive(receive) != QueuePair.POSTED) {
-                return; // What completes next makes room.
+            try {
+                if (queuePair.tryPostReceive(receive) != QueuePair.POSTED) {
+                    return; // What completes next makes room.
+                }
+            } catch (VerbsException e) {
+                fail("Connection reset: " + e.getMessage());
+                return;
             }
             nextReceive = nextReceive + 1 == receives ? 0 : nextReceive + 1;
             missing--;
@@ -423,7 +454,11 @@ final class Stream {
 
     private void post(SendWorkRequest request) {
         if (connected) {
-            queuePair.postSend(request);
+            try {
+                queuePair.postSend(request);
+            } catch (VerbsException e) {
+                fail("Connection reset: " + e.getMessage());
+            }
         }
     }
 
@@ -448,6 +483,11 @@ final class Stream {
         return count;
     }
 
+    /** How many bytes can be read without waiting. */
+    long available() {
+        return received.available();
+    }
+
     /** Whether {@link #write} would take something, or fail. */
     boolean isWritable() {
         return !outputOpen || hasRoom();
@@ -470,14 +510,7 @@ final class Stream {
         long done = 0;
         int wanted = FIRST_WRITE;
         while (done < length) {
-            if (!outputOpen) {
-                if (done > 0) {
-                    return done;
-                }
-                throwFailure();
-                throw new SocketException(
-                        "Broken pipe: the output has been shut down, or the peer has closed the connection");
-            }
+            checkOutput();
             if (!hasRoom()) {
                 break;
             }
@@ -490,7 +523,16 @@ final class Stream {
         return done;
     }
 
-    private void postData(MemorySegment source, long offset, int bytes) {
+    private void checkOutput() throws IOException {
+        if (!outputOpen) {
+            throwFailure();
+            throw new SocketException(
+                    "Broken pipe: the output has been shut down, or the peer has closed the connection");
+        }
+    }
+
+    /** Copies data to the send buffer, and names it in {@link #write}. */
+    private void fill(MemorySegment source, long offset, int bytes) {
         int at = unsent.position();
         int first = Math.min(bytes, unsent.untilEnd());
         unsent.put(source, offset, bytes);
@@ -499,12 +541,86 @@ final class Stream {
             write.add(outgoing, 0, bytes - first);
         }
         write.inline(bytes <= inlineBytes);
+    }
+
+    private void useCredit() {
         sent++;
         sendRoom -= messagesApart ? 2 : 1;
+    }
+
+    private void postData(MemorySegment source, long offset, int bytes) {
+        fill(source, offset, bytes);
+        useCredit();
         long address = offers.address();
         int key = offers.key();
         offers.use(bytes);
         postWrite(address, key, StreamMessage.of(StreamMessage.DATA, bytes), SENT_DATA, bytes, SENT_MESSAGE);
+    }
+
+    /** How many parts of this side's memory can be open to the peer at the same time. */
+    int peerMappings() {
+        return peerMappings;
+    }
+
+    /**
+     * Tells the peer of memory that it may write into.
+     *
+     * @param place where the peer's table takes it, from 0, less than {@link #peerMappings}
+     * @param region the memory
+     * @param offset how the peer calls the first byte
+     * @return false if there is no room for the message now
+     * @throws IOException as {@link #write} does
+     */
+    boolean announce(int place, MemoryRegion region, long offset) throws IOException {
+        checkOutput();
+        if (!hasRoom()) {
+            return false;
+        }
+        entry.set(peerLong, 0, offset);
+        entry.set(peerLong, PeerMemory.ADDRESS_AT, region.address());
+        entry.set(peerInt, PeerMemory.KEY_AT, region.rkey());
+        entry.set(peerInt, PeerMemory.LENGTH_AT, (int) region.memory().byteSize());
+        fill(entry, 0, PeerMemory.BYTES);
+        useCredit();
+        postWrite(
+                peerList.address() + peerEntries * Offer.BYTES + (long) place * PeerMemory.BYTES,
+                peerList.key(),
+                StreamMessage.of(StreamMessage.MAPPING, place),
+                SENT_DATA,
+                PeerMemory.BYTES,
+                SENT_MESSAGE);
+        return true;
+    }
+
+    /**
+     * Writes into memory that the peer has opened, as much as there is room for.
+     *
+     * @param target how the peer calls the first byte
+     * @return the number of bytes, which have been copied
+     * @throws IOException as {@link #write} does; also when the peer has not opened that memory
+     */
+    long writeRemote(MemorySegment source, long offset, long length, long target) throws IOException {
+        long done = 0;
+        int wanted = FIRST_WRITE;
+        while (done < length) {
+            checkOutput();
+            if (!peerMemory.find(target + done)) {
+                throw new SocketException("offset must lie in memory that the peer has mapped: " + (target + done)
+                        + "; if the mapping is new, first read a message that the peer sends after mapForRemoteWrite");
+            }
+            if (sendRoom == 0 || unsent.free() < LEAST_ROOM) {
+                break;
+            }
+            int bytes = (int) Math.min(Math.min(length - done, wanted), Math.min(unsent.free(), peerMemory.length()));
+            wanted = Math.min(2 * wanted, LARGEST_WRITE);
+            fill(source, offset + done, bytes);
+            sendRoom--;
+            post(write.rdmaWrite(peerMemory.address(), peerMemory.key())
+                    .id((long) SENT_DATA << KIND_SHIFT | bytes)
+                    .signaled(true));
+            done += bytes;
+        }
+        return done;
     }
 
     /** Drops what has arrived and what arrives. */
@@ -514,44 +630,45 @@ final class Stream {
         received.discard();
     }
 
-    /** Whether a message about an end can be sent. */
-    boolean canSendControl() {
-        return controlRoom > 0;
-    }
-
     /**
-     * Tells the peer that nothing more is written, once {@link #canSendControl}. What was written before arrives before.
+     * Tells the peer that nothing more is written, as soon as a message can be sent. What was written before arrives before.
      *
      * @param both whether this side does not read either
      */
-    void sendEnd(boolean both) {
+    void end(boolean both) {
         if (both) {
             inputOpen = false;
         }
         outputOpen = false;
-        if (connected) {
-            postMessage(
-                    StreamMessage.of(
-                            StreamMessage.CONTROL, inputOpen ? StreamMessage.SHUTDOWN : StreamMessage.DISCONNECT),
-                    inputOpen ? SENT_CONTROL : SENT_DISCONNECT);
+        endPending = true;
+        sendPendingEnd();
+    }
+
+    private void sendPendingEnd() {
+        if (!endPending || !connected || controlRoom == 0) {
+            return;
         }
+        endPending = false;
+        postMessage(
+                StreamMessage.of(StreamMessage.CONTROL, inputOpen ? StreamMessage.SHUTDOWN : StreamMessage.DISCONNECT),
+                inputOpen ? SENT_CONTROL : SENT_DISCONNECT);
     }
 
     /** Asks the device whether the peer is there: if it is not, the connection breaks. */
     void keepAlive() {
-        if (connected && canSendControl()) {
+        if (connected && controlRoom > 0) {
             postMessage(StreamMessage.of(StreamMessage.CONTROL, StreamMessage.KEEP_ALIVE), SENT_CONTROL);
         }
     }
 
     /** Whether all that was written has arrived, or cannot arrive any more. */
     boolean isFlushed() {
-        return !connected || (sendRoom == allSendRoom && controlRoom == CONTROLS);
+        return !connected || (!endPending && sendRoom == allSendRoom && controlRoom == CONTROLS);
     }
 
     private void throwFailure() throws IOException {
         if (failure != null) {
-            throw failure;
+            throw brokenProtocol ? new ProtocolException(failure) : new SocketException(failure);
         }
     }
 

@@ -8,13 +8,15 @@ package org.rdmapanama.rsocket;
  * @param sends how many work requests the send queue holds, 16 or more
  * @param receives how many messages may arrive before one is read, 16 to 65534
  * @param inline up to how many bytes are sent inline, if the device can; 0 for none
+ * @param mappings how many parts of its memory the peer may open to this side's writes; a number that a byte can {@linkplain
+ *     ConnectionData#tellable tell}
  */
-record StreamSizes(int sendBytes, int receiveBytes, int sends, int receives, int inline) {
+record StreamSizes(int sendBytes, int receiveBytes, int sends, int receives, int inline, int mappings) {
     private static final int BUFFER_BYTES = 1 << 17;
     private static final int WORK_REQUESTS = 384;
     private static final int INLINE_BYTES = 64;
 
     /** As librdmacm has them. */
     static final StreamSizes DEFAULT =
-            new StreamSizes(BUFFER_BYTES, BUFFER_BYTES, WORK_REQUESTS, WORK_REQUESTS, INLINE_BYTES);
+            new StreamSizes(BUFFER_BYTES, BUFFER_BYTES, WORK_REQUESTS, WORK_REQUESTS, INLINE_BYTES, 0);
 }

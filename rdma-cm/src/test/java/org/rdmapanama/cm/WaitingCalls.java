@@ -56,9 +56,7 @@ final class WaitingCalls {
         Waits.all(PORT).forEach((name, setup) -> calls.add(ofWait(name, setup)));
         calls.addAll(closing());
         calls.addAll(atOnce());
-        if (Lab.isInLab()) {
-            calls.addAll(WaitingSockets.all());
-        }
+        calls.addAll(WaitingSockets.all());
         return WaitingCall.cases(calls);
     }
 

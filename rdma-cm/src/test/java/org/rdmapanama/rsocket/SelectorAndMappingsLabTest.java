@@ -25,15 +25,12 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.ffm.NeedsKernelDevice;
-import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.FillPattern;
 import org.rdmapanama.testing.Lab;
 
 /** Several channels watched at once, and memory that peers write into. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SelectorAndMappingsLabTest {
     /** An echo server as one writes it for TCP: nothing but the provider tells that it is for RDMA. */
@@ -77,7 +74,6 @@ class SelectorAndMappingsLabTest {
     }
 
     @Test
-    @Shows({"rpoll", "rselect"})
     void shouldServeSeveralClients() throws Exception {
         byte[] sent = FillPattern.bytes(300_000, 1);
         SelectorProvider provider = RSocketProvider.instance();
@@ -212,7 +208,6 @@ class SelectorAndMappingsLabTest {
     }
 
     @Test
-    @Shows({"riomap", "riounmap", "riowrite"})
     void shouldWriteIntoMemoryOfThePeer() throws Exception {
         byte[] sent = FillPattern.bytes(200_000, 1);
         try (Channels.Pair pair = mappingPair()) {
@@ -273,9 +268,7 @@ class SelectorAndMappingsLabTest {
                 if (outputEnded) {
                     pair.accepted().shutdownOutput();
                 }
-                NativeSocket socket = pair.accepted().pollable().nativeSocket();
                 pair.accepted().close();
-                assertTrue(socket.awaitClosed(Async.LIMIT));
                 ByteBuffer received = ByteBuffer.allocate(3000);
                 Channels.readFully(pair.client(), received);
                 assertEquals(ByteBuffer.wrap(FillPattern.bytes(3000, 1)), received.flip());

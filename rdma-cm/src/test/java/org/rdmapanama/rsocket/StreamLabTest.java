@@ -137,7 +137,7 @@ class StreamLabTest {
     void shouldCarryBytesBothWays(
             boolean iwarp, int sendBytes, int receiveBytes, int sends, int receives, int inline, int bytes)
             throws Exception {
-        StreamSizes sizes = new StreamSizes(sendBytes, receiveBytes, sends, receives, inline);
+        StreamSizes sizes = new StreamSizes(sendBytes, receiveBytes, sends, receives, inline, 0);
         try (StreamPair pair = open(iwarp, sizes)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
@@ -164,7 +164,7 @@ class StreamLabTest {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
             assertEquals(100, client.write(buffer, 0, 100));
-            client.sendEnd(false);
+            client.end(false);
             await("the end", pair, () -> accepted.isReadable() && client.isFlushed());
             assertEquals(100, accepted.read(buffer, 0, PIECE));
             await("the end", pair, accepted::isReadable);
@@ -175,7 +175,7 @@ class StreamLabTest {
                     shut.getMessage());
 
             assertEquals(50, accepted.write(buffer, 0, 50));
-            accepted.sendEnd(false);
+            accepted.end(false);
             await("the answer", pair, client::isReadable);
             assertEquals(50, client.read(buffer, 0, PIECE));
             await("the other end", pair, client::isReadable);
@@ -186,7 +186,7 @@ class StreamLabTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void shouldNotWriteMoreThanThePeerHasRoomFor(boolean iwarp) throws Exception {
-        StreamSizes sizes = new StreamSizes(1 << 16, 1 << 14, 64, 64, 0);
+        StreamSizes sizes = new StreamSizes(1 << 16, 1 << 14, 64, 64, 0, 0);
         try (StreamPair pair = open(iwarp, sizes)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
@@ -214,7 +214,7 @@ class StreamLabTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void shouldStopAtTheLastCredit(boolean iwarp) throws Exception {
-        StreamSizes sizes = new StreamSizes(1 << 16, 1 << 16, 64, 16, 0);
+        StreamSizes sizes = new StreamSizes(1 << 16, 1 << 16, 64, 16, 0, 0);
         try (StreamPair pair = open(iwarp, sizes)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
@@ -309,7 +309,7 @@ class StreamLabTest {
     void shouldSeeThatThePeerDisconnects() throws Exception {
         try (StreamPair pair = open(false, StreamSizes.DEFAULT)) {
             Stream accepted = pair.acceptedStream();
-            pair.clientStream().sendEnd(true);
+            pair.clientStream().end(true);
             await(
                     "the end",
                     pair,

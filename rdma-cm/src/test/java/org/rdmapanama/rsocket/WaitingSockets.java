@@ -4,10 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.SelectionKey;
 import java.util.List;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.ffm.waiting.Interrupts;
 import org.rdmapanama.ffm.waiting.Scene;
 import org.rdmapanama.ffm.waiting.Stage;
@@ -42,10 +45,13 @@ public final class WaitingSockets {
                 .checking(accepted -> assertNotNull(accepted));
     }
 
-    /** Nobody has the address. */
+    /** The server does not answer. */
     private static Scene connect(Stage stage) throws Exception {
+        VerbsArena arena = stage.keep(VerbsArena.ofShared());
+        InetSocketAddress silent =
+                RdmaServer.listen(arena, Lab.freeAddress(Lab.SECOND_HOST)).localAddress();
         RSocketChannel channel = stage.keep(RSocketChannel.open());
-        return new Scene(() -> channel.connect(Lab.freeAddress("10.77.0.77")), () -> {});
+        return new Scene(() -> channel.connect(silent), () -> {});
     }
 
     private static Scene read(Stage stage) throws Exception {

@@ -23,11 +23,10 @@ import org.rdmapanama.testing.Lab;
 
 /** Copies files from Java to Java and, in both directions, between Java and rcopy of rdma-core. */
 @Tag("lab")
-@NeedsKernelDevice("librdmacm")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RsocketCopyLabTest {
-    private static final String SERVER = "10.77.0.2";
-    private static final String CLIENT = "10.77.0.1";
+    private static final String SERVER = Lab.SECOND_HOST;
+    private static final String CLIENT = Lab.FIRST_HOST;
 
     @TempDir
     private Path folder;
@@ -82,6 +81,7 @@ class RsocketCopyLabTest {
     }
 
     @Test
+    @NeedsKernelDevice("librdmacm")
     void shouldReceiveFromRcopy() throws Exception {
         String port = Lab.portText();
         Run server = serve(port);
@@ -95,6 +95,7 @@ class RsocketCopyLabTest {
     }
 
     @Test
+    @NeedsKernelDevice("librdmacm")
     void shouldCopyToRcopy() throws Exception {
         String port = Lab.portText();
         Path file = file(1_234_567);

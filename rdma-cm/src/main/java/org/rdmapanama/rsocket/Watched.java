@@ -1,0 +1,20 @@
+package org.rdmapanama.rsocket;
+
+import org.rdmapanama.CompletionChannel;
+
+/** A channel that a selector can watch. */
+interface Watched {
+    /** Who watches. */
+    Watchers watchers();
+
+    /**
+     * Returns which operations are ready, without waiting. If none of them is, a later change wakes the selector: by an event
+     * of the completion channel, or through the {@linkplain #watchers watchers}.
+     *
+     * @param operations those that the selector is interested in
+     */
+    int readyOperations(int operations);
+
+    /** Returns the completion channel whose events tell of changes; null while there is none. */
+    CompletionChannel events();
+}
