@@ -46,6 +46,9 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     /** Null before it is bound. Changed with the state lock held. */
     private volatile Listener listener;
 
+    /** Null before it is asked for. Guarded by the state lock. */
+    private ServerSocket view;
+
     RServerSocketChannel(SelectorProvider provider) {
         super(provider);
         // As the JDK does for server sockets on Linux.
@@ -175,7 +178,20 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     /** Returns a view of this channel as a server socket. */
     @Override
     public ServerSocket socket() {
-        throw new UnsupportedOperationException("use the methods of the channel");
+        synchronized (stateLock) {
+            if (view == null) {
+                view = makeView();
+            }
+            return view;
+        }
+    }
+
+    private ServerSocket makeView() {
+        try {
+            return new ServerSocketView(this);
+        } catch (IOException e) {
+            throw new AssertionError("nothing is opened", e);
+        }
     }
 
     /** Returns the address that the channel listens at, or null while it is not bound. */

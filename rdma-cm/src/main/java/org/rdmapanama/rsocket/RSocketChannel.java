@@ -7,6 +7,7 @@ import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
+import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
@@ -94,6 +95,9 @@ public final class RSocketChannel extends SocketChannel {
     private InetSocketAddress remote;
 
     private volatile KeepAliveTimer keepAlive;
+
+    /** Null before it is asked for. Guarded by the state lock. */
+    private Socket view;
 
     RSocketChannel(SelectorProvider provider) {
         super(provider);
@@ -379,7 +383,20 @@ public final class RSocketChannel extends SocketChannel {
     /** Returns a view of this channel as a socket. */
     @Override
     public Socket socket() {
-        throw new UnsupportedOperationException("use the methods of the channel");
+        synchronized (stateLock) {
+            if (view == null) {
+                view = makeView();
+            }
+            return view;
+        }
+    }
+
+    private Socket makeView() {
+        try {
+            return new SocketView(this);
+        } catch (SocketException e) {
+            throw new AssertionError("nothing is opened", e);
+        }
     }
 
     /**
@@ -397,7 +414,7 @@ public final class RSocketChannel extends SocketChannel {
         ensureOpen();
         Options.check(name, value);
         if (Options.isOfQueues(name) && state != ConnectState.UNCONNECTED) {
-            throw new java.net.SocketException(name + " must be set before the channel connects");
+            throw new SocketException(name + " must be set before the channel connects");
         }
         options.set(name, value);
         StreamLink connected = link;
@@ -706,7 +723,7 @@ public final class RSocketChannel extends SocketChannel {
             try {
                 made[0] = link.open(memory, offset);
             } catch (VerbsException e) {
-                throw SocketErrors.because(e, new java.net.SocketException("cannot map memory: " + e.getMessage()));
+                throw SocketErrors.because(e, new SocketException("cannot map memory: " + e.getMessage()));
             }
             while (wait && isOpen() && !link.isAnnounced()) {
                 await(false, FOREVER);
