@@ -123,6 +123,7 @@ final class Listener {
 
     private void add(StreamLink link) {
         StreamService.get().opened(link);
+        link.established();
         boolean late;
         lock.lock();
         try {

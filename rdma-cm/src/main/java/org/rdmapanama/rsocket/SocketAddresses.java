@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.channels.UnsupportedAddressTypeException;
+import java.util.Objects;
 
 /** Checks the addresses that callers of channels pass. */
 final class SocketAddresses {
@@ -11,9 +12,7 @@ final class SocketAddresses {
 
     /** Returns an address that a channel can connect or bind to, or throws what channels of the JDK throw. */
     static InetSocketAddress check(SocketAddress address) {
-        if (address == null) {
-            throw new IllegalArgumentException("address must not be null");
-        }
+        Objects.requireNonNull(address, "address");
         if (!(address instanceof InetSocketAddress internet)) {
             throw new UnsupportedAddressTypeException();
         }

@@ -95,6 +95,17 @@ final class StreamLink {
         lock.lock();
         try {
             peer(ConnectionData.parse(connection.privateData()));
+            progress();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Grants the peer the rest of the receive buffer, so that it can write before this side reads. */
+    void established() {
+        lock.lock();
+        try {
+            progress();
         } finally {
             lock.unlock();
         }

@@ -285,7 +285,7 @@ class FaultsLabTest {
             assertThrows(
                     UnsupportedOperationException.class,
                     () -> RSocketProvider.instance().openDatagramChannel());
-            assertThrows(IllegalArgumentException.class, () -> channel.connect(null));
+            assertThrows(NullPointerException.class, () -> channel.connect(null));
             assertNull(channel.getRemoteAddress());
         }
     }
