@@ -162,7 +162,6 @@ public final class RSocketChannel extends SocketChannel {
      * port.
      *
      * @throws java.net.BindException when the address is in use, or does not belong to this host
-     * @verb rdma_bind_addr
      */
     @Override
     public RSocketChannel bind(SocketAddress local) throws IOException {
