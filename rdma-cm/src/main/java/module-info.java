@@ -4,6 +4,7 @@
  * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm}.
  */
 module org.rdmapanama.cm {
+    requires jdk.net;
     requires org.apache.logging.log4j;
     requires transitive org.rdmapanama;
     requires org.rdmapanama.ffm;

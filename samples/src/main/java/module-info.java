@@ -5,6 +5,7 @@ module org.rdmapanama.samples {
     requires info.picocli;
     requires java.management;
     requires java.xml;
+    requires jdk.net;
     requires org.apache.logging.log4j;
     requires org.rdmapanama;
     requires org.rdmapanama.cm;
@@ -16,6 +17,8 @@ module org.rdmapanama.samples {
     opens org.rdmapanama.samples.learn to
             info.picocli;
     opens org.rdmapanama.samples.perf to
+            info.picocli;
+    opens org.rdmapanama.samples.stream to
             info.picocli;
     opens org.rdmapanama.samples.today to
             info.picocli;

@@ -4,24 +4,24 @@ import java.time.Duration;
 
 /** Asks the peer of a link from time to time whether it is there, until it is stopped. Threads: any. */
 final class KeepAliveTimer {
-    private static final long INTERVAL_NANOS = Duration.ofSeconds(15).toNanos();
-
     private final StreamLink link;
+    private final long intervalNanos;
     private final Runnable action = this::look;
     private long last = System.nanoTime();
 
-    private KeepAliveTimer(StreamLink link) {
+    private KeepAliveTimer(StreamLink link, Duration interval) {
         this.link = link;
+        intervalNanos = interval.toNanos();
     }
 
-    static KeepAliveTimer start(StreamLink link) {
-        KeepAliveTimer timer = new KeepAliveTimer(link);
+    static KeepAliveTimer start(StreamLink link, Duration interval) {
+        KeepAliveTimer timer = new KeepAliveTimer(link, interval);
         StreamService.get().repeat(timer.action);
         return timer;
     }
 
     private void look() {
-        if (System.nanoTime() - last >= INTERVAL_NANOS) {
+        if (System.nanoTime() - last >= intervalNanos) {
             last = System.nanoTime();
             link.keepAlive();
         }

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import jdk.net.ExtendedSocketOptions;
 
 /** The socket options of one channel. Threads: any. */
 final class Options {
@@ -25,6 +26,11 @@ final class Options {
 
     private static final int MOST_LINGER = 65535;
 
+    private static final int DEFAULT_KEEP_ALIVE_SECONDS = 15;
+
+    /** As of Linux: tcp(7). */
+    private static final int MOST_KEEP_ALIVE_SECONDS = 32767;
+
     /** Values from the least to the most that are not an error; those outside of the useful range are adapted. */
     private record Range(int least, int most, int leastUseful, int mostUseful) {
         Range(int least, int most) {
@@ -35,6 +41,7 @@ final class Options {
     private static final Map<SocketOption<?>, Range> NUMBERS = Map.of(
             StandardSocketOptions.SO_RCVBUF, new Range(0, Integer.MAX_VALUE, SMALLEST_BUFFER, LARGEST_BUFFER),
             StandardSocketOptions.SO_SNDBUF, new Range(0, Integer.MAX_VALUE, SMALLEST_BUFFER, LARGEST_BUFFER),
+            ExtendedSocketOptions.TCP_KEEPIDLE, new Range(1, MOST_KEEP_ALIVE_SECONDS),
             StandardSocketOptions.SO_LINGER, new Range(Integer.MIN_VALUE, Integer.MAX_VALUE, NO_LINGER, MOST_LINGER),
             RSocketOptions.RDMA_SQSIZE, new Range(1, MOST_REQUESTS, FEWEST_REQUESTS, MOST_REQUESTS),
             RSocketOptions.RDMA_RQSIZE, new Range(1, MOST_REQUESTS, FEWEST_REQUESTS, MOST_REQUESTS),
@@ -54,6 +61,7 @@ final class Options {
         values.put(StandardSocketOptions.SO_RCVBUF, sizes.receiveBytes());
         values.put(StandardSocketOptions.SO_SNDBUF, sizes.sendBytes());
         values.put(StandardSocketOptions.SO_LINGER, NO_LINGER);
+        values.put(ExtendedSocketOptions.TCP_KEEPIDLE, DEFAULT_KEEP_ALIVE_SECONDS);
         values.put(RSocketOptions.RDMA_SQSIZE, sizes.sends());
         values.put(RSocketOptions.RDMA_RQSIZE, sizes.receives());
         values.put(RSocketOptions.RDMA_INLINE, sizes.inline());
@@ -156,5 +164,9 @@ final class Options {
 
     boolean keepAlive() {
         return get(StandardSocketOptions.SO_KEEPALIVE);
+    }
+
+    Duration keepAliveTime() {
+        return Duration.ofSeconds(get(ExtendedSocketOptions.TCP_KEEPIDLE));
     }
 }

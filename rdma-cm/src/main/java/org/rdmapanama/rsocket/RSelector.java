@@ -124,9 +124,11 @@ public final class RSelector extends AbstractSelector {
 
     private int lookUntil(Duration timeout) {
         long start = System.nanoTime();
+        // First what has come: otherwise channels that stay ready would hide the others.
+        boolean goesOn = takeEvents(Duration.ZERO);
         while (true) {
             int changed = look();
-            if (changed > 0 || wokenUp || !isOpen() || (timeout != null && timeout.isZero())) {
+            if (changed > 0 || wokenUp || !goesOn || !isOpen() || (timeout != null && timeout.isZero())) {
                 wokenUp = false;
                 return changed;
             }
@@ -134,22 +136,24 @@ public final class RSelector extends AbstractSelector {
             if (left.isNegative() || left.isZero()) {
                 return 0;
             }
-            try {
-                takeEvents(loop.await(left));
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return look();
-            } catch (IllegalStateException closedMeanwhile) {
-                return 0;
-            }
+            goesOn = takeEvents(left);
         }
     }
 
-    /** Takes the events that the loop has found. */
-    private void takeEvents(int count) {
-        for (int i = 0; i < count; i++) {
-            take((CompletionChannel) loop.source(i));
-            addSuspect((RSelectionKey) loop.attachment(i));
+    /** Waits for events, and takes them. Returns false after an interrupt, and when this is closed. */
+    private boolean takeEvents(Duration limit) {
+        try {
+            int count = loop.await(limit);
+            for (int i = 0; i < count; i++) {
+                take((CompletionChannel) loop.source(i));
+                addSuspect((RSelectionKey) loop.attachment(i));
+            }
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } catch (IllegalStateException closedMeanwhile) {
+            return false;
         }
     }
 

@@ -27,6 +27,7 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import jdk.net.ExtendedSocketOptions;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.VerbsException;
 
@@ -154,7 +155,7 @@ public final class RSocketChannel extends SocketChannel {
         made.spin(options.pollingTime());
         made.watchers(watchers);
         link = made;
-        keepAlive(options.keepAlive());
+        keepAlive();
     }
 
     /**
@@ -421,15 +422,17 @@ public final class RSocketChannel extends SocketChannel {
         if (connected != null) {
             connected.spin(options.pollingTime());
         }
-        if (name.equals(StandardSocketOptions.SO_KEEPALIVE) && connected != null) {
-            keepAlive(options.keepAlive());
+        boolean ofKeepAlive =
+                name.equals(StandardSocketOptions.SO_KEEPALIVE) || name.equals(ExtendedSocketOptions.TCP_KEEPIDLE);
+        if (ofKeepAlive && connected != null) {
+            keepAlive();
         }
         return this;
     }
 
-    private void keepAlive(boolean on) {
+    private void keepAlive() {
         KeepAliveTimer old = keepAlive;
-        keepAlive = on && isOpen() ? KeepAliveTimer.start(link) : null;
+        keepAlive = options.keepAlive() && isOpen() ? KeepAliveTimer.start(link, options.keepAliveTime()) : null;
         if (old != null) {
             old.stop();
         }
@@ -853,7 +856,7 @@ public final class RSocketChannel extends SocketChannel {
             pending.cancel();
         }
         if (connected != null) {
-            keepAlive(false);
+            keepAlive();
             finish(connected);
         }
         watchers.tell();

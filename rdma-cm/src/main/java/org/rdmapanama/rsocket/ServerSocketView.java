@@ -9,12 +9,7 @@ import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.StandardSocketOptions;
-import java.nio.channels.AlreadyBoundException;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.IllegalBlockingModeException;
-import java.nio.channels.NotYetBoundException;
-import java.nio.channels.UnresolvedAddressException;
-import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -48,21 +43,9 @@ final class ServerSocketView extends ServerSocket {
     public void bind(SocketAddress local, int backlog) throws IOException {
         try {
             channel.bind(local, backlog);
-        } catch (ClosedChannelException e) {
-            throw because(e, "Socket is closed");
-        } catch (AlreadyBoundException e) {
-            throw because(e, "Already bound");
-        } catch (UnresolvedAddressException e) {
-            throw because(e, "Unresolved address");
-        } catch (UnsupportedAddressTypeException e) {
-            throw new IllegalArgumentException("Unsupported address type", e);
+        } catch (RuntimeException e) {
+            throw SocketErrors.ofSocket(e);
         }
-    }
-
-    private static SocketException because(Throwable cause, String text) {
-        SocketException result = new SocketException(text);
-        result.initCause(cause);
-        return result;
     }
 
     @Override
@@ -98,10 +81,8 @@ final class ServerSocketView extends ServerSocket {
                 throw new IllegalBlockingModeException();
             }
             return accepted.socket();
-        } catch (ClosedChannelException e) {
-            throw because(e, "Socket is closed");
-        } catch (NotYetBoundException e) {
-            throw because(e, "Not yet bound");
+        } catch (RuntimeException e) {
+            throw SocketErrors.ofSocket(e);
         }
     }
 
@@ -144,20 +125,16 @@ final class ServerSocketView extends ServerSocket {
     private <T> void set(SocketOption<T> option, T value) throws SocketException {
         try {
             channel.setOption(option, value);
-        } catch (ClosedChannelException e) {
-            throw because(e, "Socket is closed");
         } catch (IOException e) {
-            throw because(e, e.getMessage());
+            throw SocketErrors.ofOption(e);
         }
     }
 
     private <T> T get(SocketOption<T> option) throws SocketException {
         try {
             return channel.getOption(option);
-        } catch (ClosedChannelException e) {
-            throw because(e, "Socket is closed");
         } catch (IOException e) {
-            throw because(e, e.getMessage());
+            throw SocketErrors.ofOption(e);
         }
     }
 
@@ -191,13 +168,13 @@ final class ServerSocketView extends ServerSocket {
 
     @Override
     public <T> ServerSocket setOption(SocketOption<T> name, T value) throws IOException {
-        set(name, value);
+        channel.setOption(name, value);
         return this;
     }
 
     @Override
     public <T> T getOption(SocketOption<T> name) throws IOException {
-        return get(name);
+        return channel.getOption(name);
     }
 
     @Override

@@ -6,6 +6,13 @@ import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
+import java.nio.channels.AlreadyBoundException;
+import java.nio.channels.AlreadyConnectedException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NotYetBoundException;
+import java.nio.channels.NotYetConnectedException;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.channels.UnsupportedAddressTypeException;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RejectedException;
 import org.rdmapanama.ffm.internal.Errno;
@@ -52,6 +59,37 @@ final class SocketErrors {
             default -> new SocketException(failure.getMessage());
         };
         return because(failure, result);
+    }
+
+    /**
+     * Returns what a socket throws where its channel says that something cannot be done now, or with an address, as the
+     * sockets of the JDK's channels do; other exceptions stay as they are.
+     */
+    static SocketException ofSocket(RuntimeException failure) {
+        String text = switch (failure) {
+            case NotYetConnectedException e -> "Socket is not connected";
+            case AlreadyBoundException e -> "Already bound";
+            case AlreadyConnectedException e -> "Already connected";
+            case NotYetBoundException e -> "Socket is not bound yet";
+            case UnsupportedAddressTypeException e -> "Unsupported address type";
+            case UnresolvedAddressException e -> "Unresolved address";
+            default -> throw failure;
+        };
+        return initialized(failure, new SocketException(text));
+    }
+
+    /** Returns what a socket throws where an option of its channel cannot be read or set. */
+    static SocketException ofOption(IOException failure) {
+        return switch (failure) {
+            case SocketException known -> known;
+            case ClosedChannelException closed -> initialized(closed, new SocketException("Socket is closed"));
+            default -> initialized(failure, new SocketException(failure.getMessage()));
+        };
+    }
+
+    private static SocketException initialized(Throwable cause, SocketException result) {
+        result.initCause(cause);
+        return result;
     }
 
     static IOException because(Throwable cause, IOException result) {

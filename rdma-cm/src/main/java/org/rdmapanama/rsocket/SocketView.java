@@ -14,9 +14,6 @@ import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
-import java.nio.channels.AlreadyBoundException;
-import java.nio.channels.AlreadyConnectedException;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.IllegalBlockingModeException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.channels.UnsupportedAddressTypeException;
@@ -74,41 +71,23 @@ final class SocketView extends Socket {
             } else {
                 channel.connect(endpoint, Duration.ofMillis(timeout));
             }
-        } catch (ClosedChannelException e) {
-            throw closed(e);
-        } catch (AlreadyConnectedException e) {
-            throw because(e, "Already connected");
         } catch (UnresolvedAddressException e) {
             UnknownHostException unknown = new UnknownHostException(endpoint.toString());
             unknown.initCause(e);
             throw unknown;
         } catch (UnsupportedAddressTypeException e) {
             throw new IllegalArgumentException("Unsupported address type", e);
+        } catch (RuntimeException e) {
+            throw SocketErrors.ofSocket(e);
         }
-    }
-
-    private static SocketException because(Throwable cause, String text) {
-        SocketException result = new SocketException(text);
-        result.initCause(cause);
-        return result;
-    }
-
-    private static SocketException closed(Throwable cause) {
-        return because(cause, "Socket is closed");
     }
 
     @Override
     public void bind(SocketAddress local) throws IOException {
         try {
             channel.bind(local);
-        } catch (ClosedChannelException e) {
-            throw closed(e);
-        } catch (AlreadyBoundException e) {
-            throw because(e, "Already bound");
-        } catch (UnresolvedAddressException e) {
-            throw because(e, "Unresolved address");
-        } catch (UnsupportedAddressTypeException e) {
-            throw new IllegalArgumentException("Unsupported address type", e);
+        } catch (RuntimeException e) {
+            throw SocketErrors.ofSocket(e);
         }
     }
 
@@ -190,20 +169,12 @@ final class SocketView extends Socket {
             if (!channel.isBlocking()) {
                 throw new IllegalBlockingModeException();
             }
-            try {
-                return channel.readWithin(MemorySegment.ofArray(target).asSlice(offset, length), nanos(timeout));
-            } catch (ClosedChannelException e) {
-                throw closed(e);
-            }
+            return channel.readWithin(MemorySegment.ofArray(target).asSlice(offset, length), nanos(timeout));
         }
 
         @Override
         public int available() throws IOException {
-            try {
-                return channel.available();
-            } catch (ClosedChannelException e) {
-                throw closed(e);
-            }
+            return channel.available();
         }
 
         @Override
@@ -224,13 +195,9 @@ final class SocketView extends Socket {
             if (!channel.isBlocking()) {
                 throw new IllegalBlockingModeException();
             }
-            try {
-                ByteBuffer data = ByteBuffer.wrap(source, offset, length);
-                while (data.hasRemaining()) {
-                    channel.write(data);
-                }
-            } catch (ClosedChannelException e) {
-                throw closed(e);
+            ByteBuffer data = ByteBuffer.wrap(source, offset, length);
+            while (data.hasRemaining()) {
+                channel.write(data);
             }
         }
 
@@ -243,22 +210,16 @@ final class SocketView extends Socket {
     private <T> void set(SocketOption<T> option, T value) throws SocketException {
         try {
             channel.setOption(option, value);
-        } catch (ClosedChannelException e) {
-            throw closed(e);
-        } catch (SocketException e) {
-            throw e;
         } catch (IOException e) {
-            throw because(e, e.getMessage());
+            throw SocketErrors.ofOption(e);
         }
     }
 
     private <T> T get(SocketOption<T> option) throws SocketException {
         try {
             return channel.getOption(option);
-        } catch (ClosedChannelException e) {
-            throw closed(e);
         } catch (IOException e) {
-            throw because(e, e.getMessage());
+            throw SocketErrors.ofOption(e);
         }
     }
 
@@ -274,9 +235,6 @@ final class SocketView extends Socket {
 
     @Override
     public void setSoLinger(boolean on, int linger) throws SocketException {
-        if (on && linger < 0) {
-            throw new IllegalArgumentException("linger must not be negative: " + linger);
-        }
         set(StandardSocketOptions.SO_LINGER, on ? linger : -1);
     }
 
@@ -390,20 +348,20 @@ final class SocketView extends Socket {
 
     @Override
     public void shutdownInput() throws IOException {
-        checkConnected();
-        if (channel.isInputShutdown()) {
-            throw new SocketException("Socket input is already shutdown");
+        try {
+            channel.shutdownInput();
+        } catch (RuntimeException e) {
+            throw SocketErrors.ofSocket(e);
         }
-        channel.shutdownInput();
     }
 
     @Override
     public void shutdownOutput() throws IOException {
-        checkConnected();
-        if (channel.isOutputShutdown()) {
-            throw new SocketException("Socket output is already shutdown");
+        try {
+            channel.shutdownOutput();
+        } catch (RuntimeException e) {
+            throw SocketErrors.ofSocket(e);
         }
-        channel.shutdownOutput();
     }
 
     @Override
@@ -433,13 +391,13 @@ final class SocketView extends Socket {
 
     @Override
     public <T> Socket setOption(SocketOption<T> name, T value) throws IOException {
-        set(name, value);
+        channel.setOption(name, value);
         return this;
     }
 
     @Override
     public <T> T getOption(SocketOption<T> name) throws IOException {
-        return get(name);
+        return channel.getOption(name);
     }
 
     @Override

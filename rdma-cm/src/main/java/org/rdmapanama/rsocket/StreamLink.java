@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.ProtocolException;
 import java.net.SocketException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SelectionKey;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -50,6 +51,9 @@ final class StreamLink {
 
     private volatile long spinNanos;
     private volatile boolean closed;
+
+    /** Whether the connection is closed, too. Guarded by the lock. */
+    private boolean released;
 
     private StreamLink(RdmaConnection connection, StreamSizes sizes) {
         this.connection = connection;
@@ -288,16 +292,19 @@ final class StreamLink {
         return false;
     }
 
-    /** Takes the events that have come. */
+    /**
+     * Takes the events that have come, unless a thread sleeps until one comes: the event that ends its sleep is for it.
+     */
     void takeEvents() {
+        lock.lock();
         try {
-            while (channel.await(Duration.ZERO) != null) {
+            while (!taken && !released && channel.await(Duration.ZERO) != null) {
                 // The queue is polled afterwards.
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } catch (IllegalStateException released) {
-            // There are no more.
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -338,7 +345,9 @@ final class StreamLink {
     void shutdownOutput() {
         lock.lock();
         try {
-            stream.end(false);
+            if (!closed) {
+                stream.end(false);
+            }
             changed.signalAll();
         } finally {
             lock.unlock();
@@ -388,7 +397,8 @@ final class StreamLink {
     }
 
     /**
-     * Ends the stream: the threads that wait find it closed. {@link #isFlushed} and {@link #release} must follow.
+     * Ends the stream: the threads that wait find it closed. {@link #isFlushed} and {@link #release} must follow. Has no
+     * effect after that.
      *
      * @param abort whether what has not arrived is to be dropped
      */
@@ -397,7 +407,7 @@ final class StreamLink {
         try {
             progress();
             closed = true;
-            if (!abort) {
+            if (!abort && !released) {
                 stream.end(true);
             }
             changed.signalAll();
@@ -411,6 +421,9 @@ final class StreamLink {
     boolean isFlushed() {
         lock.lock();
         try {
+            if (released) {
+                return true;
+            }
             stream.progress();
             if (!stream.isFlushed()) {
                 queue.requestNotification(false);
@@ -427,6 +440,7 @@ final class StreamLink {
         lock.lock();
         try {
             closed = true;
+            released = true;
             connection.close();
         } finally {
             for (IoMapping each : opened) {
@@ -448,6 +462,9 @@ final class StreamLink {
     IoMapping open(MemorySegment memory, long offset) throws IOException {
         lock.lock();
         try {
+            if (closed) {
+                throw new ClosedChannelException();
+            }
             int place = freePlace();
             MemoryRegion region =
                     connection.protectionDomain().register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);

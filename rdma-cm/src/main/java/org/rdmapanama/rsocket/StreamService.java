@@ -107,10 +107,14 @@ final class StreamService {
     Finishing finish(StreamLink link, boolean abort) {
         open.remove(link);
         Finishing ending = new Finishing(link);
-        finishing.add(ending);
-        link.close(abort);
-        tasks.add(abort ? ending::release : ending::begin);
-        loop.wakeup();
+        try {
+            link.close(abort);
+        } finally {
+            // Not before: it would be released as soon as nothing is left to send, and its end is not sent yet.
+            finishing.add(ending);
+            tasks.add(abort ? ending::release : ending::begin);
+            loop.wakeup();
+        }
         return ending;
     }
 

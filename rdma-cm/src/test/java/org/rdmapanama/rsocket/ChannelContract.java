@@ -40,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -466,6 +467,8 @@ abstract class ChannelContract {
             client.setOption(each, false);
             assertFalse(client.getOption(each), each::name);
         }
+        client.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 5);
+        assertEquals(5, client.getOption(ExtendedSocketOptions.TCP_KEEPIDLE));
         assertEquals(-1, client.getOption(StandardSocketOptions.SO_LINGER));
         client.setOption(StandardSocketOptions.SO_LINGER, 3);
         assertEquals(3, client.getOption(StandardSocketOptions.SO_LINGER));

@@ -111,6 +111,34 @@ abstract class SelectorContract {
     }
 
     @Test
+    void shouldSelectNowWhatBecomesReadyLater() throws Exception {
+        client.register(selector, SelectionKey.OP_READ);
+        for (int i = 0; i < 5; i++) {
+            assertEquals(0, selector.selectNow());
+            send(10);
+            Bound.of(Async.LIMIT).await("readable", () -> selector.selectNow() == 1);
+            selector.selectedKeys().clear();
+            assertEquals(10, read());
+        }
+    }
+
+    @Test
+    void shouldSelectOthersBesideOneThatStaysReady() throws Exception {
+        SelectionKey first = client.register(selector, SelectionKey.OP_WRITE);
+        accepted.configureBlocking(false);
+        SelectionKey second = accepted.register(selector, SelectionKey.OP_READ);
+        assertEquals(1, selector.select());
+        assertEquals(Set.of(first), selector.selectedKeys());
+        assertEquals(10, client.write(ByteBuffer.allocate(10)));
+        Bound.of(Async.LIMIT).await("readable", () -> {
+            selector.selectedKeys().clear();
+            assertTrue(selector.select() > 0);
+            assertTrue(selector.selectedKeys().contains(first));
+            return selector.selectedKeys().contains(second);
+        });
+    }
+
+    @Test
     void shouldSelectWhatIsReady() throws Exception {
         SelectionKey key = client.register(selector, SelectionKey.OP_READ);
         assertEquals(0, selector.selectNow());

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.rdmapanama.samples.learn.LearnCommand;
 import org.rdmapanama.samples.perf.PerfCommand;
+import org.rdmapanama.samples.stream.StreamCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExecutionException;
@@ -44,6 +45,7 @@ public final class Rdma implements Runnable {
             ServeCommand.class,
             TransferCommand.class,
             RsocketCopyCommand.class,
+            StreamCommand.class,
             HelloCommand.class,
             LearnCommand.class);
 

@@ -2,11 +2,7 @@ package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.BindException;
-import java.net.ConnectException;
 import java.net.InetSocketAddress;
-import java.net.NoRouteToHostException;
-import java.net.SocketTimeoutException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,8 +26,7 @@ import picocli.CommandLine.Spec;
         name = "rsocket-copy",
         description = {
             "Copy a file to another host over an rsocket.",
-            "Either side also works with the C program rcopy. Needs an RDMA device of the kernel: soft0 has no"
-                    + " rsockets.",
+            "Either side also works with the C program rcopy.",
         },
         sortOptions = false,
         footerHeading = "%nExample:%n",
@@ -40,7 +35,6 @@ import picocli.CommandLine.Spec;
             "  rdma rsocket-copy some.file left:7427     on another",
         })
 final class RsocketCopyCommand implements Callable<Integer> {
-    private static final int MAX_PORT = 65535;
     private static final long MAX_SECONDS = 1_000_000;
     private static final Duration TIME_TO_END = Duration.ofSeconds(3);
 
@@ -104,8 +98,8 @@ final class RsocketCopyCommand implements Callable<Integer> {
     }
 
     private void checkPort(int port) {
-        if (port < 1 || port > MAX_PORT) {
-            throw wrong("the port must be between 1 and " + MAX_PORT + ", not " + port);
+        if (!Sockets.isPort(port)) {
+            throw wrong(Sockets.notAPort(port));
         }
     }
 
@@ -118,19 +112,11 @@ final class RsocketCopyCommand implements Callable<Integer> {
             try {
                 port = Integer.parseInt(text.substring(colon + 1));
             } catch (NumberFormatException e) {
-                throw wrong("the port must be between 1 and " + MAX_PORT + ", not '" + text.substring(colon + 1) + "'");
+                throw wrong(Sockets.notAPort("'" + text.substring(colon + 1) + "'"));
             }
             checkPort(port);
         }
-        return resolved(hasPort ? text.substring(0, colon) : text, port);
-    }
-
-    private static InetSocketAddress resolved(String host, int port) {
-        InetSocketAddress address = new InetSocketAddress(host, port);
-        if (address.isUnresolved()) {
-            throw new Failure("unknown host: " + host);
-        }
-        return address;
+        return Sockets.resolve(hasPort ? text.substring(0, colon) : text, port);
     }
 
     private Duration timeout() {
@@ -156,21 +142,7 @@ final class RsocketCopyCommand implements Callable<Integer> {
 
     private RSocketChannel connect(InetSocketAddress server) throws IOException {
         RSocketChannel channel = RSocketChannel.open();
-        try {
-            if (bind != null) {
-                channel.bind(resolved(bind, 0));
-            }
-            channel.connect(server, timeout());
-        } catch (ConnectException e) {
-            throw new Failure(
-                    "no server answers at " + server + ": start the server there first (" + e.getMessage() + ")", e);
-        } catch (NoRouteToHostException | BindException | SocketTimeoutException e) {
-            throw new Failure("cannot connect to " + server + ": " + e.getMessage(), e);
-        } finally {
-            if (!channel.isConnected()) {
-                channel.close();
-            }
-        }
+        Sockets.connect(channel, bind, server, timeout());
         return channel;
     }
 
@@ -178,14 +150,9 @@ final class RsocketCopyCommand implements Callable<Integer> {
         if (!Files.isDirectory(folder)) {
             throw new Failure("no such directory: " + folder);
         }
-        InetSocketAddress address = bind == null ? new InetSocketAddress(serve) : resolved(bind, serve);
         Set<Thread> clients = ConcurrentHashMap.newKeySet();
         try (RServerSocketChannel server = RServerSocketChannel.open()) {
-            try {
-                server.bind(address);
-            } catch (BindException | NoRouteToHostException e) {
-                throw new Failure("cannot listen at " + address + ": " + e.getMessage(), e);
-            }
+            Sockets.listen(server, bind, serve);
             PrintWriter out = spec.commandLine().getOut();
             out.println("  waiting for clients on port " + serve);
             out.flush();

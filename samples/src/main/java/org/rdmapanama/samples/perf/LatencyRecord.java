@@ -6,7 +6,7 @@ import org.HdrHistogram.Histogram;
  * The latencies of one measurement. Recording a value allocates nothing. The first values are only stored, and enter
  * the histogram in {@link #complete}, because that takes time, which would count as part of the next message.
  */
-final class LatencyRecord {
+public final class LatencyRecord {
     private static final long MAX_NANOS = 100_000_000_000L;
     private static final int DIGITS = 3;
     private static final int MAX_KEPT = 1 << 16;
@@ -17,12 +17,21 @@ final class LatencyRecord {
     private final long[] first = new long[MAX_KEPT];
     private int kept;
 
-    /** Creates a record. Results are per way; a recorded value covers 2 ways for ping-pong, and otherwise 1. */
-    LatencyRecord(int ways) {
+    /**
+     * Creates a record.
+     *
+     * @param ways how many ways a recorded value covers, 2 for ping-pong and otherwise 1; results are per way
+     */
+    public LatencyRecord(int ways) {
         nanosPerMicro = 1e3 * ways;
     }
 
-    void record(long nanos) {
+    /**
+     * Records a value.
+     *
+     * @param nanos the time in nanoseconds
+     */
+    public void record(long nanos) {
         if (kept < MAX_KEPT) {
             first[kept++] = nanos;
         } else {
@@ -35,7 +44,7 @@ final class LatencyRecord {
     }
 
     /** Moves the stored values to the histogram. Call this once, after the last value is recorded. */
-    void complete() {
+    public void complete() {
         for (int i = 0; i < kept; i++) {
             count(first[i]);
         }
@@ -67,8 +76,13 @@ final class LatencyRecord {
         return histogram.getStdDeviation() / nanosPerMicro;
     }
 
-    /** Returns a percentile in microseconds, like all other results. */
-    double at(double percentile) {
+    /**
+     * Returns a percentile.
+     *
+     * @param percentile 0 to 100
+     * @return the time in microseconds, like all other results
+     */
+    public double at(double percentile) {
         return histogram.getValueAtPercentile(percentile) / nanosPerMicro;
     }
 }

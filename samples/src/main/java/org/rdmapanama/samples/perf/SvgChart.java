@@ -11,7 +11,7 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamWriter;
 
 /** A line chart with a logarithmic x axis, in SVG with real text. Needs neither fonts nor a display. */
-final class SvgChart {
+public final class SvgChart {
     private static final String NAMESPACE = "http://www.w3.org/2000/svg";
     private static final String[] COLOURS = {"#1f5fa8", "#c4501b", "#3a7d34"};
 
@@ -46,15 +46,22 @@ final class SvgChart {
         this.logarithmicHeight = logarithmicHeight;
     }
 
-    /** Sets the positions of the x axis marks, and their labels. */
+    /** Sets the positions of the marks of the x axis, and their labels. */
     SvgChart marks(double[] at, DoubleFunction<String> label) {
         xTicks = at;
         xLabel = label;
         return this;
     }
 
-    /** Adds a curve; all values must be positive. */
-    SvgChart add(String name, double[] x, double[] y) {
+    /**
+     * Adds a curve.
+     *
+     * @param name its name in the legend
+     * @param x the positions, which are positive
+     * @param y the values, which are positive
+     * @return this chart
+     */
+    public SvgChart add(String name, double[] x, double[] y) {
         curves.add(new Curve(name, x, y));
         for (int i = 0; i < x.length; i++) {
             minX = Math.min(minX, x[i]);

@@ -186,7 +186,7 @@ final class TestOptions {
         if (host == null) {
             throw link.wrong("give HOST, where 'rdma perf server' runs");
         }
-        Plot.check(plot);
+        Charts.check(plot);
         TestSide.check(link.device());
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = link.open(arena);

@@ -75,20 +75,20 @@ class PlotTest {
 
     @Test
     void shouldComplainBeforehand() {
-        assertTrue(assertThrows(Failure.class, () -> Plot.check(folder.resolve("plot.png")))
+        assertTrue(assertThrows(Failure.class, () -> Charts.check(folder.resolve("plot.png")))
                 .getMessage()
                 .contains("ends in .svg"));
-        assertTrue(assertThrows(Failure.class, () -> Plot.check(folder.resolve("no/plot.svg")))
+        assertTrue(assertThrows(Failure.class, () -> Charts.check(folder.resolve("no/plot.svg")))
                 .getMessage()
                 .contains("there is no directory"));
-        Plot.check(null);
+        Charts.check(null);
         assertTrue(Files.isDirectory(folder));
     }
 
     @Test
     void shouldLabelRarity() {
-        assertEquals("0.0 %", Plot.percentile(1));
-        assertEquals("90.0 %", Plot.percentile(10));
-        assertEquals("99.99 %", Plot.percentile(10_000));
+        assertEquals("0.0 %", Charts.percentile(1));
+        assertEquals("90.0 %", Charts.percentile(10));
+        assertEquals("99.99 %", Charts.percentile(10_000));
     }
 }

@@ -1,0 +1,137 @@
+package org.rdmapanama.samples.stream;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.util.function.Consumer;
+import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.perf.LatencyRecord;
+
+/** One end of a connection: runs tests on it. Threads: one. */
+final class StreamEnd implements Closeable {
+    /** Bytes with which both sides start a test together. */
+    static final int GREETING = 16;
+
+    private final SocketChannel channel;
+    private final boolean first;
+    private final Calls calls;
+    private final ByteBuffer buffer;
+    private final Counting counting;
+    private final Selector selector;
+    private final SelectionKey key;
+    private final Consumer<SelectionKey> ready = each -> {};
+
+    /**
+     * Takes a connected channel, which closing this end closes.
+     *
+     * @param first whether this end sends first, as the client does
+     * @param counting verifies the data; null if nobody does
+     */
+    StreamEnd(SocketChannel channel, boolean first, Calls calls, ByteBuffer buffer, Counting counting)
+            throws IOException {
+        this.channel = channel;
+        this.first = first;
+        this.calls = calls;
+        this.buffer = buffer;
+        this.counting = counting;
+        channel.configureBlocking(calls == Calls.BLOCKING);
+        selector = calls.selects() ? channel.provider().openSelector() : null;
+        key = selector == null ? null : channel.register(selector, SelectionKey.OP_READ);
+    }
+
+    StreamResult run(StreamTest test) throws IOException, InterruptedException {
+        turn(GREETING, 1);
+        LatencyRecord latencies = test.isPingPong() ? new LatencyRecord(2) : null;
+        long start = System.nanoTime();
+        long last = start;
+        for (int i = 0; i < test.iterations(); i++) {
+            turn(test.size(), test.transfers());
+            if (latencies != null) {
+                long now = System.nanoTime();
+                latencies.record(now - last);
+                last = now;
+            }
+        }
+        long nanos = Math.max(1, System.nanoTime() - start);
+        if (latencies != null) {
+            latencies.complete();
+        }
+        return new StreamResult(test, nanos, latencies);
+    }
+
+    private void turn(int size, int transfers) throws IOException, InterruptedException {
+        for (int i = 0; i < transfers; i++) {
+            transfer(size, first);
+        }
+        for (int i = 0; i < transfers; i++) {
+            transfer(size, !first);
+        }
+    }
+
+    private void transfer(int size, boolean sends) throws IOException, InterruptedException {
+        buffer.limit(size).position(0);
+        if (sends) {
+            send(size);
+        } else {
+            receive(size);
+        }
+    }
+
+    private void send(int size) throws IOException, InterruptedException {
+        if (counting != null) {
+            counting.fill(buffer, size);
+        }
+        channel.write(buffer);
+        while (buffer.hasRemaining()) {
+            await(SelectionKey.OP_WRITE);
+            channel.write(buffer);
+        }
+    }
+
+    private void receive(int size) throws IOException, InterruptedException {
+        while (buffer.hasRemaining()) {
+            await(SelectionKey.OP_READ);
+            if (channel.read(buffer) < 0) {
+                throw new Failure("the peer has ended the connection after " + buffer.position() + " of " + size
+                        + " bytes: do both sides have the same options -I, -C, -S and -T?");
+            }
+        }
+        if (counting != null) {
+            counting.verify(buffer, size);
+        }
+    }
+
+    /** Waits for an operation as this end waits: not at all unless it has a selector. */
+    private void await(int operation) throws IOException, InterruptedException {
+        if (selector != null) {
+            if (key.interestOps() != operation) {
+                key.interestOps(operation);
+            }
+            while (select() == 0) {
+                checkInterrupt();
+            }
+        }
+        checkInterrupt();
+    }
+
+    private int select() throws IOException {
+        return calls == Calls.SPINNING_SELECTOR ? selector.selectNow(ready) : selector.select(ready);
+    }
+
+    private static void checkInterrupt() throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        if (selector != null) {
+            selector.close();
+        }
+        channel.close();
+    }
+}

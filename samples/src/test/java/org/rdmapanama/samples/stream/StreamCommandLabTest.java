@@ -1,0 +1,236 @@
+package org.rdmapanama.samples.stream;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.ffm.NeedsKernelDevice;
+import org.rdmapanama.ffm.Program;
+import org.rdmapanama.samples.Run;
+import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.NeedsVirtualMachine;
+
+/** Runs {@code bin/rdma stream} with itself and, in both directions, with rstream of rdma-core. */
+@Tag("lab")
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StreamCommandLabTest {
+    private static final String SERVER = Lab.SECOND_HOST;
+    private static final String CLIENT = Lab.FIRST_HOST;
+    private static final Pattern RESULT =
+            Pattern.compile("(?m)^custom +1.5k +3 +20 +180k +\\d+\\.\\d\\ds +\\d+\\.\\d\\d +\\d+\\.\\d\\d$");
+
+    /** The tests of rstream without -S, by name. */
+    private static final List<String> NAMES =
+            List.of("64_lat", "4k_lat", "64k_lat", "1m_lat", "64_bw", "4k_bw", "64k_bw", "1m_bw");
+
+    @TempDir
+    private Path folder;
+
+    private final String port = Lab.portText();
+
+    private static String[] with(String options, String... more) {
+        List<String> all = new ArrayList<>(List.of(more));
+        all.addAll(List.of(options.split(" ")));
+        return all.toArray(String[]::new);
+    }
+
+    private Run serve(String options) throws Exception {
+        Run server = Run.start(with(options, "stream", "-p", port));
+        server.await("waiting for a client");
+        return server;
+    }
+
+    private Run client(String options) {
+        return Run.start(with(options, "stream", "-s", SERVER, "-b", CLIENT, "-p", port));
+    }
+
+    private static void assertDone(Run run) throws Exception {
+        assertEquals(0, run.join(), run::toString);
+        assertTrue(RESULT.matcher(run.out()).find(), run::toString);
+    }
+
+    /** Starts rstream as a server. It writes its header when it listens. */
+    private Program rstream(String options) throws Exception {
+        Program server = Program.start(with(options, "rstream", "-b", SERVER, "-p", port));
+        server.await("usec/xfer");
+        return server;
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "-T n",
+                "-T b",
+                "-T a",
+                "-T a -T b",
+                "-T s",
+                "-T s -T b",
+                "-T s -T a -T b",
+                "-T b -k 1 -B 64KiB -i 0"
+            })
+    void shouldMeasure(String mode) throws Exception {
+        String options = "-S 1536 -C 3 -I 20 -T verify " + mode;
+        Run server = serve(options);
+        Run client = client(options);
+        assertDone(client);
+        assertDone(server);
+    }
+
+    @ParameterizedTest
+    @NeedsKernelDevice("librdmacm")
+    @CsvSource({
+        "-T n, -T n",
+        "-T b, -T b",
+        "-T a, -T a",
+        "-T a -T b, -T b -T a",
+        "-T b, -T a",
+        "-T s, -T s",
+        "-T s, -T f -T s"
+    })
+    void shouldServeAndTalkToRstream(String ours, String theirs) throws Exception {
+        String options = "-S 1536 -C 3 -I 20 -T verify ";
+        Run server = serve(options + ours);
+        try (Program rstream = Program.start(with(options + theirs, "rstream", "-s", SERVER, "-p", port))) {
+            assertEquals(0, rstream.join(), rstream::toString);
+            assertTrue(rstream.output().contains("custom"), rstream::toString);
+        }
+        assertDone(server);
+
+        try (Program rstream = rstream(options + theirs)) {
+            assertDone(client(options + ours));
+            assertEquals(0, rstream.join(), rstream::toString);
+        }
+    }
+
+    /** The tests that rstream runs without options, over two connections. */
+    @ParameterizedTest
+    @NeedsKernelDevice("librdmacm")
+    @NeedsVirtualMachine("two processors")
+    @ValueSource(booleans = {false, true})
+    void shouldRunTheTestsOfRstream(boolean server) throws Exception {
+        if (server) {
+            Run ours = serve("-T n");
+            try (Program rstream = Program.start("rstream", "-s", SERVER, "-p", port)) {
+                assertEquals(0, rstream.join(), rstream::toString);
+                assertAll(rstream.output());
+            }
+            assertEquals(0, ours.join(), ours::toString);
+            assertAll(ours.out());
+        } else {
+            try (Program rstream = rstream("-T n")) {
+                Run ours = client("-T n");
+                assertEquals(0, ours.join(Duration.ofSeconds(100)), ours::toString);
+                assertAll(ours.out());
+                assertEquals(0, rstream.join(), rstream::toString);
+            }
+        }
+    }
+
+    private static void assertAll(String output) {
+        for (String name : NAMES) {
+            assertTrue(output.contains("\n" + name + " "), () -> name + " is missing: " + output);
+        }
+    }
+
+    /** Both sides poll, so that one processor would make each message wait for a time slice. */
+    @Test
+    @NeedsVirtualMachine("two processors")
+    void shouldRunAllTestsAndPlotThem() throws Exception {
+        Path file = folder.resolve("a.svg");
+        Run server = serve("-T n");
+        Run client = client("-T n --plot " + file);
+        assertEquals(0, client.join(Duration.ofSeconds(100)), client::toString);
+        assertEquals(0, server.join(), server::toString);
+        assertAll(client.out());
+        assertAll(server.out());
+        assertTrue(Files.readString(file).contains("latency in µs"));
+        assertTrue(Files.readString(folder.resolve("a-bw.svg")).contains("bandwidth in MiB/s"));
+    }
+
+    @Test
+    void shouldPlotADistribution() throws Exception {
+        Path file = folder.resolve("a.svg");
+        Run server = serve("-S 64 -C 1 -I 1000");
+        Run client = client("-S 64 -C 1 -I 1000 --plot " + file);
+        assertEquals(0, client.join(), client::toString);
+        assertEquals(0, server.join(), server::toString);
+        assertTrue(Files.readString(file).contains("percentile"));
+        // The percentiles follow the columns of rstream.
+        assertTrue(
+                client.out().matches("(?s).*\ncustom .*s +\\d+\\.\\d\\d +(\\d+\\.\\d\\d +){2}\\d+\\.\\d\\d\n"),
+                client::toString);
+    }
+
+    @Test
+    void shouldSayWhatIsWrong() throws Exception {
+        assertWrong("--size must be between 1 B and 1 GiB, or all, not 0", "-S", "0");
+        assertWrong("--size: 'many' is not a size", "-S", "many");
+        assertWrong("--transfers must be between 1 and 1000000000, not 0", "-C", "0");
+        assertWrong("--iterations must be between 1 and 1000000000, not -1", "-I", "-1");
+        assertWrong("--inline-size must be between 0 and 65534, not -1", "-i", "-1");
+        assertWrong("--keepalive must be between 1 and 32767, not 0", "-k", "0");
+        assertWrong("--buffer-size must be between 1 B and 1 GiB, not 2 GiB", "-B", "2GiB");
+        assertWrong("the port must be between 1 and 65535, not 0", "-p", "0");
+        assertWrong("a JVM cannot fork", "-T", "f");
+        assertWrong("resolved by the connection manager", "-T", "resolve");
+        assertWrong("not 'x'", "-T", "x");
+        assertWrong("leave out --transfers and --iterations", "-S", "all", "-C", "3");
+        assertWrong("which needs --transfers 1", "-S", "64", "--plot", "a.svg");
+
+        Run nobody = client("-T b");
+        assertEquals(1, nobody.join(), nobody::toString);
+        assertTrue(nobody.err().contains("no server answers at " + SERVER + ":" + port), nobody::toString);
+    }
+
+    private static void assertWrong(String message, String... options) throws Exception {
+        List<String> all = new ArrayList<>(List.of("stream"));
+        all.addAll(List.of(options));
+        Run run = Run.start(all.toArray(String[]::new));
+        assertEquals(2, run.join(), run::toString);
+        assertTrue(run.err().contains(message), run::toString);
+    }
+
+    @Test
+    void shouldNoticeDifferentOptions() throws Exception {
+        Run server = serve("-S 64 -C 10 -I 1 -T b");
+        Run client = client("-S 64 -C 20 -I 1 -T b");
+        assertEquals(1, client.join() + server.join(), () -> client + "\n" + server);
+        String failure = client.err() + server.err();
+        assertTrue(failure.contains("do both sides have the same options -I, -C, -S and -T?"), failure);
+
+        Run verifies = serve("-S 64 -C 10 -I 1 -T b -T v");
+        Run doesNot = client("-S 64 -C 10 -I 1 -T b");
+        assertEquals(1, verifies.join(), verifies::toString);
+        assertTrue(
+                verifies.err().contains("data verification failed: byte 1 is 0 and should be 1"), verifies::toString);
+        doesNot.join();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"b", "n", "a"})
+    void shouldEndWhenInterrupted(String calls) throws Exception {
+        String options = "-S 64 -C 1 -I 100000000 -T " + calls;
+        Run server = serve(options);
+        Run client = client(options);
+        Thread.sleep(300);
+        client.interrupt();
+        assertEquals(130, client.join(), client::toString);
+        assertEquals(1, server.join(), server::toString);
+
+        Run waiting = serve(options);
+        waiting.interrupt();
+        assertEquals(130, waiting.join(), waiting::toString);
+    }
+}
