@@ -8,15 +8,21 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
 /** The place in a document where a benchmark writes its table: between two invisible lines. */
-final class MarkedTable {
+public final class MarkedTable {
     private static final String END = "<!-- end of what bin/bench wrote -->";
 
     private final CommandSpec spec;
     private final Path file;
     private final String begin;
 
-    /** Creates a table that {@code bin/bench} writes when called with these words. */
-    MarkedTable(CommandSpec spec, Path file, String words) {
+    /**
+     * Creates a table.
+     *
+     * @param spec the command, for messages
+     * @param file the document
+     * @param words what {@code bin/bench} is called with to write it
+     */
+    public MarkedTable(CommandSpec spec, Path file, String words) {
         this.spec = spec;
         this.file = file;
         begin = "<!-- written by bin/bench " + words + " -->";
@@ -26,8 +32,9 @@ final class MarkedTable {
      * Checks that the file has the marks, before anything is measured.
      *
      * @throws ParameterException if they are missing
+     * @throws IOException if the file cannot be read
      */
-    void check() throws IOException {
+    public void check() throws IOException {
         marks(Files.readString(file));
     }
 
@@ -41,8 +48,13 @@ final class MarkedTable {
         return new int[] {first + begin.length(), last};
     }
 
-    /** Replaces the lines between the marks. */
-    void write(List<String> lines) throws IOException {
+    /**
+     * Replaces the lines between the marks.
+     *
+     * @param lines the table
+     * @throws IOException if the file cannot be read or written
+     */
+    public void write(List<String> lines) throws IOException {
         String text = Files.readString(file);
         int[] marks = marks(text);
         Files.writeString(

@@ -10,8 +10,11 @@ import picocli.CommandLine.TypeConversionException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Says in one line what is wrong with a command line, instead of printing the whole help. */
-final class WrongUsage implements IParameterExceptionHandler {
+public final class WrongUsage implements IParameterExceptionHandler {
     private static final int STATUS = 2;
+
+    /** Creates a handler. */
+    public WrongUsage() {}
 
     @Override
     public int handleParseException(ParameterException failure, String[] arguments) {

@@ -54,7 +54,7 @@ public final class NativeLibrary {
     public static final NativeLibrary IBVERBS = new NativeLibrary(
             "libibverbs.so.1", "org.rdmapanama.libibverbs", "libibverbs1 ibverbs-providers", "libibverbs");
 
-    /** librdmacm: connections by address, and rsockets. */
+    /** librdmacm: connections by address. */
     public static final NativeLibrary RDMACM =
             new NativeLibrary("librdmacm.so.1", "org.rdmapanama.librdmacm", "librdmacm1", "librdmacm");
 

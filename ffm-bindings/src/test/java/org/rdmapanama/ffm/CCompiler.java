@@ -19,7 +19,6 @@ public final class CCompiler {
             #include <infiniband/verbs.h>
             #include <rdma/rdma_cma.h>
             #include <rdma/rdma_verbs.h>
-            #include <rdma/rsocket.h>
             """;
 
     private static final String INCLUDE_FOLDER = System.getenv().getOrDefault("RDMA_CORE_INCLUDE", "");

@@ -1,11 +1,12 @@
 /**
- * Byte streams over RDMA: the rsockets of librdmacm as channels of {@code java.nio.channels}.
+ * Sockets over RDMA: channels, selectors and socket views of {@code java.nio.channels} that speak the protocol of librdmacm's
+ * rsockets on queue pairs of this library, on every device with reliable connections, {@code soft0} included.
  *
  * <p>{@link org.rdmapanama.rsocket.RSocketChannel} is a {@link java.nio.channels.SocketChannel},
  * {@link org.rdmapanama.rsocket.RServerSocketChannel} a {@link java.nio.channels.ServerSocketChannel}, and
- * {@link org.rdmapanama.rsocket.RSelector} a {@link java.nio.channels.Selector}: a program only has to change
- * the lines that open them. Both sides of a connection must be rsockets; the peer may be a C program that uses
- * {@code rsocket.h}. rsockets need an RDMA device of the kernel; {@code soft0} does not support them.
+ * {@link org.rdmapanama.rsocket.RSelector} a {@link java.nio.channels.Selector}: a program only has to change the lines that
+ * open them. {@link org.rdmapanama.rsocket.RSocketProvider} makes all of them for frameworks. The peer may be a C program that
+ * uses rsockets.
  *
  * <p>See rsocket(7).
  */

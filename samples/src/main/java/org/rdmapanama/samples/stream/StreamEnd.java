@@ -2,6 +2,7 @@ package org.rdmapanama.samples.stream;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
@@ -14,6 +15,9 @@ import org.rdmapanama.samples.perf.LatencyRecord;
 final class StreamEnd implements Closeable {
     /** Bytes with which both sides start a test together. */
     static final int GREETING = 16;
+
+    private static final int MILLIS_TO_END = 2000;
+    private static final String SAME_OPTIONS = "do both sides have the same options -I, -C, -S and -T?";
 
     private final SocketChannel channel;
     private final boolean first;
@@ -96,7 +100,7 @@ final class StreamEnd implements Closeable {
             await(SelectionKey.OP_READ);
             if (channel.read(buffer) < 0) {
                 throw new Failure("the peer has ended the connection after " + buffer.position() + " of " + size
-                        + " bytes: do both sides have the same options -I, -C, -S and -T?");
+                        + " bytes: " + SAME_OPTIONS);
             }
         }
         if (counting != null) {
@@ -124,6 +128,27 @@ final class StreamEnd implements Closeable {
     private static void checkInterrupt() throws InterruptedException {
         if (Thread.interrupted()) {
             throw new InterruptedException();
+        }
+    }
+
+    /**
+     * Waits until the peer has closed the connection, for a time. The side that sends last does this: rstream takes an end
+     * that comes together with data for an error.
+     *
+     * @throws Failure if more data comes
+     */
+    void awaitEnd() throws IOException {
+        if (selector != null) {
+            selector.close();
+        }
+        channel.configureBlocking(true);
+        channel.socket().setSoTimeout(MILLIS_TO_END);
+        try {
+            if (channel.socket().getInputStream().read() >= 0) {
+                throw new Failure("the peer sends more than the tests have: " + SAME_OPTIONS);
+            }
+        } catch (SocketTimeoutException e) {
+            // It may close later.
         }
     }
 

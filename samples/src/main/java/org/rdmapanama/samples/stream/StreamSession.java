@@ -78,6 +78,9 @@ final class StreamSession {
                 results.add(result);
                 println(StreamText.line(result));
             }
+            if (!settings.isClient()) {
+                end.awaitEnd();
+            }
         }
     }
 

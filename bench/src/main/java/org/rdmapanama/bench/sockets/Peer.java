@@ -1,0 +1,89 @@
+package org.rdmapanama.bench.sockets;
+
+import java.io.BufferedReader;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The other process: it serves until its input ends. */
+final class Peer implements Closeable {
+    private static final long LIMIT_SECONDS = 10;
+
+    private final Process process;
+    private final int echoPort;
+    private final int chunkPort;
+
+    private Peer(Process process, int echoPort, int chunkPort) {
+        this.process = process;
+        this.echoPort = echoPort;
+        this.chunkPort = chunkPort;
+    }
+
+    /** Serves: the arguments are the kind of a way, the network, and the two addresses. */
+    public static void main(String[] arguments) throws IOException, InterruptedException {
+        boolean rdma = Boolean.parseBoolean(arguments[1]);
+        Way way = new Way("", rdma, Way.Kind.valueOf(arguments[0]));
+        try (Server server = way.server(new Settings(rdma, arguments[2], arguments[3]))) {
+            System.out.println(server.echoPort() + " " + server.chunkPort());
+            while (System.in.read() >= 0) {
+                // Nothing is said to it.
+            }
+        }
+        System.exit(0);
+    }
+
+    static void fail(Exception failure) {
+        System.err.println("bin/bench sockets: the other end failed: " + failure);
+        System.exit(1);
+    }
+
+    static Peer start(Way way, Settings settings) throws IOException {
+        List<String> command =
+                new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
+        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(List.of(
+                "-cp",
+                System.getProperty("java.class.path"),
+                Peer.class.getName(),
+                way.kind().name(),
+                Boolean.toString(way.rdma()),
+                settings.host(),
+                settings.from()));
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        String line =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)).readLine();
+        if (line == null) {
+            throw new IOException("the other end of '" + way.title() + "' could not start");
+        }
+        String[] ports = line.split(" ", 2);
+        return new Peer(process, Integer.parseInt(ports[0]), Integer.parseInt(ports[1]));
+    }
+
+    int echoPort() {
+        return echoPort;
+    }
+
+    int chunkPort() {
+        return chunkPort;
+    }
+
+    @Override
+    public void close() throws IOException {
+        process.getOutputStream().close();
+        try {
+            if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

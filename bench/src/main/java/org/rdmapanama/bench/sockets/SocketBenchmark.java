@@ -1,0 +1,245 @@
+package org.rdmapanama.bench.sockets;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.rdmapanama.bench.MarkedTable;
+import org.rdmapanama.bench.WrongUsage;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Compares sockets over RDMA with TCP, rstream and Netty: two processes of this machine for each. */
+@Command(
+        name = "bin/bench sockets",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description =
+                "Compare sockets over RDMA with TCP and, where a kernel has the device, with the C program rstream; and"
+                        + " Netty over both. Two processes of this machine exchange messages of 64 B and chunks of 64 KiB.")
+public final class SocketBenchmark implements Callable<Integer> {
+    private static final String BASE = "SocketChannel over TCP, blocking";
+    private static final String SOFT_HOST = "127.0.0.1";
+
+    @Option(
+            names = "--host",
+            paramLabel = "ADDRESS",
+            defaultValue = SOFT_HOST,
+            description =
+                    "The server's address, which chooses the device (${DEFAULT-VALUE}: soft0; 10.77.0.2 in the lab).")
+    private String host;
+
+    @Option(
+            names = "--from",
+            paramLabel = "ADDRESS",
+            description = "The client's address (that of the server; 10.77.0.1 in the lab).")
+    private String from;
+
+    @Option(
+            names = {"-r", "--rounds"},
+            defaultValue = "5",
+            description = "Number of rounds, whose medians count (${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(
+            names = "--warmup",
+            paramLabel = "ROUNDS",
+            defaultValue = "3",
+            description = "Number of warm-up rounds before that (${DEFAULT-VALUE}).")
+    private int warmUp;
+
+    @Option(
+            names = "--pings",
+            paramLabel = "N",
+            defaultValue = "10000",
+            description = "Round trips in a round (${DEFAULT-VALUE}).")
+    private int pings;
+
+    @Option(names = "--write", paramLabel = "FILE", description = "Write the table to this file, between its marks.")
+    private Path file;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final Map<String, Subject> subjects = new LinkedHashMap<>();
+    private final Map<String, List<Double>> roundTrips = new LinkedHashMap<>();
+    private final Map<String, List<Double>> bandwidths = new LinkedHashMap<>();
+
+    /** For picocli. */
+    public SocketBenchmark() {}
+
+    /**
+     * Runs the benchmark.
+     *
+     * @param arguments the options
+     */
+    public static void main(String[] arguments) {
+        System.exit(new CommandLine(new SocketBenchmark())
+                .setExecutionExceptionHandler((failure, command, parsed) -> {
+                    System.err.println(
+                            "bin/bench sockets: " + (failure.getMessage() == null ? failure : failure.getMessage()));
+                    return 1;
+                })
+                .setParameterExceptionHandler(new WrongUsage())
+                .execute(arguments));
+    }
+
+    /** What is measured. */
+    private interface Subject extends Closeable {
+        /** Returns microseconds of a round trip. */
+        double roundTrip(int count) throws IOException, InterruptedException;
+
+        /** Returns MiB per second. */
+        double bandwidth() throws IOException, InterruptedException;
+    }
+
+    private record InJava(Peer peer, Client client) implements Subject {
+        @Override
+        public double roundTrip(int count) throws IOException, InterruptedException {
+            long start = System.nanoTime();
+            client.pings(count);
+            return (System.nanoTime() - start) / 1e3 / count;
+        }
+
+        @Override
+        public double bandwidth() throws IOException, InterruptedException {
+            long start = System.nanoTime();
+            client.push();
+            double seconds = (System.nanoTime() - start) / 1e9;
+            return (double) Client.CHUNKS * Client.CHUNK / (1 << 20) / seconds;
+        }
+
+        @Override
+        public void close() throws IOException {
+            client.close();
+            peer.close();
+        }
+    }
+
+    private record InC(Rstream program) implements Subject {
+        @Override
+        public double roundTrip(int count) throws IOException, InterruptedException {
+            return program.roundTrip(count);
+        }
+
+        @Override
+        public double bandwidth() throws IOException, InterruptedException {
+            return program.bandwidth();
+        }
+
+        @Override
+        public void close() {
+            // Each measurement has processes of its own.
+        }
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        atLeast("--rounds", rounds, 1);
+        atLeast("--warmup", warmUp, 0);
+        atLeast("--pings", pings, 1);
+        MarkedTable marked = file == null ? null : new MarkedTable(spec, file, "sockets");
+        if (marked != null) {
+            marked.check();
+        }
+        try {
+            open();
+            for (int round = -warmUp; round < rounds; round++) {
+                measure(round >= 0);
+                System.err.printf(
+                        "%s %d of %d%n",
+                        round >= 0 ? "round" : "warm-up",
+                        round >= 0 ? round + 1 : round + 1 + warmUp,
+                        round >= 0 ? rounds : warmUp);
+            }
+        } finally {
+            for (Subject each : subjects.values()) {
+                each.close();
+            }
+        }
+        List<String> table = table();
+        table.forEach(System.out::println);
+        if (marked != null) {
+            marked.write(table);
+        }
+        return 0;
+    }
+
+    private void atLeast(String option, int value, int least) {
+        if (value < least) {
+            throw new ParameterException(spec.commandLine(), option + " must be at least " + least + ", not " + value);
+        }
+    }
+
+    private void open() throws IOException, InterruptedException {
+        String client = from == null ? host : from;
+        Settings rdma = new Settings(true, host, client);
+        Settings tcp = new Settings(false, host, client);
+        List<Way> ways = List.of(
+                new Way(BASE, false, Way.Kind.BLOCKING),
+                new Way("RSocketChannel, blocking", true, Way.Kind.BLOCKING),
+                new Way("SocketChannel over TCP, spinning", false, Way.Kind.SPINNING),
+                new Way("RSocketChannel, spinning", true, Way.Kind.SPINNING),
+                new Way("Netty over TCP", false, Way.Kind.NETTY),
+                new Way("Netty over RDMA", true, Way.Kind.NETTY));
+        for (Way way : ways) {
+            Settings settings = way.rdma() ? rdma : tcp;
+            Peer peer = Peer.start(way, settings);
+            subjects.put(way.title(), new InJava(peer, way.client(settings, peer.echoPort(), peer.chunkPort())));
+        }
+        if (!host.equals(SOFT_HOST) && Rstream.isInstalled()) {
+            subjects.put("rstream -T b, blocking", new InC(new Rstream(rdma, "b")));
+            subjects.put("rstream -T a, spinning", new InC(new Rstream(rdma, "a")));
+        }
+    }
+
+    private void measure(boolean counts) throws IOException, InterruptedException {
+        for (Map.Entry<String, Subject> each : subjects.entrySet()) {
+            double roundTrip = each.getValue().roundTrip(pings);
+            double bandwidth = each.getValue().bandwidth();
+            if (counts) {
+                roundTrips
+                        .computeIfAbsent(each.getKey(), key -> new ArrayList<>())
+                        .add(roundTrip);
+                bandwidths
+                        .computeIfAbsent(each.getKey(), key -> new ArrayList<>())
+                        .add(bandwidth);
+            }
+        }
+    }
+
+    private static double median(List<Double> values) {
+        return values.stream().sorted().toList().get(values.size() / 2);
+    }
+
+    private List<String> table() {
+        double roundTrip = median(roundTrips.get(BASE));
+        double bandwidth = median(bandwidths.get(BASE));
+        int width = subjects.keySet().stream().mapToInt(String::length).max().orElse(1);
+        List<String> lines = new ArrayList<>();
+        lines.add("| | 64 B round trip, µs | times TCP, blocking | writes of 64 KiB, MiB/s | times TCP, blocking |");
+        lines.add("|---|---:|---:|---:|---:|");
+        for (String title : subjects.keySet()) {
+            double micros = median(roundTrips.get(title));
+            double mebibytes = median(bandwidths.get(title));
+            lines.add(String.format(
+                    Locale.ROOT,
+                    "| %-" + width + "s | %6.1f | %5.2f | %5.0f | %5.2f |",
+                    title,
+                    micros,
+                    micros / roundTrip,
+                    mebibytes,
+                    mebibytes / bandwidth));
+        }
+        return lines;
+    }
+}

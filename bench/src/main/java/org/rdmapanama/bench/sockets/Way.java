@@ -1,0 +1,29 @@
+package org.rdmapanama.bench.sockets;
+
+import java.io.IOException;
+
+/**
+ * A way to use sockets.
+ *
+ * @param title what the table calls it
+ * @param rdma whether it is over RDMA
+ * @param kind what uses them
+ */
+record Way(String title, boolean rdma, Kind kind) {
+    /** What uses sockets, and how it waits. */
+    enum Kind {
+        BLOCKING,
+        SPINNING,
+        NETTY
+    }
+
+    Server server(Settings settings) throws IOException, InterruptedException {
+        return kind == Kind.NETTY ? new NettyServer(settings) : new ChannelServer(settings, kind == Kind.BLOCKING);
+    }
+
+    Client client(Settings settings, int echoPort, int chunkPort) throws IOException, InterruptedException {
+        return kind == Kind.NETTY
+                ? new NettyClient(settings, echoPort, chunkPort)
+                : new ChannelClient(settings, kind == Kind.BLOCKING, echoPort, chunkPort);
+    }
+}
