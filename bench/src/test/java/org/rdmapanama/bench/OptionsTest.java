@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.rdmapanama.bench.sockets.SocketBenchmark;
 import picocli.CommandLine;
 
 /** Wrong usage is reported with status 2 before a device is opened. */
@@ -81,6 +82,19 @@ class OptionsTest {
         assertRefused(new Speed().commandLine(), option, message);
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "--rounds=0    | --rounds must be at least 1, not 0",
+                "--pings=0     | --pings must be at least 1, not 0",
+                "--warmup=-1   | --warmup must be at least 0, not -1"
+            })
+    void shouldRefuseInSockets(String option, String message) {
+        assertRefused(SocketBenchmark.commandLine(), option, message);
+    }
+
     /** The script itself, which needs no JDK for this. */
     @Test
     void shouldRefuseABenchmarkThatDoesNotExist() throws Exception {
@@ -91,8 +105,8 @@ class OptionsTest {
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertEquals(2, process.waitFor(), output);
         assertEquals(
-                "bench: there is no benchmark 'foo': choose data-path, inlining, scale, soak or soft (see " + script
-                        + " help)",
+                "bench: there is no benchmark 'foo': choose data-path, inlining, scale, soak, soft or sockets (see "
+                        + script + " help)",
                 output.strip());
     }
 }

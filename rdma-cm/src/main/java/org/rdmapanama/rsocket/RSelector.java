@@ -13,6 +13,7 @@ import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.event.EventLoop;
@@ -22,7 +23,8 @@ import org.rdmapanama.event.EventLoop;
  *
  * <p>Only channels of this package can be registered. A waiting selector sleeps on the completion channels of all of them.
  * Selecting looks only at those that had an event, or were ready the last time, so that it costs as much as there is to do,
- * however many channels there are.
+ * however many channels there are. Before it sleeps, it polls for the longest {@link RSocketOptions#RDMA_POLLING_TIME} that
+ * one of the channels had when it was registered.
  *
  * <p>Threads: any, see {@code Selector}.
  */
@@ -40,6 +42,12 @@ public final class RSelector extends AbstractSelector {
 
     /** The keys that the selecting thread looks at. */
     private ArrayDeque<RSelectionKey> looking = new ArrayDeque<>();
+
+    /** Used by the selecting thread. */
+    private final SpinTime spinTime = new SpinTime();
+
+    /** The longest time for which one of the channels wants to be polled before a thread sleeps. */
+    private final AtomicLong spinNanos = new AtomicLong();
 
     private volatile boolean wokenUp;
 
@@ -136,7 +144,13 @@ public final class RSelector extends AbstractSelector {
             if (left.isNegative() || left.isZero()) {
                 return 0;
             }
-            goesOn = takeEvents(left);
+            if (System.nanoTime() - start < spinTime.nanos(spinNanos.get())) {
+                Thread.onSpinWait();
+                goesOn = takeEvents(Duration.ZERO);
+            } else {
+                goesOn = takeEvents(left);
+                spinTime.slept(spinNanos.get(), System.nanoTime() - start);
+            }
         }
     }
 
@@ -287,6 +301,7 @@ public final class RSelector extends AbstractSelector {
         checkOpen();
         RSelectionKey key = new RSelectionKey(this, channel, watched);
         key.attach(attachment);
+        spinNanos.accumulateAndGet(watched.spinNanos(), Math::max);
         key.begin(ops);
         keys.add(key);
         watched.watchers().add(key);

@@ -281,6 +281,11 @@ public final class RServerSocketChannel extends ServerSocketChannel {
 
     private final class AsWatched implements Watched {
         @Override
+        public long spinNanos() {
+            return 0;
+        }
+
+        @Override
         public Watchers watchers() {
             return watchers;
         }

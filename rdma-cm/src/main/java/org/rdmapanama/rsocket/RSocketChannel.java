@@ -896,6 +896,11 @@ public final class RSocketChannel extends SocketChannel {
 
     private final class AsWatched implements Watched {
         @Override
+        public long spinNanos() {
+            return options.pollingTime().toNanos();
+        }
+
+        @Override
         public Watchers watchers() {
             return watchers;
         }

@@ -28,8 +28,10 @@ public final class RSocketOptions {
     public static final SocketOption<Integer> RDMA_IOMAPSIZE = new Option<>("RDMA_IOMAPSIZE", Integer.class);
 
     /**
-     * How long a blocking call polls before it sleeps, in microseconds, 0 to 1,000,000; at any time. Polling sees data a
-     * few microseconds earlier, and takes a processor meanwhile. The default is 10, as librdmacm has it.
+     * How long a blocking call polls before it sleeps, in microseconds, 0 to 1,000,000; at any time. While data comes soon
+     * after that, it polls up to ten times as long. A selector polls for the longest time that a channel had when it was
+     * registered. Polling sees data sooner than a thread wakes up, and takes a processor meanwhile. The default is 10, as
+     * librdmacm has it.
      */
     public static final SocketOption<Integer> RDMA_POLLING_TIME = new Option<>("RDMA_POLLING_TIME", Integer.class);
 

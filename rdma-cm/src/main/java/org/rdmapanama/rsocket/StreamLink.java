@@ -49,7 +49,12 @@ final class StreamLink {
     /** Mappings that the peer does not know yet. Guarded by the lock. */
     private final ArrayDeque<IoMapping> unannounced = new ArrayDeque<>();
 
+    /** How long to poll at least before sleeping. */
     private volatile long spinNanos;
+
+    /** Guarded by the lock. */
+    private final SpinTime spinTime = new SpinTime();
+
     private volatile boolean closed;
 
     /** Whether the connection is closed, too. Guarded by the lock. */
@@ -255,8 +260,9 @@ final class StreamLink {
     /** Polls for a while, then sleeps until an event. Needs the lock, and releases it meanwhile. */
     private void take(boolean toRead, long nanos) throws InterruptedException {
         taken = true;
+        long start = System.nanoTime();
         try {
-            if (spin(toRead, Math.min(nanos, spinNanos))) {
+            if (spin(toRead, Math.min(nanos, spinTime.nanos(spinNanos)))) {
                 return;
             }
             queue.requestNotification(false);
@@ -273,6 +279,7 @@ final class StreamLink {
                 lock.lock();
             }
             progress();
+            spinTime.slept(spinNanos, System.nanoTime() - start);
         } finally {
             taken = false;
         }

@@ -17,4 +17,7 @@ interface Watched {
 
     /** Returns the completion channel whose events tell of changes; null while there is none. */
     CompletionChannel events();
+
+    /** Returns for how many nanoseconds a selector polls before it sleeps. */
+    long spinNanos();
 }

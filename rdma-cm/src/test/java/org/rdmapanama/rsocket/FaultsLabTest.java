@@ -147,6 +147,19 @@ class FaultsLabTest {
         }
     }
 
+    /** A writer that sleeps and the thread that finishes the channel wait for the same events. */
+    @Test
+    void shouldEndWritersThatSleepWhenClosed() throws Exception {
+        for (int i = 0; i < 20; i++) {
+            try (Channels.Pair pair = Channels.Pair.open()) {
+                CompletableFuture<Object> writing = Async.start(() -> writeWithoutEnd(pair.client()));
+                Thread.sleep(i);
+                pair.client().close();
+                assertFails(ClosedChannelException.class, writing);
+            }
+        }
+    }
+
     private static void assertInterruptEnds(Channel channel, Callable<?> blocking) throws Exception {
         CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
         CompletableFuture<Throwable> failure = new CompletableFuture<>();

@@ -95,6 +95,9 @@ public final class EventLoop implements AutoCloseable {
     /** Whether there are such objects. Used by the waiting thread. */
     private boolean unarmed;
 
+    /** One whose device the waiting thread works for, or null. Changed with the lock held. */
+    private volatile ReadySource worker;
+
     /** The result of the last wait. */
     private final List<Entry> ready = new ArrayList<>();
 
@@ -128,6 +131,9 @@ public final class EventLoop implements AutoCloseable {
             checkOpen();
             if (entries.putIfAbsent(source, entry) != null) {
                 throw new IllegalArgumentException("source was added to this loop before: " + source);
+            }
+            if (worker == null && events.hasWork()) {
+                workFor(events);
             }
         } finally {
             lock.unlock();
@@ -173,13 +179,33 @@ public final class EventLoop implements AutoCloseable {
     }
 
     private void forget(Waitable source, Entry entry) {
+        boolean worked;
         lock.lock();
         try {
             entries.remove(source, entry);
+            worked = entry.source.equals(worker);
+            if (worked) {
+                workFor(null);
+                for (Entry each : entries.values()) {
+                    if (each.source.hasWork()) {
+                        workFor(each.source);
+                        break;
+                    }
+                }
+            }
         } finally {
             lock.unlock();
         }
         entry.source.remove(entry);
+        if (worked) {
+            own.signal();
+        }
+    }
+
+    /** Needs the lock. */
+    private void workFor(ReadySource source) {
+        worker = source;
+        own.follow(source);
     }
 
     private void suspect(Entry entry) {
@@ -249,6 +275,11 @@ public final class EventLoop implements AutoCloseable {
     /** Returns those that are ready, or null if there are none. */
     private List<Entry> look() {
         unarmed = false;
+        ReadySource busy = worker;
+        if (busy != null) {
+            // What comes of it is suspected.
+            busy.work();
+        }
         lock.lock();
         try {
             checkOpen();

@@ -2,6 +2,7 @@ package org.rdmapanama.bench.sockets;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -83,14 +84,23 @@ public final class SocketBenchmark implements Callable<Integer> {
      * @param arguments the options
      */
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new SocketBenchmark())
+        System.exit(commandLine().execute(arguments));
+    }
+
+    /**
+     * Creates the command.
+     *
+     * @return what parses the options and runs it
+     */
+    public static CommandLine commandLine() {
+        return new CommandLine(new SocketBenchmark())
                 .setExecutionExceptionHandler((failure, command, parsed) -> {
-                    System.err.println(
-                            "bin/bench sockets: " + (failure.getMessage() == null ? failure : failure.getMessage()));
+                    command.getErr()
+                            .println("bin/bench sockets: "
+                                    + (failure.getMessage() == null ? failure : failure.getMessage()));
                     return 1;
                 })
-                .setParameterExceptionHandler(new WrongUsage())
-                .execute(arguments));
+                .setParameterExceptionHandler(new WrongUsage());
     }
 
     /** What is measured. */
@@ -155,11 +165,13 @@ public final class SocketBenchmark implements Callable<Integer> {
             open();
             for (int round = -warmUp; round < rounds; round++) {
                 measure(round >= 0);
-                System.err.printf(
-                        "%s %d of %d%n",
-                        round >= 0 ? "round" : "warm-up",
-                        round >= 0 ? round + 1 : round + 1 + warmUp,
-                        round >= 0 ? rounds : warmUp);
+                spec.commandLine()
+                        .getErr()
+                        .printf(
+                                "%s %d of %d%n",
+                                round >= 0 ? "round" : "warm-up",
+                                round >= 0 ? round + 1 : round + 1 + warmUp,
+                                round >= 0 ? rounds : warmUp);
             }
         } finally {
             for (Subject each : subjects.values()) {
@@ -167,7 +179,9 @@ public final class SocketBenchmark implements Callable<Integer> {
             }
         }
         List<String> table = table();
-        table.forEach(System.out::println);
+        PrintWriter out = spec.commandLine().getOut();
+        table.forEach(out::println);
+        out.flush();
         if (marked != null) {
             marked.write(table);
         }

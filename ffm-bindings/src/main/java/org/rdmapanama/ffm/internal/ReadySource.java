@@ -37,6 +37,9 @@ public final class ReadySource {
     /** Tells whether a thread may wait for the descriptor, or null if it always may. */
     private final BooleanSupplier maySleep;
 
+    /** Does what the device has to do, or null if no thread that waits needs to. */
+    private final Runnable work;
+
     private final ShortLock lock = new ShortLock();
 
     /** Guarded by the lock. */
@@ -60,10 +63,14 @@ public final class ReadySource {
     /** Whether there is an event that was already taken from the device. */
     private volatile boolean kept;
 
-    private ReadySource(int fd, BooleanSupplier ready, BooleanSupplier maySleep) {
+    /** The source whose descriptor threads that wait for this wait for, or null for the own one. */
+    private volatile ReadySource followed;
+
+    private ReadySource(int fd, BooleanSupplier ready, BooleanSupplier maySleep, Runnable work) {
         this.fd = fd;
         this.ready = ready;
         this.maySleep = maySleep;
+        this.work = work;
     }
 
     /**
@@ -73,7 +80,7 @@ public final class ReadySource {
      * @return a new source
      */
     public static ReadySource ofDescriptor(int fd) {
-        return new ReadySource(fd, null, null);
+        return new ReadySource(fd, null, null, null);
     }
 
     /**
@@ -83,7 +90,7 @@ public final class ReadySource {
      * @return a new source
      */
     public static ReadySource of(BooleanSupplier ready) {
-        return new ReadySource(-1, ready, null);
+        return new ReadySource(-1, ready, null, null);
     }
 
     /**
@@ -94,10 +101,46 @@ public final class ReadySource {
      *     if there is none
      * @param maySleep asked before each wait for the descriptor: whether it will be readable when a look may bring an event
      *     about from now on, so that the thread may wait
+     * @param work does what the device has to do, which may bring events about
      * @return a new source
      */
-    public static ReadySource of(BooleanSupplier ready, int fd, BooleanSupplier maySleep) {
-        return new ReadySource(fd, ready, maySleep);
+    public static ReadySource of(BooleanSupplier ready, int fd, BooleanSupplier maySleep, Runnable work) {
+        return new ReadySource(fd, ready, maySleep, work);
+    }
+
+    /**
+     * Returns whether threads that wait can do the work of the device: then they need not be woken up by another one.
+     *
+     * @return whether {@link #work} does anything
+     */
+    public boolean hasWork() {
+        return work != null && fd >= 0;
+    }
+
+    /** Does what the device has to do, unless this is closed. Events that come of it are signalled. */
+    public void work() {
+        if (work != null && beginUse()) {
+            try {
+                work.run();
+            } finally {
+                endUse();
+            }
+        }
+    }
+
+    /**
+     * Has threads that wait for this wait for the descriptor of another source, whose {@link #work} they do when they look.
+     *
+     * @param other the source, or null to end that; {@link #signal} must follow then
+     */
+    public void follow(ReadySource other) {
+        followed = other;
+    }
+
+    /** Returns the source for whose descriptor a thread that waits for this waits: this one, or the one it follows. */
+    ReadySource polled() {
+        ReadySource other = followed;
+        return other == null ? this : other;
     }
 
     boolean hasDescriptor() {

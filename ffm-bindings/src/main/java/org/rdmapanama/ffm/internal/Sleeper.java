@@ -38,6 +38,12 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
 
     private static final long NANOS_PER_MILLI = 1_000_000;
 
+    /**
+     * After so many native waits of one sleep that ended without a result, the descriptor tells of work for others: they do
+     * it, or the thread of the device, and signal what comes of it.
+     */
+    private static final int FRUITLESS_WAITS = 8;
+
     private static final int AWAKE = 0;
     private static final int POLLING = 1;
     private static final int SIGNALLED = 2;
@@ -64,6 +70,8 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
 
     /** Whether the first, native part of the wait is still to come. */
     private boolean toPoll;
+
+    private int fruitless;
 
     /** An eventfd that ends a native wait, or -1 if there is none. */
     private int ownFd = -1;
@@ -100,7 +108,8 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
     private void begin(ReadySource of) {
         source = of;
         thread = Thread.currentThread();
-        toPoll = of.hasDescriptor() && !thread.isVirtual();
+        toPoll = of.polled().hasDescriptor() && !thread.isVirtual();
+        fruitless = 0;
         next = null;
         of.add(this);
     }
@@ -138,22 +147,24 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
         if (memory == null) {
             allocate();
         }
-        if (!source.beginUse()) {
+        // It may follow another one at any time.
+        ReadySource polled = source.polled();
+        if (!polled.hasDescriptor() || !polled.beginUse()) {
             return false;
         }
         try {
-            if (!source.maySleep() || !STATE.compareAndSet(this, AWAKE, POLLING)) {
+            if (!polled.maySleep() || !STATE.compareAndSet(this, AWAKE, POLLING)) {
                 return true;
             }
-            int ready = Libc.awaitEither(memory, source.descriptor(), ownFd, millis);
+            int ready = Libc.awaitEither(memory, polled.descriptor(), ownFd, millis);
             boolean told = !STATE.compareAndSet(this, POLLING, AWAKE);
             if (ready > 0 && Libc.isOtherReadable(memory)) {
                 // Whoever told it may write as late as now: that ends the next native wait, which is then repeated.
                 Libc.clear(ownFd, memory);
             }
-            return ready > 0 || told;
+            return told || (ready > 0 && ++fruitless < FRUITLESS_WAITS);
         } finally {
-            source.endUse();
+            polled.endUse();
         }
     }
 

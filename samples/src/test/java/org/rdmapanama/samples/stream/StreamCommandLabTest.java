@@ -209,7 +209,8 @@ class StreamCommandLabTest {
     void shouldNoticeDifferentOptions() throws Exception {
         Run server = serve("-S 64 -C 10 -I 1 -T b");
         Run client = client("-S 64 -C 20 -I 1 -T b");
-        assertEquals(1, client.join() + server.join(), () -> client + "\n" + server);
+        assertEquals(1, client.join(), client::toString);
+        assertEquals(1, server.join(), server::toString);
         String failure = client.err() + server.err();
         assertTrue(failure.contains("do both sides have the same options -I, -C, -S and -T?"), failure);
 
