@@ -23,6 +23,9 @@ final class RSelectionKey extends AbstractSelectionKey {
     /** Whether the selector waits for events of the completion channel. Of the selecting thread. */
     private boolean hasEvents;
 
+    /** The place among the selected keys, if it is there. Of {@link SelectedKeys}. */
+    int selectedAt;
+
     RSelectionKey(RSelector selector, AbstractSelectableChannel channel, Watched watched) {
         this.selector = selector;
         this.channel = channel;

@@ -262,6 +262,10 @@ public final class RSelector extends AbstractSelector {
     private void forgetCancelled() {
         Set<SelectionKey> cancelled = cancelledKeys();
         synchronized (cancelled) {
+            if (cancelled.isEmpty()) {
+                // An iterator would have to be allocated.
+                return;
+            }
             for (SelectionKey key : cancelled) {
                 forget((RSelectionKey) key);
             }

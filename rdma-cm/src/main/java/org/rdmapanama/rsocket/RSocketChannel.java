@@ -79,6 +79,12 @@ public final class RSocketChannel extends SocketChannel {
     private final ReentrantLock writeLock = new ReentrantLock();
     private final Object stateLock = new Object();
 
+    /** Guarded by the read lock. */
+    private final BufferMemory targetMemory = new BufferMemory();
+
+    /** Guarded by the write lock. */
+    private final BufferMemory sourceMemory = new BufferMemory();
+
     private volatile ConnectState state;
     private volatile boolean inputClosed;
     private volatile boolean outputClosed;
@@ -467,7 +473,22 @@ public final class RSocketChannel extends SocketChannel {
         if (target.isReadOnly()) {
             throw new IllegalArgumentException("target must be writable, but is a read-only buffer");
         }
-        return (int) reading(wait -> readInto(target, wait));
+        // Without a lambda, which would have to be allocated.
+        readLock.lock();
+        try {
+            ensureConnected();
+            boolean blocking = isBlocking();
+            long count = 0;
+            try {
+                beginIf(blocking);
+                count = readInto(target, blocking);
+            } finally {
+                endIf(blocking, count > 0);
+            }
+            return (int) count;
+        } finally {
+            readLock.unlock();
+        }
     }
 
     /** Reads into several buffers in sequence, as {@link #read(ByteBuffer)} does into one. */
@@ -553,22 +574,30 @@ public final class RSocketChannel extends SocketChannel {
         boolean blocking = isBlocking();
         long count = 0;
         try {
-            if (blocking) {
-                begin();
-            }
+            beginIf(blocking);
             count = transfer.run(blocking);
         } finally {
-            if (blocking) {
-                end(count > 0);
-            }
+            endIf(blocking, count > 0);
         }
         return count;
+    }
+
+    private void beginIf(boolean blocking) {
+        if (blocking) {
+            begin();
+        }
+    }
+
+    private void endIf(boolean blocking, boolean completed) throws AsynchronousCloseException {
+        if (blocking) {
+            end(completed);
+        }
     }
 
     private long readInto(ByteBuffer target, boolean wait) throws IOException {
         int position = target.position();
         int length = target.remaining();
-        long count = receive(MemorySegment.ofBuffer(target), 0, length, wait);
+        long count = receive(targetMemory.of(target), position, length, wait);
         if (count > 0) {
             target.position(position + (int) count);
         }
@@ -622,7 +651,21 @@ public final class RSocketChannel extends SocketChannel {
     @Override
     public int write(ByteBuffer source) throws IOException {
         Objects.requireNonNull(source, "source");
-        return (int) writing(wait -> writeFrom(source, wait));
+        writeLock.lock();
+        try {
+            ensureWritable();
+            boolean blocking = isBlocking();
+            long count = 0;
+            try {
+                beginIf(blocking);
+                count = writeFrom(source, blocking);
+            } finally {
+                endIf(blocking, count > 0);
+            }
+            return (int) count;
+        } finally {
+            writeLock.unlock();
+        }
     }
 
     /** Writes several buffers in sequence, as {@link #write(ByteBuffer)} does with one. */
@@ -651,39 +694,44 @@ public final class RSocketChannel extends SocketChannel {
      * @throws IOException as {@link #write(ByteBuffer)} does
      */
     public long write(MemorySegment source) throws IOException {
-        return writing(wait -> sendAll(source, -1, wait));
+        return writing(wait -> sendAll(source, 0, source.byteSize(), -1, wait));
     }
 
     private long writing(Transfer transfer) throws IOException {
         writeLock.lock();
         try {
-            ensureConnected();
-            if (outputClosed) {
-                throw new ClosedChannelException();
-            }
+            ensureWritable();
             return run(transfer);
         } finally {
             writeLock.unlock();
         }
     }
 
+    private void ensureWritable() throws ClosedChannelException {
+        ensureConnected();
+        if (outputClosed) {
+            throw new ClosedChannelException();
+        }
+    }
+
     private long writeFrom(ByteBuffer source, boolean wait) throws IOException {
-        long count = sendAll(MemorySegment.ofBuffer(source), -1, wait);
-        source.position(source.position() + (int) count);
+        int position = source.position();
+        long count = sendAll(sourceMemory.of(source), position, source.remaining(), -1, wait);
+        source.position(position + (int) count);
         return count;
     }
 
-    /** Sends over the stream, or, if the offset is not negative, into memory of the peer. */
-    private long sendAll(MemorySegment source, long remoteOffset, boolean wait) throws IOException {
-        long size = source.byteSize();
+    /** Sends over the stream, or, if the offset there is not negative, into memory of the peer. */
+    private long sendAll(MemorySegment source, long offset, long size, long remoteOffset, boolean wait)
+            throws IOException {
         long done = 0;
         while (done < size && isOpen()) {
             if (outputClosed) {
                 throw new AsynchronousCloseException();
             }
             long count = remoteOffset < 0
-                    ? link.write(source, done, size - done)
-                    : link.writeRemote(source, done, size - done, remoteOffset + done);
+                    ? link.write(source, offset + done, size - done)
+                    : link.writeRemote(source, offset + done, size - done, remoteOffset + done);
             done += count;
             if (count == 0) {
                 if (!wait) {
@@ -775,7 +823,7 @@ public final class RSocketChannel extends SocketChannel {
         if (offset < 0) {
             throw new IllegalArgumentException("offset must not be negative: " + offset);
         }
-        return writing(wait -> sendAll(source, offset, wait));
+        return writing(wait -> sendAll(source, 0, source.byteSize(), offset, wait));
     }
 
     /**

@@ -27,6 +27,8 @@ import org.rdmapanama.memory.AccessFlag;
  * <p>Threads: any.
  */
 final class StreamLink {
+    private static final Duration LONG = Duration.ofDays(1);
+
     private final RdmaConnection connection;
     private final Stream stream;
     private final StreamSizes sizes;
@@ -272,7 +274,7 @@ final class StreamLink {
             }
             lock.unlock();
             try {
-                channel.await(Duration.ofNanos(nanos));
+                channel.await(nanos < LONG.toNanos() ? Duration.ofNanos(nanos) : LONG);
             } catch (IllegalStateException closedMeanwhile) {
                 // The caller finds out.
             } finally {

@@ -35,11 +35,13 @@ import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.NeedsVirtualMachine;
 
 /** Interfaces that go down and come up again, and devices that are taken away. */
 @Tag("lab")
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @SuppressWarnings("try") // some are closed earlier
+@NeedsVirtualMachine("a librdmacm that survives the end of devices: with one processor, its lock once stayed taken")
 class LinkLabTest {
     @BeforeEach
     void needsTheKernel() {

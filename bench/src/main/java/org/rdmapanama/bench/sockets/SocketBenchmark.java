@@ -157,7 +157,9 @@ public final class SocketBenchmark implements Callable<Integer> {
         atLeast("--rounds", rounds, 1);
         atLeast("--warmup", warmUp, 0);
         atLeast("--pings", pings, 1);
-        MarkedTable marked = file == null ? null : new MarkedTable(spec, file, "sockets");
+        MarkedTable marked = file == null
+                ? null
+                : new MarkedTable(spec, file, host.equals(SOFT_HOST) ? "sockets" : "sockets in the lab");
         if (marked != null) {
             marked.check();
         }
