@@ -2,6 +2,7 @@ package org.rdmapanama.bench.sockets;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -23,6 +24,7 @@ class SocketBenchmarkLabTest {
 
     @Test
     void shouldCompare() {
+        assumeFalse(Lab.isInLab(), "it takes more than a minute there");
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         CommandLine command = new CommandLine(new SocketBenchmark());
@@ -36,18 +38,19 @@ class SocketBenchmarkLabTest {
                 .map(ROW::matcher)
                 .filter(Matcher::matches)
                 .toList();
-        assertTrue(rows.size() == 6 || rows.size() == 8, out::toString);
-        assertEquals("SocketChannel over TCP, blocking", rows.getFirst().group(1));
+        List<String> titles = rows.stream().map(row -> row.group(1)).toList();
+        assertEquals("SocketChannel over TCP, blocking", titles.getFirst());
         assertEquals("1.00", rows.getFirst().group(3));
+        assertTrue(
+                titles.containsAll(List.of("RSocketChannel, blocking", "Netty over TCP", "Netty over RDMA")),
+                out::toString);
         assertEquals(
-                List.of("RSocketChannel, blocking", "RSocketChannel, spinning", "Netty over RDMA"),
-                List.of(rows.get(1).group(1), rows.get(3).group(1), rows.get(5).group(1)));
+                Runtime.getRuntime().availableProcessors() > 1,
+                titles.contains("RSocketChannel, spinning"),
+                out::toString);
         for (Matcher row : rows) {
             assertTrue(Double.parseDouble(row.group(2)) > 0, out::toString);
             assertTrue(Double.parseDouble(row.group(4)) > 0, out::toString);
-        }
-        if (Lab.isInLab()) {
-            assertEquals("rstream -T b, blocking", rows.get(6).group(1));
         }
     }
 }
