@@ -159,7 +159,7 @@ public final class SocketBenchmark implements Callable<Integer> {
         atLeast("--pings", pings, 1);
         MarkedTable marked = file == null
                 ? null
-                : new MarkedTable(spec, file, host.equals(SOFT_HOST) ? "sockets" : "sockets in the lab");
+                : new MarkedTable(spec, file, "sockets");
         if (marked != null) {
             marked.check();
         }
