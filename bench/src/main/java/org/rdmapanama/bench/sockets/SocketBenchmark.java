@@ -157,9 +157,7 @@ public final class SocketBenchmark implements Callable<Integer> {
         atLeast("--rounds", rounds, 1);
         atLeast("--warmup", warmUp, 0);
         atLeast("--pings", pings, 1);
-        MarkedTable marked = file == null
-                ? null
-                : new MarkedTable(spec, file, "sockets");
+        MarkedTable marked = file == null ? null : new MarkedTable(spec, file, "sockets");
         if (marked != null) {
             marked.check();
         }
