@@ -33,7 +33,7 @@ final class Samples {
 
     /** Returns the median time of an operation, in nanoseconds. */
     double nanos() {
-        return median(nanos);
+        return Medians.of(nanos);
     }
 
     /** Returns the shortest time of an operation, in nanoseconds. */
@@ -46,13 +46,6 @@ final class Samples {
         if (bytes.isEmpty()) {
             throw new IllegalStateException("JMH's gc profiler did not report " + ALLOCATED);
         }
-        return median(bytes);
-    }
-
-    private static double median(List<Double> values) {
-        List<Double> sorted = new ArrayList<>(values);
-        Collections.sort(sorted);
-        int middle = sorted.size() / 2;
-        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+        return Medians.of(bytes);
     }
 }

@@ -9,7 +9,6 @@ import java.io.PipedInputStream;
 import java.io.PipedOutputStream;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -144,16 +143,8 @@ public final class Speed implements Callable<Integer> {
         private final Process process;
 
         OtherProcess(String way, boolean sharesMemory) throws IOException {
-            List<String> command = new ArrayList<>(
-                    List.of(ProcessHandle.current().info().command().orElse("java")));
-            command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-            if (!sharesMemory) {
-                command.add("-Dorg.rdmapanama.soft.ring=none");
-            }
-            command.addAll(List.of("-cp", System.getProperty("java.class.path"), Speed.class.getName(), "peer", way));
-            process = new ProcessBuilder(command)
-                    .redirectError(ProcessBuilder.Redirect.INHERIT)
-                    .start();
+            List<String> options = sharesMemory ? List.of() : List.of("-Dorg.rdmapanama.soft.ring=none");
+            process = OtherJvm.start(options, Speed.class, "peer", way);
         }
 
         @Override
@@ -168,14 +159,7 @@ public final class Speed implements Callable<Integer> {
 
         @Override
         public void close() {
-            try {
-                if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                    process.destroyForcibly();
-                }
-            } catch (InterruptedException e) {
-                process.destroyForcibly();
-                Thread.currentThread().interrupt();
-            }
+            OtherJvm.end(process, LIMIT_SECONDS);
         }
     }
 

@@ -73,7 +73,10 @@ public final class EventLoop implements AutoCloseable {
     /** How long to sleep at most while there are objects that nobody can tell of, for lack of descriptors or threads. */
     private static final long LOOK_NANOS = 2_000_000;
 
-    /** Signalled when the waiting thread must look at an entry. */
+    /**
+     * Signalled when the waiting thread must look at an entry. It follows the source of an entry whose device has work for that
+     * thread, if there is one; changed with the lock held.
+     */
     private final ReadySource own = ReadySource.of(() -> false);
 
     /** Made once, so that waiting allocates nothing. */
@@ -94,9 +97,6 @@ public final class EventLoop implements AutoCloseable {
 
     /** Whether there are such objects. Used by the waiting thread. */
     private boolean unarmed;
-
-    /** One whose device the waiting thread works for, or null. Changed with the lock held. */
-    private volatile ReadySource worker;
 
     /** The result of the last wait. */
     private final List<Entry> ready = new ArrayList<>();
@@ -132,8 +132,8 @@ public final class EventLoop implements AutoCloseable {
             if (entries.putIfAbsent(source, entry) != null) {
                 throw new IllegalArgumentException("source was added to this loop before: " + source);
             }
-            if (worker == null && events.hasWork()) {
-                workFor(events);
+            if (own.followed() == null && events.hasWork()) {
+                own.follow(events);
             }
         } finally {
             lock.unlock();
@@ -183,15 +183,9 @@ public final class EventLoop implements AutoCloseable {
         lock.lock();
         try {
             entries.remove(source, entry);
-            worked = entry.source.equals(worker);
+            worked = entry.source.equals(own.followed());
             if (worked) {
-                workFor(null);
-                for (Entry each : entries.values()) {
-                    if (each.source.hasWork()) {
-                        workFor(each.source);
-                        break;
-                    }
-                }
+                own.follow(anyWithWork());
             }
         } finally {
             lock.unlock();
@@ -202,10 +196,14 @@ public final class EventLoop implements AutoCloseable {
         }
     }
 
-    /** Needs the lock. */
-    private void workFor(ReadySource source) {
-        worker = source;
-        own.follow(source);
+    /** Returns the source of an entry whose device has work, or null. Needs the lock. */
+    private ReadySource anyWithWork() {
+        for (Entry each : entries.values()) {
+            if (each.source.hasWork()) {
+                return each.source;
+            }
+        }
+        return null;
     }
 
     private void suspect(Entry entry) {
@@ -275,7 +273,7 @@ public final class EventLoop implements AutoCloseable {
     /** Returns those that are ready, or null if there are none. */
     private List<Entry> look() {
         unarmed = false;
-        ReadySource busy = worker;
+        ReadySource busy = own.followed();
         if (busy != null) {
             // What comes of it is suspected.
             busy.work();

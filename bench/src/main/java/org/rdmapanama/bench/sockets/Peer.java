@@ -4,11 +4,9 @@ import java.io.BufferedReader;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import org.rdmapanama.bench.OtherJvm;
 
 /** The other process: it serves until its input ends. */
 final class Peer implements Closeable {
@@ -43,20 +41,13 @@ final class Peer implements Closeable {
     }
 
     static Peer start(Way way, Settings settings) throws IOException {
-        List<String> command =
-                new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
-        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-        command.addAll(List.of(
-                "-cp",
-                System.getProperty("java.class.path"),
-                Peer.class.getName(),
+        Process process = OtherJvm.start(
+                List.of(),
+                Peer.class,
                 way.kind().name(),
                 Boolean.toString(way.rdma()),
                 settings.host(),
-                settings.from()));
-        Process process = new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+                settings.from());
         String line =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)).readLine();
         if (line == null) {
@@ -77,13 +68,6 @@ final class Peer implements Closeable {
     @Override
     public void close() throws IOException {
         process.getOutputStream().close();
-        try {
-            if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                process.destroyForcibly();
-            }
-        } catch (InterruptedException e) {
-            process.destroyForcibly();
-            Thread.currentThread().interrupt();
-        }
+        OtherJvm.end(process, LIMIT_SECONDS);
     }
 }

@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.rdmapanama.bench.MarkedTable;
+import org.rdmapanama.bench.Medians;
 import org.rdmapanama.bench.WrongUsage;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -237,20 +238,16 @@ public final class SocketBenchmark implements Callable<Integer> {
         }
     }
 
-    private static double median(List<Double> values) {
-        return values.stream().sorted().toList().get(values.size() / 2);
-    }
-
     private List<String> table() {
-        double roundTrip = median(roundTrips.get(BASE));
-        double bandwidth = median(bandwidths.get(BASE));
+        double roundTrip = Medians.of(roundTrips.get(BASE));
+        double bandwidth = Medians.of(bandwidths.get(BASE));
         int width = subjects.keySet().stream().mapToInt(String::length).max().orElse(1);
         List<String> lines = new ArrayList<>();
         lines.add("| | 64 B round trip, µs | times TCP, blocking | writes of 64 KiB, MiB/s | times TCP, blocking |");
         lines.add("|---|---:|---:|---:|---:|");
         for (String title : subjects.keySet()) {
-            double micros = median(roundTrips.get(title));
-            double mebibytes = median(bandwidths.get(title));
+            double micros = Medians.of(roundTrips.get(title));
+            double mebibytes = Medians.of(bandwidths.get(title));
             lines.add(String.format(
                     Locale.ROOT,
                     "| %-" + width + "s | %6.1f | %5.2f | %5.0f | %5.2f |",

@@ -63,7 +63,7 @@ public final class ReadySource {
     /** Whether there is an event that was already taken from the device. */
     private volatile boolean kept;
 
-    /** The source whose descriptor threads that wait for this wait for, or null for the own one. */
+    /** The source whose descriptor waiting threads poll, or null if it is this one. */
     private volatile ReadySource followed;
 
     private ReadySource(int fd, BooleanSupplier ready, BooleanSupplier maySleep, Runnable work) {
@@ -137,7 +137,16 @@ public final class ReadySource {
         followed = other;
     }
 
-    /** Returns the source for whose descriptor a thread that waits for this waits: this one, or the one it follows. */
+    /**
+     * Returns the source that this one follows.
+     *
+     * @return what {@link #follow} said last, or null
+     */
+    public ReadySource followed() {
+        return followed;
+    }
+
+    /** Returns the source whose descriptor a waiting thread polls: this one, or the one that it follows. */
     ReadySource polled() {
         ReadySource other = followed;
         return other == null ? this : other;

@@ -3,7 +3,6 @@ package org.rdmapanama.samples.stream;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
-import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.NetworkChannel;
@@ -57,7 +56,7 @@ final class StreamSession {
     private void serve() throws IOException, InterruptedException {
         try (ServerSocketChannel server = settings.provider().openServerSocketChannel()) {
             configureQueues(server, settings.rounds().getFirst());
-            set(server, StandardSocketOptions.SO_RCVBUF, settings.bufferSize());
+            server.setOption(StandardSocketOptions.SO_RCVBUF, settings.bufferSize());
             Sockets.listen(server, settings.bind(), settings.port());
             println("waiting for a client on port " + settings.port());
             println(StreamText.HEADER);
@@ -91,27 +90,23 @@ final class StreamSession {
 
     private void configure(SocketChannel channel, StreamRound round) throws IOException {
         configureQueues(channel, round);
-        set(channel, StandardSocketOptions.SO_RCVBUF, settings.bufferSize());
+        channel.setOption(StandardSocketOptions.SO_RCVBUF, settings.bufferSize());
         configureConnected(channel);
     }
 
     private void configureConnected(SocketChannel channel) throws IOException {
-        set(channel, StandardSocketOptions.SO_SNDBUF, settings.bufferSize());
-        set(channel, StandardSocketOptions.TCP_NODELAY, true);
+        channel.setOption(StandardSocketOptions.SO_SNDBUF, settings.bufferSize());
+        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
         if (settings.keepAlive() != null) {
-            set(channel, StandardSocketOptions.SO_KEEPALIVE, true);
-            set(channel, ExtendedSocketOptions.TCP_KEEPIDLE, settings.keepAlive());
+            channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            channel.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, settings.keepAlive());
         }
     }
 
     /** Sets what TCP does not have. */
     private static void configureQueues(NetworkChannel channel, StreamRound round) throws IOException {
         if (round.inlineSize() != null && channel.supportedOptions().contains(RSocketOptions.RDMA_INLINE)) {
-            set(channel, RSocketOptions.RDMA_INLINE, round.inlineSize());
+            channel.setOption(RSocketOptions.RDMA_INLINE, round.inlineSize());
         }
-    }
-
-    private static <T> void set(NetworkChannel channel, SocketOption<T> option, T value) throws IOException {
-        channel.setOption(option, value);
     }
 }
