@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Archives of classes. Source this file after common.sh.
+# Archives of classes. Source this file after common.sh, where everything is built. Needs $here.
 
 # Makes a class path for the JVMs that run tests, and a file that holds its classes, parsed and linked, for the option
 # -XX:AOTCache. With both a command of ours starts in a third of the time, which matters in the emulated lab. Sets
@@ -16,14 +16,37 @@ archive_classes() {
     [ "$(jdk_version "$JAVA_HOME" | sed 's/[^0-9].*//')" -ge 25 ] || return 0
     new=$folder/classes-$(jdk_version "$JAVA_HOME").aot
     mkdir -p "$folder"
-    if ! make_jars "$@" >"$new.log" 2>&1 || ! make_archive >>"$new.log" 2>&1; then
+    # Parts of a run that begin at the same time need it once.
+    exec {archive_lock}>"$folder/archive.lock"
+    ! command -v flock >/dev/null || flock "$archive_lock"
+    if make_jars "$@" >"$new.log" 2>&1 && make_archive >>"$new.log" 2>&1; then
+        archive=$new
+    else
         note "could not make an archive of classes, so JVMs start more slowly: see $new.log"
-        return 0
     fi
-    archive=$new
+    exec {archive_lock}>&-
 }
 
-# The two steps of it, with its variables. A new file replaces the old one at once, because another run may be using that.
+# The same for the class path of the integration tests, which has all modules. Sets jars to those that the archive begins
+# with, and tests to the folders that belong behind archived_classes.
+archive_tests() {
+    local module folders
+    tests=
+    for module in "${maven_modules[@]}"; do
+        if [ -d "${here:?}/$module/target/test-classes" ]; then
+            tests+=${tests:+:}$here/$module/target/test-classes
+        fi
+    done
+    # A listener of the tests puts cards into the JVM, if one is asked for.
+    tests+=:$here/cards/target/classes
+    # The JVMs that the tests start get the same class path. An archive of classes fits class paths that begin with its jars.
+    jars=$(<"$here/samples/target/test-classpath.txt"):$here/samples/target/modules/rdma-samples.jar
+    jars+=:$here/bench/target/modules/rdma-bench.jar
+    mapfile -t folders < <(tr : '\n' <<<"$tests")
+    archive_classes "$here/target" "$jars" "${folders[@]}"
+}
+
+# The two steps of archive_classes, with its variables. A new file replaces the old one at once, because another run may be using that.
 
 # Adds a jar of the tests, since an archive has no classes of folders, and replaces the jar of picocli, since an archive has
 # no classes of Java 5 either.

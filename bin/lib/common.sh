@@ -116,6 +116,14 @@ allowed_processors() {
     done
 }
 
+# Sets the array own_network: a command that runs another one in a network of its own, with a loopback interface alone, or
+# nothing where only the administrator may make one.
+find_own_network() {
+    # shellcheck disable=SC2016 # expanded there
+    own_network=(unshare --net bash -c 'ip link set lo up && exec "$@"' own-network)
+    "${own_network[@]}" true 2>/dev/null || own_network=()
+}
+
 # Runs Maven: the one on PATH if it is new enough, else the wrapper, which downloads one. Needs $here.
 maven() {
     local version
@@ -129,14 +137,15 @@ maven() {
 
 # The Maven modules, each after those that it depends on.
 # shellcheck disable=SC2034 # for the scripts that source this
-maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-cm bench frameworks samples)
+maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-mlx5 cards rdma-cm rdma-efa bench frameworks samples)
 
 # Prints the options for every JVM. The serial collector starts fastest, and the data path makes no garbage.
 # The emulated lab uses only C1. Replacing C1 code by C2 code overwrites instructions that another processor is about to
 # run, and qemu then sometimes executes half of the old instruction and half of the new one (seen with qemu 7.2: the JVM
 # dies at the entry of a pure Java method). C1 itself gives up the code of a method whose check of an index has failed, in
 # the same way, if it knows the check as an intrinsic; so it must not. A short program that measures itself, $1 =
-# measuring, uses only C2, which starts late and replaces little.
+# measuring, uses only C2, which starts late and replaces little. Quick tests use only C1, too, because most of what C2
+# compiles for them is not used for long; RDMA_TEST_QUICK is not empty then.
 jvm_options() {
     echo -XX:+UseSerialGC
     if grep -q 'QEMU TCG' /proc/cpuinfo 2>/dev/null; then
@@ -145,6 +154,8 @@ jvm_options() {
             *) echo -XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions \
                 -XX:DisableIntrinsic=_Preconditions_checkIndex,_Preconditions_checkLongIndex ;;
         esac
+    elif [ -n "${RDMA_TEST_QUICK:-}" ]; then
+        echo -XX:TieredStopAtLevel=1
     fi
 }
 

@@ -1,9 +1,18 @@
 # Commands that run at the same time, each as a process group of its own. To be sourced after common.sh, by scripts: it
-# sets the traps of interrupts, which end all parts. Needs bash 4.3.
+# sets the traps of interrupts, which end all parts. A part may be a script that divides itself into parts; if its log is
+# called NAME.log, theirs are called NAME-SOMETHING.log. Needs bash 4.3.
 # shellcheck shell=bash
 
 parts=()
 declare -A part_pid part_log
+
+# For how long a part is asked to end, in tenths of a second, before this asks more firmly. A part of a part gets less, so
+# that it has ended before what waits for it is killed.
+if [ -n "${RDMA_IN_A_PART:-}" ]; then
+    patience=20
+else
+    patience=50
+fi
 
 # Starts a part: its name, where its output goes, and a command.
 begin_part() {
@@ -11,11 +20,13 @@ begin_part() {
     shift 2
     parts+=("$name")
     part_log[$name]=$log
+    rm -f "${log%.log}"-*.log
     # Its own group, so that an interrupt reaches all that it has started, once.
     set -m
     (
         SECONDS=0
         status=0
+        export RDMA_IN_A_PART=yes
         "$@" || status=$?
         echo "$SECONDS" >"$log.seconds"
         exit "$status"
@@ -33,7 +44,8 @@ watch_parts() {
             kill -0 "${part_pid[$name]}" 2>/dev/null || continue
             running=yes
             if [ "$SECONDS" -ge "$next" ]; then
-                tests=$(grep -c ' :: \(SUCCESSFUL\|FAILED\|ABORTED\)$' "${part_log[$name]}" || true)
+                tests=$(cat "${part_log[$name]%.log}"{,-*}.log 2>/dev/null |
+                    grep -c ' :: \(SUCCESSFUL\|FAILED\|ABORTED\)$' || true)
                 [ "$tests" = 0 ] || note "$name: $tests tests done"
             fi
         done
@@ -83,18 +95,18 @@ show_failures() {
 stop_parts() {
     local name tries=0 signal=INT alive=yes
     trap '' INT TERM
-    while [ "$alive" = yes ] && [ "$tries" -lt 100 ]; do
+    while [ "$alive" = yes ] && [ "$tries" -lt $((4 * patience)) ]; do
         alive=no
         for name in ${part_pid[@]+"${!part_pid[@]}"}; do
             if kill -0 -- "-${part_pid[$name]}" 2>/dev/null; then
                 alive=yes
                 # Again and again: what has been asked once may start another program.
-                [ $((tries % 25)) != 0 ] || kill -s "$signal" -- "-${part_pid[$name]}" 2>/dev/null || true
+                [ $((tries % patience)) != 0 ] || kill -s "$signal" -- "-${part_pid[$name]}" 2>/dev/null || true
             fi
         done
         case $tries in
-            24) signal=TERM ;;
-            49) signal=KILL ;;
+            $((patience - 1))) signal=TERM ;;
+            $((2 * patience - 1))) signal=KILL ;;
         esac
         tries=$((tries + 1))
         sleep 0.1

@@ -12,6 +12,7 @@
  * range that its key does not cover, or not for this, with IBV_WC_REM_ACCESS_ERR: the peer is this process, so that one
  * table has all keys. NullNicTest shows it.
  */
+#include "drain.h"
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -783,22 +784,6 @@ EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, u
  * The C loops with which the benchmarks are compared, written like a C program with the inline functions of verbs.h.
  * Each returns the sum of the identifiers it saw, or a negative number on failure.
  */
-
-static inline int64_t drain(struct ibv_cq *cq, int expected, struct ibv_wc *wc, int capacity) {
-    int64_t sum = 0;
-    for (int seen = 0; seen < expected;) {
-        int count = ibv_poll_cq(cq, capacity, wc);
-        if (count < 0)
-            return -1;
-        for (int i = 0; i < count; i++) {
-            if (wc[i].status != IBV_WC_SUCCESS)
-                return -1;
-            sum += (int64_t)wc[i].wr_id;
-        }
-        seen += count;
-    }
-    return sum;
-}
 
 EXPORT int64_t bench_post_send(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_send_wr *wr, struct ibv_wc *wc,
                                int batch, int rounds) {

@@ -20,7 +20,10 @@ module org.rdmapanama {
     exports org.rdmapanama.queue;
     exports org.rdmapanama.internal.provider to
             org.rdmapanama.cm,
+            org.rdmapanama.efa,
+            org.rdmapanama.mlx5,
             org.rdmapanama.soft;
 
+    uses org.rdmapanama.internal.provider.DirectPath.Finder;
     uses org.rdmapanama.internal.provider.Provider;
 }

@@ -18,6 +18,8 @@ module org.rdmapanama.samples {
             info.picocli;
     opens org.rdmapanama.samples.perf to
             info.picocli;
+    opens org.rdmapanama.samples.selftest to
+            info.picocli;
     opens org.rdmapanama.samples.stream to
             info.picocli;
     opens org.rdmapanama.samples.today to

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
 import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -65,7 +66,7 @@ public final class AddressHandle extends ContextObject {
         return protectionDomain.context.create(
                 new Creation(verb, ENDING)
                         .arguments(path::toString)
-                        .cures(errno -> errno == Errno.ETIMEDOUT.number
+                        .cures(errno -> errno == Errno.ETIMEDOUT
                                 ? "no host answers at " + path.destination() + "; check the address and the route to it"
                                 : protectionDomain.provider.cure(errno)),
                 () -> {

@@ -2,7 +2,9 @@ package org.rdmapanama;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.rdmapanama.ffm.internal.AsymmetricBarrier;
 import org.rdmapanama.internal.Log;
+import org.rdmapanama.internal.ShortWait;
 
 /**
  * Tracks which thread may use an extended queue now. From the start of a batch to its end a driver may hold its own
@@ -13,6 +15,13 @@ import org.rdmapanama.internal.Log;
  * arena's lock. It marks the queues that it waits for ({@link #want}). A thread without an open batch then starts
  * nothing on them, so that the wait is short. A thread with an open batch gives way only for a few milliseconds,
  * because the wait may be for its batch.
+ *
+ * <p>Usually a thread takes the queue by an atomic change of the state. The thread that the queue is bound to claims it by a
+ * plain store instead: it stores that it uses the queue, and then looks whether the state says that it is free; if not, it
+ * takes back its claim, and waits as others do. All others change the state, make all threads execute a memory barrier, and
+ * then look for a claim; if there is one, they change the state back. So at least one of the two sees the other, as {@link
+ * QueueObject} explains. Nobody else writes the claim. It lasts until the use ends, or is moved to the state first ({@link
+ * #moveClaim}) by a batch that is paused or ends for good.
  */
 final class Batch {
     private static final int FREE = 0;
@@ -39,6 +48,7 @@ final class Batch {
     private static final int USE = 3;
 
     private static final VarHandle STATE;
+    private static final VarHandle CLAIM;
 
     /** Only for what two threads may do at the same time. */
     private static final VarHandle THREAD;
@@ -46,6 +56,7 @@ final class Batch {
     static {
         try {
             STATE = MethodHandles.lookup().findVarHandle(Batch.class, "state", int.class);
+            CLAIM = MethodHandles.lookup().findVarHandle(Batch.class, "claim", int.class);
             THREAD = MethodHandles.lookup().findVarHandle(Batch.class, "thread", Thread.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -65,11 +76,18 @@ final class Batch {
     /** Accessed mostly through STATE. */
     private int state;
 
+    /**
+     * {@link #OPEN} or {@link #CALL} while the bound thread uses the queue without having changed the state, or tries to.
+     * Written only by that thread, in a call that {@link QueueObject#enterData} counts as one of the bound thread, or by
+     * whoever ends its batch after it has terminated. So the binding does not change meanwhile.
+     */
+    private int claim;
+
     /** The thread that has a batch open; null from when another one ends a batch that this one has left open. */
     private Thread thread;
 
-    /** What counts the call that lasts as long as the batch. */
-    private ThreadCalls counted;
+    /** How the call that lasts as long as the batch is counted: see {@link QueueObject#enterData}. */
+    private boolean counted;
 
     /** Whether the batch is paused. Used only by the thread of the batch. */
     private boolean paused;
@@ -107,11 +125,11 @@ final class Batch {
      * @throws IllegalStateException when a live thread has a batch open, or the queue is closed
      */
     boolean open() {
-        ThreadCalls call = queue.enterData();
+        boolean call = queue.enterData();
         boolean taken = false;
         boolean started = false;
         try {
-            take(OPEN);
+            take(OPEN, call);
             taken = true;
             thread = Thread.currentThread();
             counted = call;
@@ -120,7 +138,7 @@ final class Batch {
         } finally {
             if (!started) {
                 if (taken) {
-                    release(OPEN);
+                    release(OPEN, call);
                 }
                 queue.exitData(call);
             }
@@ -171,7 +189,7 @@ final class Batch {
      */
     void end() {
         // Once this is released, another thread may open a batch.
-        ThreadCalls call = counted;
+        boolean call = counted;
         if (paused) {
             checkNotClearing();
             paused = false;
@@ -179,21 +197,29 @@ final class Batch {
             // The driver may be clearing the queue at this moment, for another thread: that goes on.
             STATE.getAndBitwiseAnd(this, ~PAUSED);
         } else {
-            release(OPEN);
+            release(OPEN, call);
         }
         queue.exitData(call);
     }
 
     /** Like {@link #end}, and prevents further batches. */
     void endForGood() {
+        moveClaim();
         thread = null;
         STATE.setRelease(this, SHUT);
         queue.exitData(counted);
     }
 
-    private void release(int use) {
+    /**
+     * Ends a use.
+     *
+     * @param mayBeClaimed whether the use began in a call that counts as one of the bound thread
+     */
+    private void release(int use, boolean mayBeClaimed) {
         thread = null;
-        if ((int) STATE.getOpaque(this) == use) {
+        if (mayBeClaimed && claim == use) {
+            CLAIM.setRelease(this, FREE);
+        } else if ((int) STATE.getOpaque(this) == use) {
             STATE.setRelease(this, FREE);
         } else {
             STATE.getAndBitwiseAnd(this, WANTED);
@@ -206,8 +232,22 @@ final class Batch {
      */
     void pause() {
         if (!paused) {
+            moveClaim();
             paused = true;
             STATE.setRelease(this, PAUSED);
+        }
+    }
+
+    /** Makes the state say that the batch of the calling thread is open, if so far only the claim does. */
+    private void moveClaim() {
+        if (counted && claim == OPEN) {
+            // Another thread that has changed the state meanwhile finds the claim, and changes it back.
+            try (ShortWait wait = new ShortWait()) {
+                while (!change(FREE, OPEN)) {
+                    wait.pause();
+                }
+            }
+            CLAIM.setRelease(this, FREE);
         }
     }
 
@@ -233,12 +273,12 @@ final class Batch {
      * @throws IllegalStateException when a batch is open, or the queue is closed
      */
     void beginCall() {
-        take(CALL);
+        take(CALL, queue.isInBoundCall());
     }
 
     /** Ends what {@link #beginCall} began. */
     void endCall() {
-        release(CALL);
+        release(CALL, queue.isInBoundCall());
     }
 
     /**
@@ -246,7 +286,7 @@ final class Batch {
      * batch may belong to the calling thread; it can neither go on nor end during the call.
      */
     boolean tryBeginClearing() {
-        boolean begun = change(FREE, CALL) || change(PAUSED, PAUSED | CALL);
+        boolean begun = tryTake(FREE, CALL) || tryTake(WANTED, WANTED | CALL) || change(PAUSED, PAUSED | CALL);
         if (begun) {
             clearing = Thread.currentThread();
         }
@@ -291,12 +331,12 @@ final class Batch {
 
     /** Whether a call or an unpaused batch is in progress, or this is shut. */
     boolean isInUse() {
-        return ((int) STATE.getVolatile(this) & USE) != FREE;
+        return (int) CLAIM.getVolatile(this) != FREE || ((int) STATE.getVolatile(this) & USE) != FREE;
     }
 
     /** Whether a batch is open, and not paused. */
     boolean isOpen() {
-        return ((int) STATE.getVolatile(this) & USE) == OPEN;
+        return (int) CLAIM.getVolatile(this) == OPEN || ((int) STATE.getVolatile(this) & USE) == OPEN;
     }
 
     /** Moves from one state to another, with the mark or without it. */
@@ -304,23 +344,62 @@ final class Batch {
         return STATE.compareAndSet(this, from, to) || STATE.compareAndSet(this, from | WANTED, to | WANTED);
     }
 
-    private void take(int use) {
+    /**
+     * Begins a use.
+     *
+     * @param byBoundThread whether the calling thread is in a call that counts as one of the bound thread
+     */
+    private void take(int use, boolean byBoundThread) {
         if (confined && state == FREE) {
             state = use;
-        } else if (!STATE.compareAndSet(this, FREE, use)) {
+        } else if (!(byBoundThread && tryClaim(use)) && !tryTake(FREE, use)) {
             takeLater(use);
         }
     }
 
+    /** Takes this for the bound thread if the state says that it is free. */
+    private boolean tryClaim(int use) {
+        if (claim != FREE) {
+            return false;
+        }
+        CLAIM.setOpaque(this, use);
+        // The barrier of tryTake stands between this store and this load.
+        if ((int) STATE.getAcquire(this) == FREE) {
+            return true;
+        }
+        CLAIM.setRelease(this, FREE);
+        return false;
+    }
+
+    /** Takes this by a change of the state, unless the bound thread has claimed it. */
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
+    private boolean tryTake(int from, int to) {
+        if (!STATE.compareAndSet(this, from, to)) {
+            return false;
+        }
+        Thread bound = queue.boundThread();
+        if (bound == null) {
+            return true;
+        }
+        if (bound != Thread.currentThread() && AsymmetricBarrier.AVAILABLE) {
+            AsymmetricBarrier.run();
+        }
+        if ((int) CLAIM.getVolatile(this) == FREE) {
+            return true;
+        }
+        STATE.getAndBitwiseAnd(this, ~USE);
+        return false;
+    }
+
     private void takeLater(int use) {
         try (BatchWait wait = new BatchWait(queue.arena)) {
-            while (!STATE.compareAndSet(this, FREE, use)) {
+            while (!tryTake(FREE, use)) {
                 if (!finishIfAbandoned() && isInABatch()) {
                     throw new IllegalStateException("a batch is open on " + queue + "; call " + ending
                             + " first, and use the queue in one thread at a time");
                 }
                 int seen = (int) STATE.getVolatile(this);
-                if (seen == WANTED && wait.hasGivenWay() && STATE.compareAndSet(this, seen, use | WANTED)) {
+                if (seen == WANTED && wait.hasGivenWay() && tryTake(seen, use | WANTED)) {
                     return;
                 }
                 awaitOthers(wait);
@@ -330,8 +409,7 @@ final class Batch {
 
     /** Whether a thread has a batch open, and neither begins nor ends it at this moment. */
     private boolean isInABatch() {
-        int seen = (int) STATE.getVolatile(this);
-        return ((seen & USE) == OPEN || (seen & PAUSED) != 0) && thread != null;
+        return (isOpen() || isPaused()) && thread != null;
     }
 
     /** A moment for another thread's call, or for one that closes. */
@@ -356,9 +434,8 @@ final class Batch {
     boolean tryHold() {
         int seen = (int) STATE.getVolatile(this);
         int marks = seen & ~USE;
-        boolean held = (seen & USE) == SHUT
-                || ((seen & USE) == FREE && STATE.compareAndSet(this, seen, marks | SHUT))
-                || ((seen & USE) == OPEN && isMine());
+        boolean held =
+                (seen & USE) == SHUT || (isMine() && isOpen()) || ((seen & USE) == FREE && tryTake(seen, marks | SHUT));
         if (held) {
             holds++;
         }

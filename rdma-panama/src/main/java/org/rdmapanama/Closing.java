@@ -5,6 +5,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.ShortWait;
 
 /**
@@ -27,7 +28,13 @@ final class Closing {
     /** Whether the tree accepts no further calls. */
     private boolean shut;
 
-    private long shutSince;
+    /** Whether this look at the whole tree has found a queue in use. */
+    private boolean looked;
+
+    /** Whether a call was in progress when the tree was shut, and since when this waits for it. */
+    private boolean waits;
+
+    private long busySince;
 
     private VerbsException failure;
 
@@ -52,6 +59,10 @@ final class Closing {
      * @throws VerbsException when a call did not end; the tree is shut then, and can be closed again
      */
     void await(Tree tree, Runnable committed) {
+        // As it nearly always is.
+        if (holdsAll(tree) && isShut(tree, committed)) {
+            return;
+        }
         try (BatchWait batches = new BatchWait(arena);
                 ShortWait calls = new ShortWait()) {
             while (true) {
@@ -75,8 +86,12 @@ final class Closing {
 
     /** Holds all queues, or none. */
     private boolean holdsAll(Tree tree) {
-        wanted.look(System.nanoTime());
+        looked = false;
         tree.forEach(object -> object.holdBatches(this));
+        if (!looked) {
+            // None is in use, so no time matters; reading the clock takes a system call on some machines.
+            wanted.look(0);
+        }
         if (wanted.isInUse()) {
             unhold();
         }
@@ -86,7 +101,6 @@ final class Closing {
     private boolean isShut(Tree tree, Runnable committed) {
         if (!shut) {
             shut = true;
-            shutSince = System.nanoTime();
             committed.run();
         }
         busyObject = null;
@@ -95,6 +109,10 @@ final class Closing {
                 busyObject = object;
             }
         });
+        if (busyObject != null && !waits) {
+            waits = true;
+            busySince = System.nanoTime();
+        }
         return busyObject == null;
     }
 
@@ -117,14 +135,14 @@ final class Closing {
         if (!shut) {
             throw new IllegalStateException(what);
         }
-        throw new VerbsException("close", Errno.EBUSY.number, what, "close it again");
+        throw new VerbsException("close", Errno.EBUSY, what, "close it again");
     }
 
     private void checkCall() {
-        if (System.nanoTime() - shutSince > arena.waitLimits().call().toNanos()) {
+        if (System.nanoTime() - busySince > arena.waitLimits().call().toNanos()) {
             throw new VerbsException(
                     busyObject.destroyVerb(),
-                    Errno.EBUSY.number,
+                    Errno.EBUSY,
                     busyObject.toString(),
                     "a call on it is in progress in another thread; close it again when that call has returned");
         }
@@ -146,6 +164,9 @@ final class Closing {
      */
     boolean isShut(VerbsObject object) {
         boolean isShut = object.shut();
+        if (isShut) {
+            return true;
+        }
         try (ShortWait wait = new ShortWait()) {
             while (!isShut && wait.nanos() < arena.waitLimits().call().toNanos()) {
                 wait.pause();
@@ -161,9 +182,17 @@ final class Closing {
             if (batch.tryHold()) {
                 add(batch);
             } else {
-                wanted.found(batch, batch.isOpen());
+                found(batch, batch.isOpen());
             }
         }
+    }
+
+    private void found(Batch batch, boolean inABatch) {
+        if (!looked) {
+            looked = true;
+            wanted.look(System.nanoTime());
+        }
+        wanted.found(batch, inABatch);
     }
 
     /** Remembers a queue that is held. A lack of memory must not leave it shut when nobody will release it. */
@@ -184,7 +213,7 @@ final class Closing {
     void holdForGood(Batch batch) {
         hold(batch);
         if (batch.isPaused()) {
-            wanted.found(batch, true);
+            found(batch, true);
         }
     }
 

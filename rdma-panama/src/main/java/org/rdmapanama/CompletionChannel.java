@@ -169,7 +169,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
                 provider.ackCompletionEvent(address, queue);
             }
             if (known != null) {
-                known.told();
+                known.eventTaken();
                 // Those that wait for this queue have to request the next notification.
                 source.signalOthers();
                 return known;

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntSupplier;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Sleeper;
@@ -16,6 +17,9 @@ import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_moderate_cq;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.CompletionVerbs;
+import org.rdmapanama.internal.provider.DirectCompletionQueue;
+import org.rdmapanama.internal.provider.PollVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /**
@@ -44,6 +48,15 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     /** How long {@link #await} polls before it sleeps: about as long as it takes to wake up a thread. */
     private static final Duration SPIN = Duration.ofNanos(20_000);
 
+    /** What {@link #spin} returns before a {@link CompletionChannel#wakeup}. */
+    private static final int WOKEN_UP = -1;
+
+    /** Null if the driver polls. */
+    private final DirectCompletionQueue direct;
+
+    /** The direct completion queue, or the provider. */
+    final PollVerbs polling;
+
     private volatile int entries;
 
     /** Ensures that the recorded size is the one that the driver set last. */
@@ -62,8 +75,10 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     boolean kept;
 
     /** The caller must hold the arena's lock. */
-    CompletionQueue(Context context, long address, VerbsObject... parents) {
+    CompletionQueue(Context context, long address, DirectCompletionQueue direct, VerbsObject... parents) {
         super(context, address, parents);
+        this.direct = direct;
+        polling = direct == null ? provider : direct;
         channel = parents[0] instanceof CompletionChannel found ? found : null;
         entries = entriesInDevice();
     }
@@ -122,12 +137,12 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
      * @verb ibv_poll_cq
      */
     public final int poll(WorkCompletions completions) {
-        ThreadCalls call = enterData();
+        boolean call = enterData();
         try {
             beginCall();
             int count;
             try {
-                count = provider.pollCompletionQueue(address, completions.capacity(), completions.address(this));
+                count = polling.pollCompletionQueue(address, completions.capacity(), completions.address(this));
             } finally {
                 endCall();
             }
@@ -212,6 +227,9 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         if (count == 0 && spinLimit > 0) {
             count = spin(completions, spinLimit);
         }
+        if (count == WOKEN_UP) {
+            return 0;
+        }
         if (count > 0 || channel.source().takeWakeup() || limit <= spinLimit) {
             return count;
         }
@@ -220,11 +238,16 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
 
     // A hint to the scheduler; correctness does not depend on it.
     @SuppressWarnings("ThreadPriorityCheck")
-    private int spin(WorkCompletions completions, long nanos) {
+    private int spin(WorkCompletions completions, long nanos) throws InterruptedException {
         long start = System.nanoTime();
         boolean virtual = Thread.currentThread().isVirtual();
         int count = 0;
         while (count == 0 && System.nanoTime() - start < nanos) {
+            // The time to spin may be long.
+            Waiting.checkNotInterrupted();
+            if (channel.source().takeWakeup()) {
+                return WOKEN_UP;
+            }
             if (virtual) {
                 // The thread that causes the completion may need this carrier.
                 Thread.yield();
@@ -280,6 +303,31 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         }
     }
 
+    /**
+     * {@return whether Java reads the ring of this queue itself; see {@link CompletionQueueOptions#direct}}
+     */
+    public final boolean isDirect() {
+        return direct != null;
+    }
+
+    /** Null if this is not direct. */
+    final DirectCompletionQueue direct() {
+        return direct;
+    }
+
+    /** Prepares for batches of an extended queue, and returns their functions. */
+    final CompletionVerbs completionVerbs() {
+        return direct == null ? provider.preparePollBatches() : direct.completionVerbs();
+    }
+
+    /** Called when an event of this was taken from the device. */
+    final void eventTaken() {
+        if (direct != null) {
+            direct.eventTaken();
+        }
+        told();
+    }
+
     /** Called when an event of this was taken from the channel. */
     final void told() {
         armed = false;
@@ -313,12 +361,12 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     }
 
     private void request(boolean solicitedOnly) {
-        ThreadCalls call = enterData();
+        boolean call = enterData();
         try {
             beginCall();
             int result;
             try {
-                result = provider.requestNotification(address, solicitedOnly);
+                result = polling.requestNotification(address, solicitedOnly);
             } finally {
                 endCall();
             }
@@ -344,6 +392,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
      */
     public final void resize(int newEntries) {
         checkedEntries(newEntries);
+        DirectQueues.refuseResizing(this);
         int result = call(() -> {
             resizing.lock();
             try {
@@ -359,7 +408,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
                     "ibv_resize_cq",
                     -result,
                     "from " + entries + " to " + newEntries + " entries",
-                    errno -> errno == Errno.EINVAL.number
+                    errno -> errno == Errno.EINVAL
                             ? "the queue may hold more completions than that; poll them first; the device allows"
                                     + " at most " + context.queryDevice().maxCompletionQueueEntries() + " entries"
                             : null,

@@ -3,10 +3,13 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.provider.DirectPath;
+import org.rdmapanama.internal.provider.DriverFunction;
 
 /** Where completion queues come from: creates them, ordinary and extended ones, and wraps native ones. */
 final class CompletionQueueCreation {
@@ -29,10 +32,19 @@ final class CompletionQueueCreation {
                     long channelAddress = channel == null ? 0 : channel.address;
                     return context.provider().createCompletionQueue(entries, 0, channelAddress, completionVector);
                 },
-                cq -> create(context, cq));
+                cq -> new CompletionQueue(
+                        context, cq, DirectQueues.plainCompletionQueue(context, cq), channelOrContext(context, cq)));
     }
 
     static ExtendedCompletionQueue createExtended(Context context, CompletionQueueOptions options) {
+        return createExtended(
+                context,
+                options,
+                new DriverFunction("ibv_create_cq_ex", context.provider()::createExtendedCompletionQueue));
+    }
+
+    static ExtendedCompletionQueue createExtended(
+            Context context, CompletionQueueOptions options, DriverFunction function) {
         CompletionChannel channel = options.channel();
         ProtectionDomain parentDomain = options.parentDomain();
         if (channel != null) {
@@ -41,11 +53,12 @@ final class CompletionQueueCreation {
         if (parentDomain != null) {
             requireSameContext(context, parentDomain);
         }
+        DirectPath path = DirectQueues.path(context, options);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_cq_init_attr_ex.layout());
             options.write(attributes);
             return context.create(
-                    new Creation("ibv_create_cq_ex", CompletionQueue.ENDING)
+                    new Creation(function.name(), CompletionQueue.ENDING)
                             .arguments(options::toString)
                             .cures(errno -> cureOfCreate(context, errno))
                             .capability(options.capability()),
@@ -56,27 +69,34 @@ final class CompletionQueueCreation {
                         if (parentDomain != null) {
                             parentDomain.checkOpen();
                         }
-                        return context.provider().createExtendedCompletionQueue(attributes.address());
+                        return function.call().applyAsLong(attributes.address());
                     },
                     cq -> {
                         VerbsObject first = channelOrContext(context, cq);
-                        return parentDomain == null
-                                ? new ExtendedCompletionQueue(context, cq, options.fields(), first)
-                                : new ExtendedCompletionQueue(context, cq, options.fields(), first, parentDomain);
+                        VerbsObject[] parents = parentDomain == null
+                                ? new VerbsObject[] {first}
+                                : new VerbsObject[] {first, parentDomain};
+                        return new ExtendedCompletionQueue(
+                                context,
+                                cq,
+                                DirectQueues.completionQueue(context, path, cq),
+                                options.fields(),
+                                parents);
                     });
         }
     }
 
     private static String cureOfCreate(Context context, int errno) {
-        if (errno == Errno.EINVAL.number) {
+        if (errno == Errno.EINVAL) {
             return "the device allows at most " + context.queryDevice().maxCompletionQueueEntries()
                     + " entries, and may have fewer completion vectors";
         }
-        return errno == Errno.ENOMEM.number ? RegistrableMemory.cureOfTooMany("completion queues") : null;
+        return errno == Errno.ENOMEM ? RegistrableMemory.cureOfTooMany("completion queues") : null;
     }
 
     static CompletionQueue wrap(Context context, long nativeAddress, Ownership ownership) {
-        return context.wrap(nativeAddress, ownership, cq -> create(context, cq));
+        return context.wrap(
+                nativeAddress, ownership, cq -> new CompletionQueue(context, cq, null, channelOrContext(context, cq)));
     }
 
     static ExtendedCompletionQueue wrapExtended(Context context, long nativeAddress, Ownership ownership) {
@@ -86,16 +106,12 @@ final class CompletionQueueCreation {
                 cq -> new ExtendedCompletionQueue(
                         context,
                         cq,
+                        null,
                         Codes.flags(
                                 CompletionField.class,
                                 CompletionField::code,
                                 context.provider().preparePollBatches().readable(cq)),
                         channelOrContext(context, cq)));
-    }
-
-    /** The caller must hold the arena's lock. */
-    private static CompletionQueue create(Context context, long address) {
-        return new CompletionQueue(context, address, channelOrContext(context, address));
     }
 
     /** The parent of a queue: the object of its channel or, if there is none, the open device. */

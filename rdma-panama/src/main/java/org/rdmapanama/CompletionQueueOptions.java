@@ -30,6 +30,7 @@ public final class CompletionQueueOptions {
     private boolean singleThreaded;
     private boolean ignoreOverrun;
     private ProtectionDomain parentDomain;
+    private boolean direct;
 
     /**
      * Creates options for a queue of the given size.
@@ -115,6 +116,28 @@ public final class CompletionQueueOptions {
         return this;
     }
 
+    /**
+     * Has Java read the ring of this queue itself, and write the rings of all queue pairs that report to it: posting and
+     * polling then call no function of the driver. Only for ConnectX cards (driver mlx5), with the module rdma-mlx5, on
+     * HotSpot and x86-64. The queue pairs must be of type RC, UC or UD, both their completion queues and their shared
+     * receive queue ({@link SharedReceiveQueueOptions#direct}) must be direct, and they bind no memory windows. Such a
+     * completion queue cannot be resized.
+     *
+     * <p>Off by default. With the system property {@code org.rdmapanama.direct=true} it is on for all completion queues and
+     * shared receive queues of devices that can do it, also for those that are created without options.
+     *
+     * @param value whether to do so
+     * @return this
+     */
+    public CompletionQueueOptions direct(boolean value) {
+        direct = value;
+        return this;
+    }
+
+    boolean direct() {
+        return direct;
+    }
+
     CompletionChannel channel() {
         return channel;
     }
@@ -168,6 +191,6 @@ public final class CompletionQueueOptions {
     public String toString() {
         return entries + " entries, completion vector " + completionVector + ", fields " + fields
                 + (singleThreaded ? ", single-threaded" : "") + (ignoreOverrun ? ", overrun ignored" : "")
-                + (parentDomain == null ? "" : ", with a parent domain");
+                + (parentDomain == null ? "" : ", with a parent domain") + (direct ? ", direct" : "");
     }
 }

@@ -15,6 +15,7 @@ import org.rdmapanama.device.Mtu;
 import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.internal.network.GidChoice;
@@ -28,6 +29,9 @@ import org.rdmapanama.queue.QueuePairType;
 /** Takes a queue pair from RESET to RTS: creates its endpoint, and combines it with the endpoint of the peer. */
 final class Connecting {
     private static final int PSN_BITS = 24;
+
+    /** Drivers whose own type of queue pair sends datagrams: SRD of EFA. */
+    private static final Set<String> DATAGRAMS_BY_DRIVER = Set.of("efa");
 
     /**
      * The endpoint that was created for the peer, with its options and address. It is one value, so that no thread
@@ -102,7 +106,7 @@ final class Connecting {
     private int choosePacketSequenceNumber() {
         if (SecretNumbers.prepare() < 0) {
             throw new VerbsException(
-                    "ibv_modify_qp", Errno.EMFILE.number, queuePair + ", for random numbers", FreeDescriptors.CURE);
+                    "ibv_modify_qp", Errno.EMFILE, queuePair + ", for random numbers", FreeDescriptors.CURE);
         }
         return SecretNumbers.next(PSN_BITS);
     }
@@ -112,7 +116,7 @@ final class Connecting {
         if (!port.isUp()) {
             throw new VerbsException(
                     "ibv_query_port",
-                    Errno.ENETDOWN.number,
+                    Errno.ENETDOWN,
                     context + ", port " + portNumber,
                     port.state() == PortState.DOWN
                             ? "the port is down; check the cable, or bring its network device up with"
@@ -138,7 +142,7 @@ final class Connecting {
         return context.chooseGid(options.port(), options.peer(), options.remote())
                 .orElseThrow(() -> new VerbsException(
                         "ibv_query_gid_table",
-                        Errno.ENODATA.number,
+                        Errno.ENODATA,
                         context + ", port " + options.port(),
                         "the port has no GID; give its network device an IP address"));
     }
@@ -177,6 +181,12 @@ final class Connecting {
         };
     }
 
+    /** Whether it changes its state as a queue pair of type UD does, and each send needs a destination. */
+    boolean sendsDatagrams() {
+        return type == QueuePairType.UD
+                || (type == QueuePairType.DRIVER && DATAGRAMS_BY_DRIVER.contains(context.driverName()));
+    }
+
     void initialize() {
         initialize(localEnd().options);
     }
@@ -186,9 +196,14 @@ final class Connecting {
                 new QueuePairAttributes().state(QueuePairState.INIT).port(options.port());
         switch (type) {
             case RAW_PACKET -> {}
-            case UD -> attributes.pkeyIndex(options.pkeyIndex()).qkey(options.qkey());
-            default ->
-                attributes.pkeyIndex(options.pkeyIndex()).accessFlags(remoteAccess(options, context.queryDevice()));
+            default -> {
+                attributes.pkeyIndex(options.pkeyIndex());
+                if (sendsDatagrams()) {
+                    attributes.qkey(options.qkey());
+                } else {
+                    attributes.accessFlags(remoteAccess(options, context.queryDevice()));
+                }
+            }
         }
         queuePair.modify(attributes);
     }
@@ -298,7 +313,7 @@ final class Connecting {
             obstacle = GidChoice.obstacleOfLoopback(remote, end.options.peer(), SystemNetwork.INSTANCE);
         }
         if (obstacle != null) {
-            throw new VerbsException(verb, Errno.EINVAL.number, queuePair + " to " + remote, obstacle);
+            throw new VerbsException(verb, Errno.EINVAL, queuePair + " to " + remote, obstacle);
         }
         return new AddressVector(
                 end.options.port(),
@@ -313,7 +328,7 @@ final class Connecting {
     }
 
     void activate() {
-        if (type != QueuePairType.UD && type != QueuePairType.RAW_PACKET) {
+        if (!sendsDatagrams() && type != QueuePairType.RAW_PACKET) {
             throw new IllegalArgumentException(queuePair + " needs a peer; call connect instead of activate");
         }
         LocalEnd end = localEnd();
@@ -322,6 +337,6 @@ final class Connecting {
             queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
         }
         QueuePairAttributes sending = new QueuePairAttributes().state(QueuePairState.RTS);
-        queuePair.modify(type == QueuePairType.UD ? sending.sendPsn(end.endpoint.packetSequenceNumber()) : sending);
+        queuePair.modify(sendsDatagrams() ? sending.sendPsn(end.endpoint.packetSequenceNumber()) : sending);
     }
 }

@@ -31,6 +31,7 @@ import org.rdmapanama.device.RawClock;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.Waitable;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
@@ -47,6 +48,7 @@ import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.OpenFlag;
 
 /**
  * An open device, {@code struct ibv_context}: its ports and tables, and the root of all objects created on it.
@@ -475,7 +477,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
             ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK());
             check("ibv_query_rt_values_ex", call(() -> provider.queryRealTime(values.address())), "", capability);
             if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK()) == 0) {
-                throw failure("ibv_query_rt_values_ex", Errno.EOPNOTSUPP.number, "", Cures.NONE, capability);
+                throw failure("ibv_query_rt_values_ex", Errno.EOPNOTSUPP, "", Cures.NONE, capability);
             }
             MemorySegment clock = ibv_values_ex.raw_clock(values);
             return new RawClock(timespec.tv_sec(clock), timespec.tv_nsec(clock));
@@ -838,11 +840,11 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @param capability where to look for support of this verb, or null when every device supports it
      */
     RuntimeException failure(String verb, int errno, String arguments, Cures cures, String capability) {
-        if (capability != null && (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number)) {
+        if (capability != null && (errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS)) {
             return new UnsupportedVerbException(verb, errno, name, arguments, capability);
         }
         String cure = cure(cures, errno);
-        if (cure == null && errno == Errno.EMFILE.number) {
+        if (cure == null && errno == Errno.EMFILE) {
             cure = FreeDescriptors.CURE;
         }
         return new VerbsException(verb, errno, describe(arguments), cure);

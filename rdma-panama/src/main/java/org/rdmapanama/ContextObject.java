@@ -64,9 +64,19 @@ abstract class ContextObject extends VerbsObject {
     void ended() {
         context.forget(this);
         if (memory != null) {
-            memory.close();
+            arena.free(memory);
             memory = null;
         }
+    }
+
+    /** Takes memory that is freed once this is closed. The caller must hold the arena's lock. */
+    final void own(Arena itsMemory) {
+        memory = itsMemory;
+    }
+
+    /** Never frees the memory of this. */
+    final void disown() {
+        memory = null;
     }
 
     @Override
@@ -80,7 +90,7 @@ abstract class ContextObject extends VerbsObject {
         try {
             checkOpen();
             if (memory == null) {
-                memory = arena.owner() == null ? Arena.ofShared() : Arena.ofConfined();
+                memory = arena.newPart();
             }
             return memory.allocate(byteSize, byteAlignment);
         } finally {

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -45,7 +46,7 @@ final class ContextOpening {
         try {
             return open(arena, device, () -> NativeProvider.importDevice(fileDescriptor));
         } catch (VerbsException e) {
-            if (e.errno() == Errno.EOPNOTSUPP.number || e.errno() == Errno.ENOSYS.number) {
+            if (e.errno() == Errno.EOPNOTSUPP || e.errno() == Errno.ENOSYS) {
                 throw new UnsupportedVerbException(
                         e.verb(), e.errno(), device.name(), "descriptor " + fileDescriptor, Context.IMPORT_CAPABILITY);
             }

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.NoRdmaException;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderDevice;
@@ -129,7 +130,7 @@ public final class DeviceList extends AbstractList<Device> {
         }
         throw new VerbsException(
                 "ibv_open_device",
-                Errno.ENODEV.number,
+                Errno.ENODEV,
                 "device '" + name + "'" + origin,
                 devices.isEmpty() ? noDevices() : "the devices present are " + names());
     }
@@ -147,7 +148,7 @@ public final class DeviceList extends AbstractList<Device> {
             return byName(name, BY_CHOICE);
         }
         if (devices.isEmpty()) {
-            throw new VerbsException("ibv_open_device", Errno.ENODEV.number, "", noDevices());
+            throw new VerbsException("ibv_open_device", Errno.ENODEV, "", noDevices());
         }
         return devices.get(0);
     }

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
@@ -191,7 +192,7 @@ public final class DeviceMemory extends ContextObject {
     }
 
     private static String cureOfCopy(int errno) {
-        return errno == Errno.EINVAL.number
+        return errno == Errno.EINVAL
                 ? "copy multiples of " + GRAIN + " bytes, at offsets that are multiples of " + GRAIN
                 : null;
     }

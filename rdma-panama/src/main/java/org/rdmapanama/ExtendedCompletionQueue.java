@@ -4,9 +4,11 @@ import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.Set;
 import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_poll_cq_attr;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.CompletionVerbs;
+import org.rdmapanama.internal.provider.DirectCompletionQueue;
 
 /**
  * A completion queue that is read in place, {@code struct ibv_cq_ex}: the program reads one completion after the other
@@ -46,7 +48,7 @@ import org.rdmapanama.internal.provider.CompletionVerbs;
  * @verb ibv_cq_ex_to_cq
  */
 public final class ExtendedCompletionQueue extends CompletionQueue {
-    private static final int ENOENT = Errno.ENOENT.number;
+    private static final int ENOENT = Errno.ENOENT;
 
     private static final long NO_ATTRIBUTES =
             Arena.global().allocate(ibv_poll_cq_attr.layout()).address();
@@ -63,10 +65,15 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     private boolean current;
 
     /** For {@link CompletionQueueCreation}. The caller must hold the arena's lock. */
-    ExtendedCompletionQueue(Context context, long address, Set<CompletionField> fields, VerbsObject... parents) {
-        super(context, address, parents);
+    ExtendedCompletionQueue(
+            Context context,
+            long address,
+            DirectCompletionQueue direct,
+            Set<CompletionField> fields,
+            VerbsObject... parents) {
+        super(context, address, direct, parents);
         this.fields = Codes.copyOf(CompletionField.class, fields);
-        verbs = provider.preparePollBatches();
+        verbs = completionVerbs();
         cursor = new PollCursor(this, verbs, fields);
     }
 

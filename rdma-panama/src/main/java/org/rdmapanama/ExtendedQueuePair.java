@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.util.Arrays;
 import java.util.Set;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.SendOperation;
 
@@ -42,7 +43,8 @@ public final class ExtendedQueuePair extends QueuePair {
         batch = builder.batch();
     }
 
-    static ExtendedQueuePair createExtended(ProtectionDomain protectionDomain, QueuePairOptions options) {
+    static ExtendedQueuePair createExtended(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
         if (options.sendOperations().isEmpty()) {
             throw new IllegalArgumentException("options must name the operations of an extended queue pair; call"
                     + " QueuePairOptions.sendOperations, or create a plain one with ProtectionDomain.createQueuePair");
@@ -50,6 +52,7 @@ public final class ExtendedQueuePair extends QueuePair {
         return QueuePairCreation.create(
                 protectionDomain,
                 options,
+                function,
                 (qp, granted) -> new ExtendedQueuePair(protectionDomain, options, qp, granted));
     }
 

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -72,10 +73,10 @@ public final class Flow extends ContextObject {
     }
 
     private static String cureOfCreate(int errno) {
-        if (errno == Errno.EPERM.number || errno == Errno.EACCES.number) {
+        if (errno == Errno.EPERM || errno == Errno.EACCES) {
             return "steering flows needs the capability CAP_NET_RAW; run as root, or grant it with 'setcap cap_net_raw+ep'";
         }
-        if (errno == Errno.EINVAL.number) {
+        if (errno == Errno.EINVAL) {
             return "the device may compare only whole fields, require an Ethernet filter first, or have fewer priorities";
         }
         return null;

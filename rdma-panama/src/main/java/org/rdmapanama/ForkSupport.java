@@ -1,7 +1,9 @@
 package org.rdmapanama;
 
 import java.util.function.IntSupplier;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
+import org.rdmapanama.memory.ForkStatus;
 
 /**
  * Keeps registered memory in place when this process forks; see ibv_fork_init(3). Safe for use by any thread.
@@ -40,7 +42,7 @@ public final class ForkSupport {
     }
 
     private static String cure(int errno) {
-        return errno == Errno.EINVAL.number
+        return errno == Errno.EINVAL
                 ? "memory is already registered; call this before the first registration, or set"
                         + " RDMAV_FORK_SAFE=1 in the environment"
                 : null;
@@ -61,7 +63,7 @@ public final class ForkSupport {
         try {
             return call.getAsInt();
         } catch (UnsatisfiedLinkError e) {
-            throw new VerbsException(verb, Errno.ENOSYS.number, "", e.getMessage());
+            throw new VerbsException(verb, Errno.ENOSYS, "", e.getMessage());
         }
     }
 }

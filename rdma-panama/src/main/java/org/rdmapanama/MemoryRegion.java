@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.Codes;
@@ -469,7 +470,7 @@ public final class MemoryRegion extends ContextObject {
 
     private RuntimeException cannotChange(
             int errno, Reregistration changes, Change change, ReregistrationFailure failure) {
-        if (errno == Errno.EOPNOTSUPP.number || errno == Errno.ENOSYS.number) {
+        if (errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS) {
             return new UnsupportedVerbException(
                     "ibv_rereg_mr",
                     errno,
@@ -502,6 +503,7 @@ public final class MemoryRegion extends ContextObject {
 
     @Override
     void lost() {
+        disown();
         if (now.memory != null) {
             arena.leak(now.memory);
         } else if (now.kind == Kind.IMPLICIT) {

@@ -2,9 +2,11 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.memory.AccessFlag;
 
 /** Opens what other packages of this module need, but not programs. */
@@ -30,6 +32,12 @@ final class ModelAccess extends ObjectModelAccess {
     }
 
     @Override
+    public MemoryRegion registerOwn(
+            ProtectionDomain protectionDomain, long byteSize, long byteAlignment, AccessFlag... access) {
+        return protectionDomain.registerOwn(byteSize, byteAlignment, access);
+    }
+
+    @Override
     public DeviceAttributes attributes(Context context) {
         return context.attributes();
     }
@@ -37,6 +45,44 @@ final class ModelAccess extends ObjectModelAccess {
     @Override
     public void modify(QueuePair queuePair, MemorySegment attributes, int mask) {
         queuePair.modify(attributes, mask);
+    }
+
+    @Override
+    public QueuePair createQueuePair(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
+        return QueuePairCreation.create(protectionDomain, options, function);
+    }
+
+    @Override
+    public ExtendedQueuePair createExtendedQueuePair(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
+        return ExtendedQueuePair.createExtended(protectionDomain, options, function);
+    }
+
+    @Override
+    public ExtendedCompletionQueue createCompletionQueue(
+            Context context, CompletionQueueOptions options, DriverFunction function) {
+        return CompletionQueueCreation.createExtended(context, options, function);
+    }
+
+    @Override
+    public long call(Context context, String function, String capability, LongSupplier call) {
+        return context.check(function, context.call(call), "", capability);
+    }
+
+    @Override
+    public long call(AddressHandle handle, String function, String capability, LongSupplier call) {
+        handle.enter();
+        try {
+            return handle.context.check(function, call.getAsLong(), handle.toString(), capability);
+        } finally {
+            handle.exit();
+        }
+    }
+
+    @Override
+    public ExtendedCompletionQueue queueOf(PollCursor cursor) {
+        return cursor.queueOfCurrent();
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import org.rdmapanama.address.Gid;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.queue.QueuePairType;
 
@@ -54,7 +55,7 @@ final class MulticastGroups {
                     "ibv_detach_mcast",
                     call(group, false),
                     group,
-                    errno -> errno == Errno.EINVAL.number && !groups.contains(group)
+                    errno -> errno == Errno.EINVAL && !groups.contains(group)
                             ? "the queue pair is not attached to this group"
                             : null);
             groups.remove(group);

@@ -15,6 +15,7 @@ import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
 import org.rdmapanama.ffm.verbs.ibv_wc_tm_info;
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.NetworkOrder;
 import org.rdmapanama.internal.provider.CompletionVerbs;
@@ -171,14 +172,15 @@ public final class PollCursor implements AutoCloseable {
     }
 
     /**
-     * Returns whether the completion carries immediate data. Valid on success.
+     * Returns whether the completion is that of a receive with immediate data. Valid on success. Some drivers, mlx5 among
+     * them, set the flag for the send as well, whose completion has no data.
      *
      * @return true if {@link #immediate} is defined
      * @throws IllegalStateException when the queue is closed, or the calling thread has no batch open with a
      *     current completion
      */
     public boolean hasImmediate() {
-        return has(CompletionFlag.WITH_IMM);
+        return has(CompletionFlag.WITH_IMM) && (verbs.readOpcode(address) & rdma_h.IBV_WC_RECV()) != 0;
     }
 
     /**
@@ -483,6 +485,12 @@ public final class PollCursor implements AutoCloseable {
 
     private boolean readsNumber() {
         return (readable & CompletionField.QP_NUM.code()) != 0;
+    }
+
+    /** Returns the queue, if there is a current completion. */
+    ExtendedCompletionQueue queueOfCurrent() {
+        requireCurrent();
+        return queue;
     }
 
     private void requireCurrent() {

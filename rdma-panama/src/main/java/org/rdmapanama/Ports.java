@@ -13,6 +13,7 @@ import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.address.GidType;
 import org.rdmapanama.device.PortAttributes;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_gid;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
@@ -111,7 +112,7 @@ final class Ports {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment entry = temporary.allocate(ibv_gid_entry.layout());
             int result = (int) context.call(() -> context.provider().queryGidEx(port, index, entry.address()));
-            if (result == -Errno.ENODATA.number) {
+            if (result == -Errno.ENODATA) {
                 return Optional.empty();
             }
             context.check("ibv_query_gid_ex", result, "port " + port + ", GID index " + index);
@@ -166,7 +167,7 @@ final class Ports {
         }
         int result = (int) context.call(() -> context.provider().pkeyIndex(port, pkey));
         // The library reads beyond the end of the table, where there is no such file.
-        if (result == -Errno.ENOENT.number) {
+        if (result == -Errno.ENOENT) {
             return OptionalInt.empty();
         }
         return OptionalInt.of((int)

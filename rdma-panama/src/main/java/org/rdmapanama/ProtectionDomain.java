@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_sge;
@@ -139,7 +140,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
         Objects.requireNonNull(memory, "memory");
         Set<AccessFlag> flags = flags(access);
-        return register("ibv_reg_mr", memory, flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address(), flags);
+        return register("ibv_reg_mr", memory, startAddress(memory, flags), flags);
     }
 
     /**
@@ -200,8 +201,37 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         Set<AccessFlag> flags = flags(access);
         RegistrableMemory.checkMemory(memory);
         RegistrableMemory.checkAccess(memory, flags);
-        return registerChecked(
-                "ibv_reg_mr", memory, flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address(), flags);
+        return registerChecked("ibv_reg_mr", memory, startAddress(memory, flags), flags);
+    }
+
+    /**
+     * Allocates memory, registers it, and frees it when the region is closed. Otherwise as {@link #register(MemorySegment,
+     * AccessFlag...)}.
+     */
+    MemoryRegion registerOwn(long byteSize, long byteAlignment, AccessFlag... access) {
+        Set<AccessFlag> flags = flags(access);
+        RegistrableMemory.checkAccess(flags);
+        Arena own = arena.newPart();
+        MemorySegment memory = MemorySegment.NULL;
+        try {
+            memory = own.allocate(byteSize, byteAlignment);
+            MemorySegment allocated = memory;
+            long iova = startAddress(memory, flags);
+            return register("ibv_reg_mr", memory, iova, flags, mr -> {
+                MemoryRegion region = MemoryRegion.ofMemory(this, mr, allocated, iova, flags);
+                region.own(own);
+                return region;
+            });
+        } catch (RuntimeException | Error e) {
+            if (!VerbsArena.isLeaked(memory)) {
+                own.close();
+            }
+            throw e;
+        }
+    }
+
+    private static long startAddress(MemorySegment memory, Set<AccessFlag> flags) {
+        return flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
     }
 
     private MemoryRegion register(String verb, MemorySegment memory, long iova, Set<AccessFlag> flags) {
@@ -253,8 +283,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         try {
             return registration.get();
         } catch (VerbsException e) {
-            if (e.errno() == Errno.EINVAL.number
-                    && RegistrableMemory.isBeyond(context.queryDevice(), flags, implicit)) {
+            if (e.errno() == Errno.EINVAL && RegistrableMemory.isBeyond(context.queryDevice(), flags, implicit)) {
                 throw new UnsupportedVerbException(
                         e.verb(), e.errno(), context.deviceName(), e.arguments(), RegistrableMemory.capability(flags));
             }
@@ -341,7 +370,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 new Creation("ibv_reg_dmabuf_mr", MemoryRegion.ENDING)
                         .arguments(() -> length + " bytes at offset " + offset + " of descriptor " + fileDescriptor
                                 + ", access " + flags)
-                        .cures(errno -> errno == Errno.EBADF.number ? "the descriptor is not a dma-buf" : null)
+                        .cures(errno -> errno == Errno.EBADF ? "the descriptor is not a dma-buf" : null)
                         .capability("a driver with ibv_reg_dmabuf_mr, which no capability shows"),
                 () -> {
                     checkOpen();
@@ -553,7 +582,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_create_qp_ex
      */
     public QueuePair createQueuePair(QueuePairOptions options) {
-        return QueuePairCreation.create(this, options);
+        return QueuePairCreation.create(this, options, QueuePairCreation.verb(this, options));
     }
 
     /**
@@ -606,7 +635,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_qp_to_qp_ex
      */
     public ExtendedQueuePair createExtendedQueuePair(QueuePairOptions options) {
-        return ExtendedQueuePair.createExtended(this, options);
+        return ExtendedQueuePair.createExtended(this, options, QueuePairCreation.verb(this, options));
     }
 
     /**

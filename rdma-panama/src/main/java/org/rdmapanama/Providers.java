@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
@@ -28,7 +29,7 @@ final class Providers {
         if (all == null) {
             // A class path entry that cannot be read because there is no free descriptor looks as if it did not exist.
             if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
-                throw new VerbsException("ibv_get_device_list", Errno.EMFILE.number, "", FreeDescriptors.CURE);
+                throw new VerbsException("ibv_get_device_list", Errno.EMFILE, "", FreeDescriptors.CURE);
             }
             List<Provider> providers = new ArrayList<>();
             providers.add(new NativeProvider());

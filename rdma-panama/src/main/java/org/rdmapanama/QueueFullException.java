@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.ffm.internal.Errno;
+
 /**
  * Thrown when a queue has no room for what was posted. Methods whose names begin with {@code try}, such as {@link
  * QueuePair#tryPostSend}, return {@link QueuePair#QUEUE_FULL} instead.
@@ -20,7 +22,7 @@ public final class QueueFullException extends VerbsException {
         super(
                 verb + " failed (ENOMEM): the " + queue + " is full: it holds " + contents + "; " + cure,
                 verb,
-                Errno.ENOMEM.number,
+                Errno.ENOMEM,
                 queue,
                 cure);
         this.capacity = capacity;

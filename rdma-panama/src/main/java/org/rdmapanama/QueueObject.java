@@ -2,29 +2,33 @@ package org.rdmapanama;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.rdmapanama.ffm.internal.AsymmetricBarrier;
 
 /**
  * An object that work is posted to, or completions are taken from. It can be bound to one thread.
  *
  * <p>In a shared arena a call must be known to a thread that closes, because the native object must not be destroyed
  * during the call. Any thread can count its calls by two atomic additions ({@link VerbsObject#enter}). The thread that this
- * is bound to counts those of the data path by plain stores to its own {@link ThreadCalls} instead. Both ways may be in use
- * at the same time; the calls in progress are those of both.
+ * is bound to counts those of the data path by plain stores to {@link #calls} instead. Both ways may be in use at the same
+ * time; the calls in progress are those of both.
  *
  * <ul>
- *   <li><b>The bound thread</b> stores that it is in a call, and then looks whether its {@code ThreadCalls} have ended.
- *   <li><b>Whoever ends them</b> stores that, makes all threads execute a memory barrier, and then looks for a call. So at
- *       least one of the two sees the other. The bound thread pays for no barrier; the price is paid where a binding ends.
- *       See {@link org.rdmapanama.ffm.internal.AsymmetricBarrier}.
- *   <li><b>Ended is ended.</b> A new binding has new {@code ThreadCalls}, and replaces only those that have ended without a
- *       call in progress. So a thread that takes a late look at old ones does no harm.
- *   <li><b>Closing</b> ({@link #shut}) first refuses what is counted atomically, and then ends the {@code ThreadCalls} that it finds. A
- *       thread that binds this installs its own first and then looks whether this is closed. Both have a full barrier in
- *       between. {@link Closing} waits for the calls in progress, for ten seconds at most.
+ *   <li><b>The bound thread</b> stores that it is in a call, and then looks whether this is closed.
+ *   <li><b>A closing</b> ({@link #shut}) stores that this is closed, makes all threads execute a memory barrier, and then
+ *       looks for a call. So at least one of the two sees the other. The bound thread pays for no barrier; the price is paid
+ *       where this is closed. See {@link AsymmetricBarrier}. {@link Closing} waits for the calls in progress, for ten seconds
+ *       at most.
+ *   <li><b>One thread at a time writes the count:</b> the bound one. After that has terminated in a batch, the count is not
+ *       zero, and whoever ends the batch ({@link Batch#finishIfAbandoned}) writes it once. A binding is replaced or ended
+ *       only by its own thread or after that has terminated, and only when the count is zero. So the next thread starts from
+ *       zero, and no store of an earlier one is still to come.
+ *   <li><b>A thread that binds this</b> stores its identity first and then looks whether this is closed; a closing stores that
+ *       this is closed and then looks for a bound thread. Both have a full barrier in between. So a closing needs one
+ *       barrier at most, for the thread that it finds: a thread that binds this later sees that it is closed.
+ *   <li><b>The look for the own identity</b> needs no memory ordering, because only a thread itself stores it, and no other
+ *       thread replaces it while that one is alive.
  *   <li><b>Other threads</b> look for a binding before they count. One that counts while the object is being bound is as
  *       safe as without binding; only its next call is refused.
- *   <li><b>A bound thread that has terminated</b> is in no call, so that another one may bind this, or unbind it. A batch
- *       that it left open is a call in progress, and is ended first ({@link Batch#finishIfAbandoned}).
  *   <li><b>Virtual threads</b> are threads like others: they are compared by identity, and what they stored goes with them
  *       to another carrier.
  * </ul>
@@ -35,18 +39,30 @@ import java.lang.invoke.VarHandle;
  * their own, which move queue pairs to the error state.
  */
 abstract class QueueObject extends ContextObject {
-    private static final VarHandle CALLER;
+    private static final VarHandle BOUND;
+    private static final VarHandle CALLS;
 
     static {
         try {
-            CALLER = MethodHandles.lookup().findVarHandle(QueueObject.class, "caller", ThreadCalls.class);
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            BOUND = lookup.findVarHandle(QueueObject.class, "bound", Thread.class);
+            CALLS = lookup.findVarHandle(QueueObject.class, "calls", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
 
-    /** Those of the thread that this is bound to; null if it is not bound. */
-    private ThreadCalls caller;
+    /** The thread that this is bound to, or null. */
+    private Thread bound;
+
+    /** The number of its calls in progress, unless it counts atomically. */
+    private int calls;
+
+    /**
+     * Whether this is closed, and each look at {@link #calls} shows a call that began before its thread could see that.
+     * Guarded by the arena's lock.
+     */
+    private boolean callsSeen;
 
     QueueObject(Context context, long address, VerbsObject... parents) {
         super(context, address, parents);
@@ -79,16 +95,13 @@ abstract class QueueObject extends ContextObject {
         checkOpen();
         if (arena.owner() == null) {
             Thread me = Thread.currentThread();
-            ThreadCalls found = caller();
-            while (found == null || found.thread != me) {
-                replace(found, new ThreadCalls(me));
-                found = caller();
+            Thread found = boundThread();
+            while (found != me) {
+                replace(found, me);
+                found = boundThread();
             }
-            if (!isOpen()) {
-                // It was closed meanwhile, perhaps without a look at these.
-                found.end();
-                throw alreadyClosed();
-            }
+            // It may have been closed meanwhile.
+            checkOpen();
         }
     }
 
@@ -102,63 +115,79 @@ abstract class QueueObject extends ContextObject {
      */
     public final void unbindFromThread() {
         checkOpen();
-        ThreadCalls found = caller();
+        Thread found = boundThread();
         if (found != null) {
             replace(found, null);
         }
     }
 
-    /** Does nothing if another thread has replaced them already. */
+    /** Does nothing if another thread has replaced it already. */
     @SuppressWarnings("ReferenceEquality") // threads are compared by identity
-    private void replace(ThreadCalls found, ThreadCalls next) {
+    private void replace(Thread found, Thread next) {
         if (found != null) {
-            boolean mine = found.thread == Thread.currentThread();
-            if (!mine && found.thread.isAlive()) {
-                throw boundElsewhere(found.thread);
+            boolean mine = found == Thread.currentThread();
+            if (!mine && found.isAlive()) {
+                throw boundElsewhere(found);
             }
             Batch batch = batch();
             if (batch != null && !mine) {
                 batch.finishIfAbandoned();
             }
             // Nothing but a batch lasts longer than a method.
-            if (found.isInside()) {
+            if (hasBoundCalls()) {
                 throw new IllegalStateException(
-                        found.thread + " has a batch open on " + this + "; call " + batch.ending() + " first");
+                        found + " has a batch open on " + this + "; call " + batch.ending() + " first");
             }
-            found.end();
         }
-        CALLER.compareAndSet(this, found, next);
+        BOUND.compareAndSet(this, found, next);
     }
 
-    private ThreadCalls caller() {
-        return (ThreadCalls) CALLER.getVolatile(this);
+    /** The thread that this is bound to, or null. */
+    final Thread boundThread() {
+        return (Thread) BOUND.getVolatile(this);
+    }
+
+    private boolean hasBoundCalls() {
+        return (int) CALLS.getVolatile(this) != 0;
+    }
+
+    /** Whether the calling thread is in a call that counts as one of the bound thread. */
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
+    final boolean isInBoundCall() {
+        return bound == Thread.currentThread() && calls != 0;
     }
 
     /**
      * Begins a call of the data path that uses the native object. {@link #exitData} must follow.
      *
-     * @return what counts the call, for {@link #exitData}; null if {@link #enter} does, as it does for an object that is not
-     *     bound
+     * @return how the call is counted, for {@link #exitData}: true if as one of the bound thread
      * @throws WrongThreadException when this is bound to another thread, or the arena is confined to one
      * @throws IllegalStateException when this is closed
      */
     @SuppressWarnings("ReferenceEquality") // threads are compared by identity
-    final ThreadCalls enterData() {
-        ThreadCalls mine = caller;
-        if (mine != null) {
-            if (mine.thread == Thread.currentThread() && mine.tryEnter()) {
-                return mine;
+    final boolean enterData() {
+        Thread found = bound;
+        if (found != null) {
+            if (AsymmetricBarrier.AVAILABLE && found == Thread.currentThread()) {
+                CALLS.setOpaque(this, calls + 1);
+                // The barrier of a closing stands between this store and this load.
+                if (isOpenOpaque()) {
+                    return true;
+                }
+                exitData(true);
+                throw alreadyClosed();
             }
             checkBinding();
         }
         enter();
-        return null;
+        return false;
     }
 
     /** Ends what {@link #enterData} began: in the same thread, or in another one after that has terminated. */
-    final void exitData(ThreadCalls counted) {
-        if (counted != null) {
-            counted.exit();
+    final void exitData(boolean ofBoundThread) {
+        if (ofBoundThread) {
+            // What the call did comes before the destruction of the object, which follows a load of zero.
+            CALLS.setRelease(this, calls - 1);
         } else {
             exit();
         }
@@ -166,17 +195,25 @@ abstract class QueueObject extends ContextObject {
 
     @SuppressWarnings("ReferenceEquality") // threads are compared by identity
     private void checkBinding() {
-        ThreadCalls found = caller();
-        if (found != null && found.thread != Thread.currentThread()) {
-            throw boundElsewhere(found.thread);
+        Thread found = boundThread();
+        if (found != null && found != Thread.currentThread()) {
+            throw boundElsewhere(found);
         }
     }
 
+    /** Returns false also while the bound thread is about to be refused. */
     @Override
+    @SuppressWarnings("ReferenceEquality") // threads are compared by identity
     boolean shut() {
         boolean noneCounted = super.shut();
-        ThreadCalls found = caller();
-        return (found == null || found.end()) && noneCounted;
+        if (!callsSeen) {
+            Thread found = boundThread();
+            if (AsymmetricBarrier.AVAILABLE && found != null && found != Thread.currentThread()) {
+                AsymmetricBarrier.run();
+            }
+            callsSeen = true;
+        }
+        return noneCounted && !hasBoundCalls();
     }
 
     private WrongThreadException boundElsewhere(Thread thread) {

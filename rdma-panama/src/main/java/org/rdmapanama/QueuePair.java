@@ -12,10 +12,14 @@ import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.internal.provider.DirectQueuePair;
+import org.rdmapanama.internal.provider.PostVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.DataInOrder;
@@ -72,6 +76,12 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     private final int number;
     private final MemorySegment struct;
 
+    /** Null if the driver posts. */
+    private final DirectQueuePair direct;
+
+    /** The direct queue pair, or the provider. */
+    final PostVerbs posting;
+
     /** The windows of type 2 that were bound through this. */
     final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet(2);
 
@@ -102,6 +112,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         takesReceives = options.hasReceiveQueue();
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
+        direct = DirectQueues.queuePair(context, options, address, granted);
+        posting = direct == null ? provider : direct;
         groups = new MulticastGroups(this);
         control = new QueuePairControl(this);
         connecting = new Connecting(this);
@@ -246,6 +258,25 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      */
     public final Optional<QueuePairFailure> failure() {
         return Optional.ofNullable(failures.get());
+    }
+
+    /**
+     * {@return whether Java writes the rings of this queue pair itself; see {@link CompletionQueueOptions#direct}}
+     */
+    public final boolean isDirect() {
+        return direct != null;
+    }
+
+    /** Prepares for batches of an extended queue pair, and returns their functions. */
+    final SendVerbs sendVerbs() {
+        return direct == null ? provider.prepareSendBatches() : direct.sendVerbs();
+    }
+
+    /** Called when the device has put this into state RESET. */
+    final void wasReset() {
+        if (direct != null) {
+            direct.cleared(false);
+        }
     }
 
     /** For completions and events that tell of failures. */
@@ -408,7 +439,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     }
 
     /**
-     * Activates a queue pair for datagrams or raw packets, with the options of {@link #localEndpoint()}: moves it from
+     * Activates a queue pair for datagrams, SRD of EFA among them, or raw packets, with the options of {@link #localEndpoint()}: moves it from
      * RESET or INIT through RTR to RTS. If that fails on the way, calling this again continues from there.
      *
      * @throws IllegalArgumentException when this is of another type, or is in another state than RESET, INIT or RTR
@@ -460,7 +491,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @verb ibv_post_send
      */
     public final int tryPostSend(SendWorkRequest first) {
-        ThreadCalls call = enterData();
+        boolean call = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -493,7 +524,12 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         return postedOrFull("ibv_post_send", result);
     }
 
-    /** Whether each send has a destination, to which drivers follow a pointer. */
+    /** Whether each send must have a destination. */
+    final boolean sendsDatagrams() {
+        return connecting.sendsDatagrams();
+    }
+
+    /** Whether each send may have a destination, to which drivers follow a pointer. */
     final boolean isAddressed() {
         return type == QueuePairType.UD || type == QueuePairType.DRIVER;
     }
@@ -513,7 +549,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
 
     private int postChain(SendWorkRequest first, long chain) {
         requireReadyToSend();
-        int result = provider.postSend(address, chain, first.addressOfFirstNotPosted());
+        int result = posting.postSend(address, chain, first.addressOfFirstNotPosted());
         if (result == POSTED) {
             first.firstNotPosted(0);
         }
@@ -602,12 +638,13 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         }
         requireConnected();
         window.requireSameDomain(this, region);
-        ThreadCalls call = enterData();
+        boolean call = enterData();
         try {
             // This posts to the send queue, whose lock an open batch holds.
             beginCall();
             try {
                 requireReadyToSend();
+                DirectQueues.refuseWindows(this);
                 return window.bind(this, binding, id, signaled);
             } finally {
                 endCall();
@@ -656,7 +693,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @verb ibv_post_recv
      */
     public final int tryPostReceive(ReceiveWorkRequest first) {
-        ThreadCalls call = enterData();
+        boolean call = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -664,7 +701,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                 throw noReceiveQueue();
             }
             first.checkFits(capabilities);
-            int result = provider.postReceive(address, chain, first.addressOfFirstNotPosted());
+            int result = posting.postReceive(address, chain, first.addressOfFirstNotPosted());
             if (result == POSTED) {
                 first.firstNotPosted(0);
             }
@@ -756,11 +793,14 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                 verb,
                 -result,
                 this + " in state " + state,
-                cureOfPost(verb, context().transportType(), state, -result));
+                direct != null && result == -Errno.EOPNOTSUPP
+                        ? "a direct queue pair only sends, receives, writes, reads and does atomics; create it with"
+                                + " completion queues that are not direct"
+                        : cureOfPost(verb, context().transportType(), state, -result));
     }
 
     private static String cureOfPost(String verb, TransportType transport, QueuePairState state, int errno) {
-        if (errno != Errno.EINVAL.number) {
+        if (errno != Errno.EINVAL) {
             return null;
         }
         if (transport == TransportType.IWARP && verb.equals("ibv_post_recv")) {
@@ -886,15 +926,24 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         return ibv_qp.state(struct) != QueuePairState.RESET.code();
     }
 
+    /** Whether this side has put it there. */
+    private boolean isInErrorState() {
+        return ibv_qp.state(struct) == QueuePairState.ERR.code();
+    }
+
     @Override
     int destroy() {
         groups.detachAll();
-        if (mayHaveWork()) {
+        if (mayHaveWork() && !isInErrorState()) {
             fail();
         }
         // Soft-RoCE's windows of type 2 keep a pointer to the queue pair, which it frees all the same after a while.
         MemoryWindow.closeAll(windows);
-        return super.destroy();
+        int result = super.destroy();
+        if (direct != null && result == 0) {
+            direct.cleared(true);
+        }
+        return result;
     }
 
     @Override

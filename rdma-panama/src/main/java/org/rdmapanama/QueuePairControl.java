@@ -1,11 +1,15 @@
 package org.rdmapanama;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ece;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
@@ -116,8 +120,7 @@ final class QueuePairControl {
     void modify(MemorySegment encoded, int mask) {
         queuePair.enter();
         try {
-            int result = ClearedQueues.NONE.call(
-                    queuePair, () -> queuePair.provider.modifyQueuePair(queuePair.address, encoded.address(), mask));
+            int result = ClearedQueues.NONE.call(queuePair, () -> modifyNative(encoded.address(), mask));
             if (result < 0) {
                 QueuePairAttributes attributes = QueuePairAttributes.ofNative(encoded, mask);
                 checkTransition(attributes);
@@ -138,7 +141,18 @@ final class QueuePairControl {
         boolean clears = given.contains(QueuePairAttribute.STATE)
                 && (attributes.state() == QueuePairState.RESET || attributes.state() == QueuePairState.ERR);
         ClearedQueues cleared = clears ? queuePair.clearedQueues : ClearedQueues.NONE;
-        return cleared.call(queuePair, () -> queuePair.provider.modifyQueuePair(queuePair.address, encoded, mask));
+        return cleared.call(queuePair, () -> modifyNative(encoded, mask));
+    }
+
+    private int modifyNative(long encoded, int mask) {
+        int result = queuePair.provider.modifyQueuePair(queuePair.address, encoded, mask);
+        if (result == 0
+                && (mask & QueuePairAttribute.STATE.code()) != 0
+                && Native.MEMORY.get(JAVA_INT, encoded + ibv_qp_attr.qp_state$offset())
+                        == QueuePairState.RESET.code()) {
+            queuePair.wasReset();
+        }
+        return result;
     }
 
     private String cureOfModify(int errno) {
@@ -146,9 +160,7 @@ final class QueuePairControl {
         if (special != null) {
             return special;
         }
-        if (errno == Errno.ETIMEDOUT.number
-                || errno == Errno.ENETUNREACH.number
-                || errno == Errno.EHOSTUNREACH.number) {
+        if (errno == Errno.ETIMEDOUT || errno == Errno.ENETUNREACH || errno == Errno.EHOSTUNREACH) {
             return "the peer's address cannot be resolved; check it and the route to it";
         }
         return null;

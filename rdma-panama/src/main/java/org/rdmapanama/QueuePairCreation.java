@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.Supplier;
 import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
@@ -12,6 +13,9 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.internal.provider.DirectPath;
+import org.rdmapanama.internal.provider.DriverFunction;
+import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.QueuePairType;
 
@@ -27,7 +31,16 @@ final class QueuePairCreation {
         T wrap(long address, QueuePairCapabilities granted);
     }
 
-    static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options) {
+    /** Returns the verb that takes the options. */
+    static DriverFunction verb(ProtectionDomain protectionDomain, QueuePairOptions options) {
+        ProviderContext provider = protectionDomain.provider;
+        return options.needsExtendedCall()
+                ? new DriverFunction("ibv_create_qp_ex", provider::createExtendedQueuePair)
+                : new DriverFunction(
+                        "ibv_create_qp", attributes -> provider.createQueuePair(protectionDomain.address, attributes));
+    }
+
+    static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
         if (!options.sendOperations().isEmpty()) {
             throw new IllegalArgumentException("options must not name send operations for a plain queue pair: "
                     + options.sendOperations() + "; call ProtectionDomain.createExtendedQueuePair");
@@ -35,37 +48,37 @@ final class QueuePairCreation {
         return create(
                 protectionDomain,
                 options,
+                function,
                 (qp, granted) -> new QueuePair(protectionDomain.context, protectionDomain, options, qp, granted));
     }
 
     static <T extends QueuePair> T create(
-            ProtectionDomain protectionDomain, QueuePairOptions options, Wrapper<T> wrapper) {
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, Wrapper<T> wrapper) {
         List<ContextObject> uses = options.uses();
         uses.forEach(protectionDomain::requireSameContext);
         Context context = protectionDomain.context;
-        boolean extended = options.needsExtendedCall();
-        String verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
+        DirectPath path = DirectQueues.check(context, options);
+        DriverFunction creator =
+                path == null ? function : new DriverFunction("mlx5dv_create_qp", path::createQueuePair);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes, protectionDomain.address, temporary);
             Supplier<T> maker = () -> context.create(
-                    new Creation(verb, QueuePair.ENDING)
+                    new Creation(creator.name(), QueuePair.ENDING)
                             .arguments(options::toString)
                             .cures(errno -> cureOfCreate(context, errno))
                             .capability(options.capability()),
                     () -> {
                         protectionDomain.checkOpen();
                         uses.forEach(ContextObject::checkOpen);
-                        return extended
-                                ? context.provider().createExtendedQueuePair(attributes.address())
-                                : context.provider().createQueuePair(protectionDomain.address, attributes.address());
+                        return creator.call().applyAsLong(attributes.address());
                     },
                     qp -> wrapper.wrap(qp, QueueStructs.readCapabilities(ibv_qp_init_attr.cap(attributes))));
             // Some drivers, such as efa and mana, register the queue pair in its completion queues.
             return ClearedQueues.of(options.sendQueue(), options.receiveQueue())
                     .create(protectionDomain, context.arena.lock(), maker);
         } catch (VerbsException e) {
-            throw explained(context, options, verb, e);
+            throw explained(context, options, creator.name(), e);
         }
     }
 
@@ -74,19 +87,19 @@ final class QueuePairCreation {
             Context context, QueuePairOptions options, String verb, VerbsException e) {
         boolean xrc = options.type() == QueuePairType.XRC_SEND || options.type() == QueuePairType.XRC_RECV;
         boolean unknown = xrc && (context.queryDevice().deviceCapabilityFlags() & rdma_h.IBV_DEVICE_XRC()) == 0;
-        return unknown && e.errno() == Errno.EINVAL.number
+        return unknown && e.errno() == Errno.EINVAL
                 ? new UnsupportedVerbException(
                         verb, e.errno(), context.deviceName(), options.toString(), options.capability())
                 : e;
     }
 
     private static String cureOfCreate(Context context, int errno) {
-        if (errno == Errno.EINVAL.number) {
+        if (errno == Errno.EINVAL) {
             DeviceAttributes device = context.queryDevice();
             return "the device allows at most " + device.maxWorkRequests() + " work requests and "
                     + device.maxSegments() + " segments, and may allow less inline data";
         }
-        if (errno == Errno.ENOMEM.number) {
+        if (errno == Errno.ENOMEM) {
             return RegistrableMemory.cureOfTooMany("queue pairs");
         }
         return null;
@@ -120,6 +133,7 @@ final class QueuePairCreation {
             requireSame(protectionDomain, ibv_qp.pd(struct));
             requireSame(sendQueue, ibv_qp.send_cq(struct));
             requireSame(receiveQueue, ibv_qp.recv_cq(struct));
+            DirectQueues.refuseWrapping(sendQueue, receiveQueue);
             return wrapper.map(QueuePairOptions.ofExisting(
                     QueuePairControl.queryInitial(context, qp),
                     sendQueue,

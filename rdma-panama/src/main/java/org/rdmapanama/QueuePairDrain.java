@@ -20,7 +20,7 @@ import org.rdmapanama.internal.ShortWait;
  *
  * <p>A queue completes its requests in the order of posting, so an empty work request after all others, a marker, shows
  * when the others are done, as in the Linux kernel's {@code ib_drain_qp}. If no marker can be posted (a datagram would
- * need an address), a short time without completions must suffice.
+ * need an address, and a driver may forget an empty receive), a short time without completions must suffice.
  */
 final class QueuePairDrain {
     private static final long QUIET_NANOS = 20_000_000L;
@@ -47,8 +47,8 @@ final class QueuePairDrain {
     private record Marker(QueuePair queuePair, boolean send, MemorySegment workRequest, MemorySegment bad) {
         int post() {
             return send
-                    ? queuePair.provider.postSend(queuePair.address, workRequest.address(), bad.address())
-                    : queuePair.provider.postReceive(queuePair.address, workRequest.address(), bad.address());
+                    ? queuePair.posting.postSend(queuePair.address, workRequest.address(), bad.address())
+                    : queuePair.posting.postReceive(queuePair.address, workRequest.address(), bad.address());
         }
     }
 
@@ -81,7 +81,8 @@ final class QueuePairDrain {
         Marker receive = receiveMarker(queuePair);
         // Post before the error state, because drivers that share the receive queue with the kernel flush it only once.
         // Receives of a shared receive queue stay there for other queue pairs.
-        boolean settled = !queuePair.takesReceives() || post(receive);
+        boolean takesMarker = queuePair.takesReceives() && queuePair.provider.completesEmptyReceives();
+        boolean settled = !takesMarker || post(receive);
         if (!queuePair.fail()) {
             // The device is gone or has failed, so nothing will complete and there is nothing to wait for.
             posted.remove(receive.workRequest().address());
@@ -177,7 +178,7 @@ final class QueuePairDrain {
     private int pollAll() {
         int count = 0;
         for (CompletionQueue queue : queues) {
-            int polled = queue.provider.pollCompletionQueue(queue.address, BATCH, completions.address());
+            int polled = queue.polling.pollCompletionQueue(queue.address, BATCH, completions.address());
             for (int i = 0; i < polled; i++) {
                 MemorySegment completion = completions.asSlice(i * ibv_wc.sizeof(), ibv_wc.sizeof());
                 posted.remove(ibv_wc.wr_id(completion));

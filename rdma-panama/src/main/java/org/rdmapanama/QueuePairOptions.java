@@ -202,6 +202,15 @@ public final class QueuePairOptions {
         return sendOperations;
     }
 
+    /** Whether sends may look otherwise than those of an ordinary queue pair. */
+    boolean needsSpecialSends() {
+        return !createFlags.isEmpty() || maxTsoHeader > 0;
+    }
+
+    boolean signalsAll() {
+        return signalAll;
+    }
+
     int maxTsoHeader() {
         return maxTsoHeader;
     }

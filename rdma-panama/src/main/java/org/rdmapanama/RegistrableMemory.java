@@ -13,6 +13,7 @@ import java.util.regex.Pattern;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.DeviceCapability;
 import org.rdmapanama.device.OnDemandPagingCapabilities;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.memory.AccessFlag;
 
 /** Checks which memory may be registered, and explains why registering failed. */
@@ -159,7 +160,7 @@ final class RegistrableMemory {
     }
 
     static String cure(int errno, MemorySegment memory, Set<AccessFlag> access, String limit) {
-        if (errno == Errno.ENOMEM.number || errno == Errno.EAGAIN.number) {
+        if (errno == Errno.ENOMEM || errno == Errno.EAGAIN) {
             if (access.contains(AccessFlag.ON_DEMAND)) {
                 return "ON_DEMAND pins no memory, so the device or the kernel has no room for another region";
             }
@@ -171,7 +172,7 @@ final class RegistrableMemory {
                             : "; raise it with 'ulimit -l unlimited', in /etc/security/limits.conf, or"
                                     + " with LimitMEMLOCK=infinity in a systemd unit");
         }
-        if (errno == Errno.EFAULT.number) {
+        if (errno == Errno.EFAULT) {
             return "the pages cannot be pinned with this access; Linux before 6.2 pins no file that is mapped read-only,"
                     + " and since 6.5 it pins files for writing only when they are in memory, as on /dev/shm";
         }

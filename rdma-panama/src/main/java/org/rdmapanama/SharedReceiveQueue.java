@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_device_attr;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
@@ -15,6 +16,9 @@ import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_tm_caps;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.internal.provider.DirectPath;
+import org.rdmapanama.internal.provider.DirectSharedReceiveQueue;
+import org.rdmapanama.internal.provider.PostVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.queue.SharedReceiveQueueAttributes;
 import org.rdmapanama.queue.SharedReceiveQueueType;
@@ -53,6 +57,12 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
     private final int maxTags;
     private final int maxTagSegments;
 
+    /** Null if the driver posts. */
+    private final DirectSharedReceiveQueue direct;
+
+    /** The direct queue, or the provider. */
+    private final PostVerbs posting;
+
     private volatile int maxWorkRequests;
 
     /** Ensures that the recorded size is the one that the driver set last. */
@@ -63,7 +73,8 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
             SharedReceiveQueueOptions options,
             long address,
             MemorySegment granted,
-            int maxTagSegments) {
+            int maxTagSegments,
+            DirectPath path) {
         super(
                 protectionDomain.context,
                 address,
@@ -76,6 +87,8 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
         maxTags = options.maxTags();
         maxWorkRequests = ibv_srq_attr.max_wr(granted);
         maxSegments = ibv_srq_attr.max_sge(granted);
+        direct = DirectQueues.sharedReceiveQueue(context, path, address, maxSegments);
+        posting = direct == null ? provider : direct;
     }
 
     private static CompletionQueue completionQueue(SharedReceiveQueueOptions options) {
@@ -105,6 +118,10 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
 
     static SharedReceiveQueue create(ProtectionDomain protectionDomain, SharedReceiveQueueOptions options) {
         requireSameContext(protectionDomain, options);
+        if (options.direct() && options.type() != SharedReceiveQueueType.BASIC) {
+            throw new IllegalArgumentException("a direct shared receive queue must be an ordinary one: " + options);
+        }
+        DirectQueues.refuse(completionQueue(options), "a shared receive queue of type " + options.type());
         return options.type() == SharedReceiveQueueType.BASIC
                 ? createBasic(protectionDomain, options)
                 : createExtended(protectionDomain, options);
@@ -113,6 +130,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
     private static SharedReceiveQueue createBasic(
             ProtectionDomain protectionDomain, SharedReceiveQueueOptions options) {
         Context context = protectionDomain.context;
+        DirectPath path = DirectQueues.path(context, options.direct());
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_srq_init_attr.layout());
             options.writeBasic(attributes);
@@ -127,7 +145,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
                                 .createSharedReceiveQueue(protectionDomain.address, attributes.address());
                     },
                     srq -> new SharedReceiveQueue(
-                            protectionDomain, options, srq, ibv_srq_init_attr.attr(attributes), 0));
+                            protectionDomain, options, srq, ibv_srq_init_attr.attr(attributes), 0, path));
         }
     }
 
@@ -165,7 +183,8 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
                             options,
                             srq,
                             ibv_srq_init_attr_ex.attr(attributes),
-                            maxTagSegments(device)));
+                            maxTagSegments(device),
+                            null));
         }
     }
 
@@ -183,12 +202,12 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
     }
 
     private static String cureOfCreate(Context context, int errno) {
-        if (errno == Errno.EINVAL.number) {
+        if (errno == Errno.EINVAL) {
             DeviceAttributes device = context.queryDevice();
             return "the device allows at most " + device.maxSharedReceiveWorkRequests() + " work requests and "
                     + device.maxSharedReceiveSegments() + " segments";
         }
-        if (errno == Errno.ENOMEM.number) {
+        if (errno == Errno.ENOMEM) {
             return RegistrableMemory.cureOfTooMany("shared receive queues");
         }
         return null;
@@ -232,6 +251,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
             long nativeAddress,
             Ownership ownership) {
         requireSameContext(protectionDomain, options);
+        DirectQueues.refuse(completionQueue(options), "a shared receive queue of type " + options.type());
         Context context = protectionDomain.context;
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment device = temporary.allocate(ibv_device_attr_ex.layout());
@@ -244,7 +264,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
                         context.provider().querySharedReceiveQueue(srq, sizes.address()),
                         "",
                         "DeviceAttributes.maxSharedReceiveQueues");
-                return new SharedReceiveQueue(protectionDomain, options, srq, sizes, maxTagSegments(device));
+                return new SharedReceiveQueue(protectionDomain, options, srq, sizes, maxTagSegments(device), null);
             });
         }
     }
@@ -252,6 +272,18 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
     /** {@return the protection domain of this queue and of the regions that its receives use} */
     public ProtectionDomain protectionDomain() {
         return protectionDomain;
+    }
+
+    /**
+     * {@return whether Java writes the ring of this queue itself; see {@link SharedReceiveQueueOptions#direct}}
+     */
+    public boolean isDirect() {
+        return direct != null;
+    }
+
+    /** Null if this is not direct. */
+    DirectSharedReceiveQueue direct() {
+        return direct;
     }
 
     /** {@return the type of this queue} */
@@ -413,7 +445,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
     }
 
     private String cureOfModify(int errno) {
-        return errno == Errno.EINVAL.number
+        return errno == Errno.EINVAL
                 ? "the device allows at most " + context.queryDevice().maxSharedReceiveWorkRequests()
                         + " work requests, and the limit must not exceed the size of the queue"
                 : null;
@@ -455,12 +487,12 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @verb ibv_post_srq_recv
      */
     public int tryPostReceive(ReceiveWorkRequest first) {
-        ThreadCalls call = enterData();
+        boolean call = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
             first.checkFits(maxSegments, SEGMENTS_OPTION);
-            int result = provider.postSharedReceive(address, chain, first.addressOfFirstNotPosted());
+            int result = posting.postSharedReceive(address, chain, first.addressOfFirstNotPosted());
             if (result == QueuePair.POSTED) {
                 first.firstNotPosted(0);
             }
@@ -525,7 +557,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @verb ibv_post_srq_ops
      */
     public int tryPostTagOperation(TagOperation first) {
-        ThreadCalls call = enterData();
+        boolean call = enterData();
         try {
             long chain = first.address(this);
             // Drivers without tag matching do not report where they stopped, which is at the first operation.

@@ -31,6 +31,7 @@ public final class SharedReceiveQueueOptions {
     private CompletionQueue completionQueue;
     private int maxTags;
     private int maxTagOperations;
+    private boolean direct;
 
     /** Creates options for a queue for ordinary queue pairs. */
     public SharedReceiveQueueOptions() {}
@@ -98,6 +99,22 @@ public final class SharedReceiveQueueOptions {
         type = SharedReceiveQueueType.TM;
         xrcDomain = null;
         return this;
+    }
+
+    /**
+     * Has Java write the ring of this queue itself, for queue pairs whose completion queues are direct; see {@link
+     * CompletionQueueOptions#direct}. Only for ordinary queues, without tags and XRC.
+     *
+     * @param value whether to do so
+     * @return this
+     */
+    public SharedReceiveQueueOptions direct(boolean value) {
+        direct = value;
+        return this;
+    }
+
+    boolean direct() {
+        return direct;
     }
 
     private static int positive(String name, int value) {

@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.ErrnoText;
+
 /**
  * Thrown when the device, its driver or the kernel does not support a verb. The call was really made, except where a
  * driver is known to do harm instead of refusing. The exception carries the errno that was, or should have been,
@@ -31,7 +33,7 @@ public final class UnsupportedVerbException extends UnsupportedOperationExceptio
      * @param capability the capability to look for
      */
     UnsupportedVerbException(String verb, int errno, String device, String arguments, String capability) {
-        super(verb + " is not supported by " + device + " (" + Errno.describe(errno) + ")"
+        super(verb + " is not supported by " + device + " (" + ErrnoText.describe(errno) + ")"
                 + (arguments.isEmpty() ? "" : " for " + arguments) + "; look for " + capability);
         this.verb = verb;
         this.errno = errno;

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -11,6 +12,7 @@ import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.internal.WaitLimits;
@@ -81,6 +83,9 @@ public final class VerbsArena implements Arena {
 
     /** Objects of other modules, such as connections, which close before all others. */
     private final Set<AutoCloseable> dependents = ConcurrentHashMap.newKeySet();
+
+    /** Memory of closed objects that a call of another thread was using at that moment. Guarded by the lock. */
+    private final List<Arena> late = new ArrayList<>();
 
     private volatile WaitLimits waitLimits = WaitLimits.USUAL;
 
@@ -154,7 +159,7 @@ public final class VerbsArena implements Arena {
             failure = both(failure, e);
         }
         if (failure != null) {
-            throw org.rdmapanama.ffm.internal.Errno.rethrow(failure);
+            throw Errno.rethrow(failure);
         }
     }
 
@@ -236,6 +241,10 @@ public final class VerbsArena implements Arena {
             Log.LOGGER.error("the memory of an arena is never freed because a region in it could not be deregistered");
         } else {
             try {
+                while (!late.isEmpty()) {
+                    late.getLast().close();
+                    late.removeLast();
+                }
                 memory.close();
             } catch (IllegalStateException inUse) {
                 // Another thread uses this memory in a call. Nothing is freed, and closing can be repeated.
@@ -247,6 +256,20 @@ public final class VerbsArena implements Arena {
         }
         freed = true;
         WITH_OPEN_DEVICES.remove(this);
+    }
+
+    /** Returns an arena for memory that is freed earlier than that of this; {@link #free} does. */
+    Arena newPart() {
+        return owner == null ? Arena.ofShared() : Arena.ofConfined();
+    }
+
+    /** Frees the memory of an object that is closed; with this, if a call of another thread uses it. Needs the lock. */
+    void free(Arena part) {
+        try {
+            part.close();
+        } catch (IllegalStateException inUse) {
+            late.add(part);
+        }
     }
 
     /** Records that a chained work request has changed, so that all chains must be checked again. */
@@ -319,6 +342,11 @@ public final class VerbsArena implements Arena {
     void leak(MemorySegment memory) {
         leak();
         LEAKED.add(memory);
+    }
+
+    /** Whether the device may use memory for ever. */
+    static boolean isLeaked(MemorySegment memory) {
+        return LEAKED.contains(memory);
     }
 
     /** Like {@link #leak(MemorySegment)}, if it is not known which memory the device may still use. */

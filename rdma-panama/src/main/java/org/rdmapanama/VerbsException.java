@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.rdmapanama.internal.ErrnoText;
+
 /**
  * Thrown when a verb fails.
  *
@@ -45,7 +47,7 @@ public class VerbsException extends RuntimeException {
     }
 
     private static String message(String verb, int errno, String arguments, String cure) {
-        StringBuilder text = new StringBuilder(verb).append(" failed: ").append(Errno.describe(errno));
+        StringBuilder text = new StringBuilder(verb).append(" failed: ").append(ErrnoText.describe(errno));
         if (!arguments.isEmpty()) {
             text.append(" for ").append(arguments);
         }
@@ -67,7 +69,7 @@ public class VerbsException extends RuntimeException {
 
     /** {@return the name of {@link #errno()}, such as {@code ENOMEM}, or its digits if the name is not known} */
     public String errnoName() {
-        return Errno.name(errno);
+        return ErrnoText.name(errno);
     }
 
     /** {@return the arguments of the verb, for people to read} */

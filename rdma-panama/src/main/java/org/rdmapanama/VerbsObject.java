@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.Log;
 
 /**
@@ -184,6 +185,11 @@ abstract class VerbsObject implements AutoCloseable {
         return ((int) USERS.getVolatile(this) & CLOSED) == 0;
     }
 
+    /** As {@link #isOpen}, without memory ordering. */
+    final boolean isOpenOpaque() {
+        return (int) USERS.getOpaque(this) >= 0;
+    }
+
     /**
      * Closes this object and, before it, everything that depends on it. Does nothing if it is already closed.
      *
@@ -216,19 +222,21 @@ abstract class VerbsObject implements AutoCloseable {
         if (ended || !closing.begins(this)) {
             return;
         }
-        for (VerbsObject child : inClosingOrder(children)) {
-            child.closeTree(closing);
+        if (!children.isEmpty()) {
+            for (VerbsObject child : inClosingOrder(children)) {
+                child.closeTree(closing);
+            }
         }
         if (!closing.isShut(this)) {
             String cure = "a call on it is in progress in another thread; close it again when that call has returned";
-            closing.failed(new VerbsException(destroyVerb(), Errno.EBUSY.number, toString(), cure));
+            closing.failed(new VerbsException(destroyVerb(), Errno.EBUSY, toString(), cure));
             return;
         }
         VerbsException failure = end();
         if (failure != null) {
             closing.failed(failure);
             // A driver without this verb can never destroy the object, so there is nothing to wait for.
-            if (refusal != Errno.EOPNOTSUPP.number && refusal != Errno.ENOSYS.number) {
+            if (refusal != Errno.EOPNOTSUPP && refusal != Errno.ENOSYS) {
                 return;
             }
             lost();
@@ -245,7 +253,7 @@ abstract class VerbsObject implements AutoCloseable {
         }
         if (!children.isEmpty() && !endsWithWhatIsLeft()) {
             String left = children.iterator().next() + " uses it and could not be destroyed";
-            return new VerbsException(destroyVerb(), Errno.EBUSY.number, toString(), left);
+            return new VerbsException(destroyVerb(), Errno.EBUSY, toString(), left);
         }
         if (refusal != 0 && !canTryAgain()) {
             return new VerbsException(destroyVerb(), refusal, toString(), "an earlier close failed in the same way");
@@ -254,7 +262,7 @@ abstract class VerbsObject implements AutoCloseable {
             refusal = -destroy();
         } catch (RuntimeException e) {
             // A fault in a software device. The rest of the tree is closed nevertheless.
-            refusal = Errno.EIO.number;
+            refusal = Errno.EIO;
             VerbsException failure = new VerbsException(destroyVerb(), refusal, toString(), "the device threw " + e);
             failure.initCause(e);
             return failure;

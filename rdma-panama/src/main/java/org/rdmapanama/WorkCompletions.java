@@ -254,14 +254,15 @@ public final class WorkCompletions {
     }
 
     /**
-     * Returns whether the completion carries immediate data.
+     * Returns whether the completion is that of a receive with immediate data. Some drivers, mlx5 among them, set the flag
+     * for the send as well, whose completion has no data.
      *
      * @param index the index of the completion
      * @return true if {@link #immediate} is defined
      * @throws IndexOutOfBoundsException when the index is not below {@link #count()}
      */
     public boolean hasImmediate(int index) {
-        return has(index, CompletionFlag.WITH_IMM);
+        return has(index, CompletionFlag.WITH_IMM) && (batch.getInt(at(index, OPCODE)) & RECEIVE) != 0;
     }
 
     /**

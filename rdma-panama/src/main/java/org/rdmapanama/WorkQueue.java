@@ -57,6 +57,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
 
     static WorkQueue create(ProtectionDomain protectionDomain, WorkQueueOptions options) {
         protectionDomain.requireSameContext(options.completionQueue());
+        DirectQueues.refuse(options.completionQueue(), "a work queue");
         Context context = protectionDomain.context;
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_wq_init_attr.layout());
@@ -96,6 +97,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
     public static WorkQueue ofNativeAddress(
             ProtectionDomain protectionDomain, WorkQueueOptions options, long nativeAddress, Ownership ownership) {
         protectionDomain.requireSameContext(options.completionQueue());
+        DirectQueues.refuse(options.completionQueue(), "a work queue");
         return protectionDomain.context.wrap(nativeAddress, ownership, wq -> {
             protectionDomain.checkOpen();
             options.completionQueue().checkOpen();
@@ -209,7 +211,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
      * @verb ibv_post_wq_recv
      */
     public int tryPostReceive(ReceiveWorkRequest first) {
-        ThreadCalls call = enterData();
+        boolean call = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);

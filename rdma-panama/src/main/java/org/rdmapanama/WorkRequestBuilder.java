@@ -8,10 +8,8 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import org.rdmapanama.ffm.Pthread;
-import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_data_buf;
-import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
@@ -49,9 +47,6 @@ import org.rdmapanama.queue.SendOperation;
  * another thread.
  */
 public final class WorkRequestBuilder implements AutoCloseable {
-    private static final long WR_ID = ibv_qp_ex.wr_id$offset() + Pthread.MUTEX_GROWTH;
-    private static final long WR_FLAGS = ibv_qp_ex.wr_flags$offset() + Pthread.MUTEX_GROWTH;
-
     private static final long SGE_SIZE = ibv_sge.sizeof();
     private static final long SGE_ADDR = ibv_sge.addr$offset();
     private static final long SGE_LENGTH = ibv_sge.length$offset();
@@ -74,6 +69,10 @@ public final class WorkRequestBuilder implements AutoCloseable {
             Codes.mask(EnumSet.of(SendOperation.LOCAL_INV, SendOperation.BIND_MW), SendOperation::code);
     private static final int WITHOUT_DATA =
             LOCAL | Codes.mask(EnumSet.of(SendOperation.FLUSH, SendOperation.ATOMIC_WRITE), SendOperation::code);
+
+    /** What {@link SendVerbs#build} does in one call. */
+    private static final int FREQUENT = SEND | RDMA_READ | RDMA_WRITE;
+
     private static final int INLINE_POSSIBLE = Codes.mask(
             EnumSet.of(
                     SendOperation.SEND,
@@ -104,6 +103,9 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private final boolean addressed;
     private final boolean mustBeAddressed;
     private final boolean xrc;
+
+    /** Whether a work request may have a destination. */
+    private final boolean mayBeAddressed;
 
     /** The struct ibv_sge of the work request under construction. */
     private final MemorySegment segments;
@@ -166,15 +168,16 @@ public final class WorkRequestBuilder implements AutoCloseable {
         batch = new Batch(queuePair, "complete() or abort()", this::start, this::giveUp);
         this.extended = extended;
         arena = queuePair.arena;
-        verbs = queuePair.provider.prepareSendBatches();
+        verbs = queuePair.sendVerbs();
         sizes = queuePair.capabilities();
         maxSegments = sizes.maxSendSegments();
         this.maxTsoHeader = maxTsoHeader;
         allowed = Codes.mask(queuePair.sendOperations(), SendOperation::code);
         QueuePairType type = queuePair.type();
-        mustBeAddressed = type == QueuePairType.UD;
+        mustBeAddressed = queuePair.sendsDatagrams();
         addressed = mustBeAddressed || type == QueuePairType.DRIVER;
         xrc = type == QueuePairType.XRC_SEND;
+        mayBeAddressed = addressed || xrc;
         segments = queuePair.allocate(Math.max(1, sizes.maxSendSegments()) * SGE_SIZE, Long.BYTES);
         inline = queuePair.allocate(Math.max(1, sizes.maxInlineData()), Long.BYTES);
         buffers = queuePair.allocate(MAX_BUFFERS * BUFFER_SIZE, Long.BYTES);
@@ -923,17 +926,40 @@ public final class WorkRequestBuilder implements AutoCloseable {
      * work request before the next one begins, and some read its flags before they see its data.
      */
     private void emit() {
-        if (operation == 0) {
-            return;
+        if (segmentCount == 1 && (operation & FREQUENT) != 0 && !mayBeAddressed) {
+            emitFrequent();
+        } else if (operation != 0) {
+            emitRare();
         }
+    }
+
+    /** An operation that needs no other object but its region. */
+    private void emitFrequent() {
+        int code = operation;
+        operation = 0;
+        segmentCount = 0;
+        segmentBytes = 0;
+        torn = true;
+        verbs.build(
+                extended,
+                operationId,
+                operationFlags,
+                code,
+                rkey,
+                remoteAddress,
+                segmentLkey,
+                segmentAddress,
+                segmentLength);
+        torn = false;
+    }
+
+    private void emitRare() {
         checkWhole();
         hold();
         try {
             torn = true;
-            Native.MEMORY.set(JAVA_LONG, extended + WR_ID, operationId);
             // Soft-RoCE needs the flag, and the other drivers ignore it.
-            Native.MEMORY.set(
-                    JAVA_INT, extended + WR_FLAGS, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
+            verbs.identify(extended, operationId, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
             emitOperation();
             if (handle != null) {
                 verbs.wrSetUdAddr(extended, handle.address, remoteQueuePair, qkey);
@@ -968,7 +994,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
             if (fault != null) {
                 throw new UnsupportedVerbException(
                         "ibv_wr_set_sge_list",
-                        Errno.EOPNOTSUPP.number,
+                        Errno.EOPNOTSUPP,
                         queuePair.context.deviceName(),
                         segmentCount + " segments of different lengths",
                         fault);

@@ -3,10 +3,12 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.OpenFlag;
 
 /**
  * A domain of extended reliable connections, {@code struct ibv_xrcd}: the common domain of XRC_RECV queue pairs and the
@@ -45,10 +47,10 @@ public final class XrcDomain extends ContextObject {
     }
 
     private static String cure(int errno) {
-        if (errno == Errno.ENOENT.number) {
+        if (errno == Errno.ENOENT) {
             return "no process has opened a domain for this file; OpenFlag.CREAT creates one";
         }
-        if (errno == Errno.EEXIST.number) {
+        if (errno == Errno.EEXIST) {
             return "a domain for this file already exists, which OpenFlag.EXCL refuses";
         }
         return null;

@@ -33,7 +33,9 @@ import org.rdmapanama.ffm.verbs.ibv_async_event;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.DummyDevice;
 import org.rdmapanama.testing.LabDevices;
 
 /**

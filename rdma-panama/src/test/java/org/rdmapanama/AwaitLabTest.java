@@ -30,6 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
@@ -174,6 +175,29 @@ class AwaitLabTest {
             assertThrown(InterruptedException.class, waiting);
             Thread.currentThread().interrupt();
             assertThrows(InterruptedException.class, () -> pair.a.queue.await(completions, Duration.ZERO));
+        }
+    }
+
+    /** Whether it sleeps or still polls. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldEndWhileItPolls(boolean interrupted) throws Exception {
+        try (ConnectedPair pair = shared()) {
+            WorkCompletions completions = new WorkCompletions(pair.a.arena, 4);
+            Thread[] thread = new Thread[1];
+            FutureTask<Integer> waiting = start(false, () -> {
+                thread[0] = Thread.currentThread();
+                return pair.a.queue.await(completions, LONG, Duration.ofDays(1));
+            });
+            if (interrupted) {
+                thread[0].interrupt();
+                assertThrown(InterruptedException.class, waiting);
+            } else {
+                long start = System.nanoTime();
+                pair.a.channel.wakeup();
+                assertEquals(0, result(waiting));
+                assertTrue(System.nanoTime() - start < LONG.toNanos(), "it ended at its timeout");
+            }
         }
     }
 

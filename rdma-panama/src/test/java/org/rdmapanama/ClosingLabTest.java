@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -33,9 +34,14 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
+import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Commands;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
@@ -50,11 +56,26 @@ class ClosingLabTest {
     /** How long a close may take that waits for what will never come: its own bound is two seconds. */
     private static final long LOST_SECONDS = 10;
 
+    /** Sockets of other tests free memory that they have not needed for ten seconds. */
+    private static final Duration QUIET = Duration.ofSeconds(12);
+
     private static List<String> resourcesBefore;
 
+    /** Waits until nothing of other tests goes any more. */
     @BeforeAll
-    static void countResources() throws IOException {
+    static void countResources() throws Exception {
         resourcesBefore = Commands.resources();
+        Bound bound = Bound.ofSeconds(90);
+        long start = System.nanoTime();
+        while (!resourcesBefore.isEmpty() && System.nanoTime() - start < QUIET.toNanos()) {
+            bound.check("what the kernel keeps for the devices goes on changing");
+            Thread.sleep(500);
+            List<String> now = Commands.resources();
+            if (!now.equals(resourcesBefore)) {
+                resourcesBefore = now;
+                start = System.nanoTime();
+            }
+        }
     }
 
     @AfterEach
@@ -228,7 +249,11 @@ class ClosingLabTest {
 
     /** Closes side a, which has work outstanding, and checks that all that was ever posted there was polled. */
     private static void assertDrains(ConnectedPair.Setup setup, Consumer<ConnectedPair> work) {
-        RecordingProvider recording = RecordingProvider.of(LabDevices.first());
+        assertDrains(setup, RecordingProvider.of(LabDevices.first()), work);
+    }
+
+    private static void assertDrains(
+            ConnectedPair.Setup setup, RecordingProvider recording, Consumer<ConnectedPair> work) {
         VerbsArena arena = VerbsArena.ofConfined();
         try (ConnectedPair pair = setup.in(arena, VerbsArena.ofConfined())
                 .through(own -> Context.open(own, LabDevices.first(), () -> recording))
@@ -249,6 +274,28 @@ class ClosingLabTest {
                 pair.a.postReceive(i, 0, 8);
             }
         });
+    }
+
+    @Test
+    void shouldDrainWhereADriverForgetsReceivesWithoutSegments() {
+        AtomicInteger forgotten = new AtomicInteger();
+        RecordingProvider forgetful = new RecordingProvider(Insides.provider(LabDevices.first())) {
+            @Override
+            public boolean completesEmptyReceives() {
+                return false;
+            }
+
+            @Override
+            public int postReceive(long queuePair, long workRequest, long bad) {
+                if (ibv_recv_wr.num_sge(Native.struct(workRequest, ibv_recv_wr.layout())) == 0) {
+                    forgotten.incrementAndGet();
+                    return 0;
+                }
+                return super.postReceive(queuePair, workRequest, bad);
+            }
+        };
+        assertDrains(ConnectedPair.of(QueuePairType.RC), forgetful, pair -> pair.a.postReceive(1, 0, 8));
+        assertEquals(0, forgotten.get());
     }
 
     @Test

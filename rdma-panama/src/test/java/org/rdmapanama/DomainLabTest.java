@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.address.AddressVector;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_td;
 import org.rdmapanama.flow.CounterDescription;
@@ -32,6 +33,9 @@ import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.PretendingProvider;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.LabDevices;
 
 /** Thread domains and parent domains, and how objects that Soft-RoCE lacks end. */

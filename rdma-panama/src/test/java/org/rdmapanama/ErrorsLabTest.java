@@ -26,8 +26,10 @@ import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.Commands;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.DummyDevice;
 import org.rdmapanama.testing.LabDevices;
 
 /** What goes wrong is told: in the completion, or in an exception that names the cause and the cure. */

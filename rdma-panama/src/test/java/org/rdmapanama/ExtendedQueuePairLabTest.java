@@ -43,6 +43,7 @@ import org.rdmapanama.queue.QueuePairCreateFlag;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
@@ -681,13 +682,10 @@ class ExtendedQueuePairLabTest {
             queuePair.connect(queuePair.localEndpoint());
             queuePair.postReceive(ReceiveWorkRequest.allocate(arena, 0).id(5));
             queuePair.postSend(send.id(6).next(null));
-            WorkCompletions completions = new WorkCompletions(arena, 1);
             Set<Long> completed = new HashSet<>();
-            while (completed.size() < 2) {
-                if (queue.poll(completions) > 0) {
-                    assertEquals(CompletionStatus.SUCCESS, completions.status(0), () -> completions.describe(0));
-                    completed.add(completions.id(0));
-                }
+            for (Completion each : Completions.await(queue, new WorkCompletions(arena, 1), 2, Bound.USUAL)) {
+                assertEquals(CompletionStatus.SUCCESS, each.status(), each::text);
+                completed.add(each.id());
             }
             assertEquals(Set.of(5L, 6L), completed);
             // The window was never bound through this queue pair: it stays.

@@ -37,6 +37,7 @@ import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
@@ -51,7 +52,9 @@ import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
@@ -667,7 +670,7 @@ class ExtendedQueuesLabTest {
                         UnsupportedVerbException.class,
                         () -> context.createCompletionQueue(new CompletionQueueOptions(10).fields(field)));
                 assertEquals("ibv_create_cq_ex", thrown.verb());
-                assertEquals(Errno.EOPNOTSUPP.number, thrown.errno());
+                assertEquals(Errno.EOPNOTSUPP, thrown.errno());
                 assertEquals("DeviceAttributes.completionTimestampMask", thrown.capability());
                 assertTrue(thrown.getMessage().contains(field.name()), thrown::getMessage);
             }
@@ -842,7 +845,7 @@ class ExtendedQueuesLabTest {
                             device.providerDevice().provider().open(device.providerDevice())) {
                         @Override
                         public int pollCompletionQueue(long completionQueue, int capacity, long completions) {
-                            return -Errno.EIO.number;
+                            return -Errno.EIO;
                         }
                     });
             CompletionQueue queue = context.createCompletionQueue(1);

@@ -9,6 +9,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.LabDevices;
 
 /** What is reported when several things fail, or when the same thing is named twice. */
@@ -30,7 +32,7 @@ class FailuresLabTest {
 
         @Override
         public int queryDevice(long attributes) {
-            return broken ? -Errno.EIO.number : super.queryDevice(attributes);
+            return broken ? -Errno.EIO : super.queryDevice(attributes);
         }
 
         @Override
@@ -45,7 +47,7 @@ class FailuresLabTest {
 
         @Override
         public int pollCompletionQueue(long completionQueue, int capacity, long completions) {
-            return broken ? -Errno.EIO.number : 1;
+            return broken ? -Errno.EIO : 1;
         }
     }
 
@@ -66,16 +68,16 @@ class FailuresLabTest {
     @Test
     void shouldReportWhatFailedFirst() {
         provider.broken = true;
-        provider.made = -Errno.EINVAL.number;
+        provider.made = -Errno.EINVAL;
         VerbsException thrown = assertThrows(VerbsException.class, () -> context.createCompletionQueue(1));
         assertEquals("ibv_create_cq", thrown.verb());
-        assertEquals(Errno.EINVAL.number, thrown.errno());
+        assertEquals(Errno.EINVAL, thrown.errno());
     }
 
     @Test
     void shouldSayWhatHelpsWhenThereIsNoRoomForACompletionQueue() {
         provider.broken = true;
-        provider.made = -Errno.ENOMEM.number;
+        provider.made = -Errno.ENOMEM;
         VerbsException thrown = assertThrows(VerbsException.class, () -> context.createCompletionQueue(1));
         assertTrue(thrown.cure().contains(RegistrableMemory.lockedMemoryLimit()), thrown::cure);
         assertTrue(thrown.cure().contains("completion queues"), thrown::cure);
@@ -86,11 +88,11 @@ class FailuresLabTest {
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionQueue queue = context.createCompletionQueue(1);
         provider.broken = true;
-        provider.made = -Errno.EIO.number;
+        provider.made = -Errno.EIO;
         SharedReceiveQueueOptions options = new SharedReceiveQueueOptions().tagMatching(1, 1, queue);
         VerbsException thrown = assertThrows(VerbsException.class, () -> domain.createSharedReceiveQueue(options));
         assertEquals("ibv_create_srq_ex", thrown.verb());
-        assertEquals(Errno.EIO.number, thrown.errno());
+        assertEquals(Errno.EIO, thrown.errno());
     }
 
     @Test

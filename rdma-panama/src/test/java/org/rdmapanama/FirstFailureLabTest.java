@@ -8,11 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.time.Duration;
+import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEvent;
@@ -100,32 +101,89 @@ class FirstFailureLabTest {
         }
     }
 
+    /** When the completion that is flushed is polled. */
+    private enum Flushed {
+        NONE,
+        BEFORE_THE_EVENT,
+        AFTER_THE_EVENT
+    }
+
+    private static AsyncEvent nextEvent(Context context) throws InterruptedException {
+        return context.awaitAsyncEvent(Duration.ofSeconds(10)).orElseThrow();
+    }
+
+    private static void assertFailedBy(AsyncEventType type, QueuePair queuePair, QueuePair peer, String cause) {
+        assertEquals(QueuePairState.ERR, queuePair.state());
+        QueuePairFailure failure = queuePair.failure().orElseThrow();
+        assertTrue(failure.isCauseKnown());
+        assertEquals(type, failure.event().orElseThrow());
+        String text = failure.toString();
+        assertContains(text, type + " on " + queuePair);
+        assertContains(text, " to queue pair 0x%06x at ".formatted(peer.number()));
+        assertContains(text, cause);
+    }
+
     @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void shouldTellOfAnAsynchronousErrorAsTheFirstCause(boolean flushes) throws InterruptedException {
+    @EnumSource
+    void shouldTellOfAnAsynchronousErrorAsTheFirstCause(Flushed flushed) throws InterruptedException {
         assumeFalse(LabDevices.areSoftRoce(), "Soft-RoCE has no event for it");
         try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
             QueuePair queuePair = pair.b.queuePair;
-            if (flushes) {
+            if (flushed != Flushed.NONE) {
                 pair.b.postReceive(5, 0, 8);
             }
             pair.a.post(bad(pair));
             pair.a.await(3);
-            AsyncEvent event =
-                    pair.b.context.awaitAsyncEvent(Duration.ofSeconds(10)).orElseThrow();
+            if (flushed == Flushed.BEFORE_THE_EVENT) {
+                assertEquals(CompletionStatus.WR_FLUSH_ERR, pair.b.await().status());
+                assertFalse(queuePair.failure().orElseThrow().isCauseKnown(), "so far");
+            }
+            AsyncEvent event = nextEvent(pair.b.context);
             assertEquals(AsyncEventType.QP_ACCESS_ERR, event.type());
             assertSame(queuePair, event.source());
-            if (flushes) {
+            if (flushed == Flushed.AFTER_THE_EVENT) {
                 assertEquals(CompletionStatus.WR_FLUSH_ERR, pair.b.await().status());
             }
-            assertEquals(QueuePairState.ERR, queuePair.state());
-            QueuePairFailure failure = queuePair.failure().orElseThrow();
-            assertTrue(failure.isCauseKnown());
-            assertEquals(AsyncEventType.QP_ACCESS_ERR, failure.event().orElseThrow());
-            String text = failure.toString();
-            assertContains(text, "QP_ACCESS_ERR on " + queuePair);
-            assertContains(text, " to queue pair 0x%06x at ".formatted(pair.a.queuePair.number()));
-            assertContains(text, "the peer made a request that violates access rights");
+            String cause = "the peer made a request that violates access rights";
+            assertFailedBy(AsyncEventType.QP_ACCESS_ERR, queuePair, pair.a.queuePair, cause);
+        }
+    }
+
+    @Test
+    void shouldTellOfAnInvalidRequestAsTheFirstCause() throws InterruptedException {
+        assumeFalse(LabDevices.areSoftRoce(), "Soft-RoCE has no event for it");
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            pair.b.queuePair.modify(new QueuePairAttributes().accessFlags(Set.of()));
+            pair.a.post(pair.writeToB(1, 0, 8));
+            assertEquals(CompletionStatus.REM_INV_REQ_ERR, pair.a.await().status());
+            AsyncEvent event = nextEvent(pair.b.context);
+            assertEquals(AsyncEventType.QP_REQ_ERR, event.type());
+            String cause = "the peer made an invalid request";
+            assertFailedBy(AsyncEventType.QP_REQ_ERR, pair.b.queuePair, pair.a.queuePair, cause);
+        }
+    }
+
+    /** A queue that is too small for what completes there. */
+    @Test
+    void shouldTellOfAnOverrunAsTheFirstCause() throws InterruptedException {
+        assumeFalse(LabDevices.areSoftRoce(), "Soft-RoCE has no event for the queue pair");
+        int many = 64;
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .queueEntries(1)
+                .queues(many, 1)
+                .open()) {
+            int entries = pair.a.queue.entries();
+            assertTrue(entries < many / 2, () -> "the queue has room for " + entries);
+            for (int i = 0; i < many; i++) {
+                pair.a.post(pair.writeToB(i, 0, 8));
+            }
+            AsyncEventType type = nextEvent(pair.a.context).type();
+            if (type == AsyncEventType.CQ_ERR) {
+                type = nextEvent(pair.a.context).type();
+            }
+            assertEquals(AsyncEventType.QP_FATAL, type);
+            String cause = "it does so when a completion queue overruns";
+            assertFailedBy(AsyncEventType.QP_FATAL, pair.a.queuePair, pair.b.queuePair, cause);
         }
     }
 

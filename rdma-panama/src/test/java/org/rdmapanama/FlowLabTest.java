@@ -35,6 +35,8 @@ import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowRuleType;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.LabDevices;
 
 /** Flow steering, its actions and its counters: Soft-RoCE has none, and is given what C would give it. */

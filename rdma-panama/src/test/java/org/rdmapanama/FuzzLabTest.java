@@ -16,6 +16,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.testing.Commands;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.NeedsVirtualMachine;
 

@@ -12,6 +12,11 @@ public final class Insides {
         return Context.open(arena, device, provider);
     }
 
+    /** What a context of a device would call. */
+    public static ProviderContext provider(Device device) {
+        return device.providerDevice().provider().open(device.providerDevice());
+    }
+
     /** What a context calls. */
     public static ProviderContext provider(Context context) {
         return context.provider();

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Sleeper;
 import org.rdmapanama.interleaving.Explorer;
@@ -144,6 +145,18 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             () -> world.bound(world.queue, world::poll))),
     TAKING_OVER_A_QUEUE_WHOSE_BATCH_WAS_LEFT_OPEN_WHILE_ALL_CLOSES(world -> world.afterThread(
             world::bindAndStartPoll, () -> world.bound(world.queue, world::readABatch), world.arena::close)),
+    POSTING_WHILE_A_QUEUE_PAIR_IS_BOUND_AND_WRITES_A_BATCH(world -> world.connected(
+            () -> world.bound(world.queuePair, world::writeABatch), () -> World.perhaps(world::post), world::fail)),
+    CLOSING_A_QUEUE_PAIR_WHILE_ITS_THREAD_WRITES_A_BATCH(world -> world.connected(
+            () -> world.bound(world.queuePair, world::writeABatch), world::closeQueuePair, world::fail)),
+    FAILING_A_QUEUE_PAIR_IN_A_BATCH_OF_A_BOUND_THREAD_WHILE_ANOTHER_IS_MADE(world -> world.connected(
+            () -> world.bound(world.queue, () -> world.inABatch(world.queue, world::fail)), world::makeQueuePair)),
+    CLOSING_ALL_IN_A_BATCH_OF_A_BOUND_THREAD_WHILE_IT_FAILS(world -> world.connected(
+            () -> world.bound(world.queue, () -> world.inABatch(world.queue, world.arena::close)), world::fail)),
+    MAKING_A_QUEUE_PAIR_WHILE_BATCH_OF_A_BOUND_THREAD_FOLLOWS_UPON_BATCH(
+            world -> List.of(
+                    () -> world.bound(world.queue, world::readBatchAfterBatch), () -> world.soon(world::makeQueuePair)),
+            1),
     FAILING_TO_MAKE_A_POOL_WHILE_ALL_CLOSES(world -> List.of(world::failToMakeAPool, world.arena::close));
 
     private final Function<World, List<Runnable>> threads;
@@ -436,7 +449,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
         }
 
         void failToMakeAPool() {
-            driver.registering = Errno.ENOMEM.number;
+            driver.registering = Errno.ENOMEM;
             try {
                 RegisteredPool.create(domain, 64, AccessFlag.LOCAL_WRITE);
             } catch (VerbsException expected) {

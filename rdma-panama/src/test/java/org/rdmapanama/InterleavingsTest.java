@@ -58,7 +58,6 @@ class InterleavingsTest {
             "org.rdmapanama.RareOperation",
             "org.rdmapanama.pool.RegisteredPool",
             "org.rdmapanama.internal.ShortWait",
-            "org.rdmapanama.ThreadCalls",
             "org.rdmapanama.VerbsArena",
             "org.rdmapanama.VerbsObject",
             "org.rdmapanama.WorkRequestBuilder",

@@ -16,7 +16,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.LabDevices;
 
 /** Memory that the device may still use is kept, whatever is dropped, closed or fails, and no other memory is. */
@@ -204,7 +206,7 @@ class KeptMemoryLabTest {
             @Override
             public long registerMemory(long domain, long address, long length, long iova, int access) {
                 addresses.add(address);
-                return -Errno.ENOMEM.number;
+                return -Errno.ENOMEM;
             }
         };
         try (VerbsArena arena = VerbsArena.ofConfined()) {

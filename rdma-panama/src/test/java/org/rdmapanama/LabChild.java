@@ -1,7 +1,9 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.LabDevices;
 
 /** What tests do in a process of its own, because it needs other rights or limits, or because its log is looked at. */

@@ -22,7 +22,10 @@ import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.testing.Commands;
 import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.FillPattern;
@@ -163,7 +166,7 @@ class MulticastLabTest {
             queuePair.attachMulticast(Gid.parse("ff0e0000000000000000000000000042"), 0);
             // What the kernel does to who forgets to detach.
             int forgotten = recording.destroyQueuePair(queuePair.nativeAddress());
-            assertEquals(-Errno.EBUSY.number, forgotten);
+            assertEquals(-Errno.EBUSY, forgotten);
             assertTrue(queuePair.isOpen());
             assertDoesNotThrow(queuePair::close);
             assertFalse(queuePair.isOpen());

@@ -24,7 +24,8 @@ class ProvidersTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"org.rdmapanama.internal.libibverbs.NativeContext", "org.rdmapanama.RecordingProvider"})
+    @ValueSource(
+            strings = {"org.rdmapanama.internal.libibverbs.NativeContext", "org.rdmapanama.standin.RecordingProvider"})
     void shouldHaveEveryVerb(String implementation) throws ClassNotFoundException {
         List<Method> own = Arrays.asList(Class.forName(implementation).getDeclaredMethods());
         List<String> missing = Arrays.stream(ProviderContext.class.getDeclaredMethods())

@@ -28,6 +28,8 @@ import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.standin.RecordingSendVerbs;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.Completions;

@@ -38,6 +38,9 @@ import org.rdmapanama.queue.RateLimit;
 import org.rdmapanama.queue.RxHash;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.queue.WorkRequestOpcode;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.standin.RecordingSendVerbs;
+import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.LabDevices;
 
 /** What few devices have, or few programs ask of a queue pair. */

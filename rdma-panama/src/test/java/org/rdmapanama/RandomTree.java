@@ -34,6 +34,7 @@ import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.RxHash;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.queue.SharedReceiveQueueType;
+import org.rdmapanama.standin.PretendingProvider;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.LabDevices;
 
@@ -312,10 +313,8 @@ final class RandomTree {
             queuePair.postSend(bind.bindMemoryWindow(window, window.nextRkey(), part));
         }
         WorkCompletions one = new WorkCompletions(arena, 1);
-        Bound bound = Bound.usual();
-        while (queuePair.sendQueue().poll(one) == 0 || one.id(0) != BIND) {
-            bound.check("a window was not bound");
-        }
+        CompletionQueue sends = queuePair.sendQueue();
+        Bound.usual().spin("a window was not bound", () -> sends.poll(one) > 0 && one.id(0) == BIND);
         assertEquals(CompletionStatus.SUCCESS, one.status(0));
     }
 

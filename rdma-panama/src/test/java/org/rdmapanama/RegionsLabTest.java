@@ -22,6 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
 import org.rdmapanama.ffm.verbs.ibv_mr;
@@ -35,6 +36,8 @@ import org.rdmapanama.memory.ReregistrationFailure;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.NeedsVirtualMachine;
@@ -210,7 +213,7 @@ class RegionsLabTest {
                     () -> domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE, flag));
             assertEquals("ibv_reg_mr", thrown.verb());
             assertEquals(LabDevices.first().name(), thrown.device());
-            assertEquals(Errno.EINVAL.number, thrown.errno());
+            assertEquals(Errno.EINVAL, thrown.errno());
             assertFalse(thrown.capability().isBlank());
         }
     }
@@ -441,7 +444,7 @@ class RegionsLabTest {
                     ibv_dm.memcpy_to_dm.allocate(
                             (dm, offset, host, length) -> {
                                 if (offset % grain != 0 || length % grain != 0) {
-                                    return Errno.EINVAL.number;
+                                    return Errno.EINVAL;
                                 }
                                 bytes.asSlice(offset, length).copyFrom(host.reinterpret(length));
                                 return 0;
@@ -452,7 +455,7 @@ class RegionsLabTest {
                     ibv_dm.memcpy_from_dm.allocate(
                             (host, dm, offset, length) -> {
                                 if (offset % grain != 0 || length % grain != 0) {
-                                    return Errno.EINVAL.number;
+                                    return Errno.EINVAL;
                                 }
                                 host.reinterpret(length).copyFrom(bytes.asSlice(offset, length));
                                 return 0;
@@ -718,7 +721,7 @@ class RegionsLabTest {
                 int access,
                 long codeAt) {
             MemorySegment.ofAddress(codeAt).reinterpret(4).set(JAVA_INT, 0, code);
-            return code == 0 ? 0 : -Errno.ENOMEM.number;
+            return code == 0 ? 0 : -Errno.ENOMEM;
         }
     }
 

@@ -25,6 +25,7 @@ import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.memory.AccessFlag;
 
 class RegistrableMemoryTest {
@@ -183,25 +184,24 @@ class RegistrableMemoryTest {
     @Test
     void shouldKnowCures() {
         MemorySegment memory = arena.allocate(12345);
-        for (Errno errno : Set.of(Errno.ENOMEM, Errno.EAGAIN)) {
-            String cure = RegistrableMemory.cure(errno.number, memory, Set.of());
+        for (int errno : Set.of(Errno.ENOMEM, Errno.EAGAIN)) {
+            String cure = RegistrableMemory.cure(errno, memory, Set.of());
             assertTrue(cure.contains("RLIMIT_MEMLOCK"), cure);
             assertTrue(cure.contains("12345 bytes"), cure);
             assertTrue(cure.contains(RegistrableMemory.lockedMemoryLimit()), cure);
         }
-        assertTrue(RegistrableMemory.cure(Errno.EFAULT.number, memory, Set.of()).contains("read-only"));
-        assertNull(RegistrableMemory.cure(Errno.EPERM.number, memory, Set.of()));
+        assertTrue(RegistrableMemory.cure(Errno.EFAULT, memory, Set.of()).contains("read-only"));
+        assertNull(RegistrableMemory.cure(Errno.EPERM, memory, Set.of()));
     }
 
     @Test
     void shouldNotBlameALimitThatIsNotThere() {
         MemorySegment memory = arena.allocate(12345);
-        String limited = RegistrableMemory.cure(Errno.ENOMEM.number, memory, Set.of(), "65536 bytes");
+        String limited = RegistrableMemory.cure(Errno.ENOMEM, memory, Set.of(), "65536 bytes");
         assertTrue(limited.contains("is 65536 bytes; raise it"), limited);
-        String unlimited = RegistrableMemory.cure(Errno.ENOMEM.number, memory, Set.of(), "unlimited");
+        String unlimited = RegistrableMemory.cure(Errno.ENOMEM, memory, Set.of(), "unlimited");
         assertFalse(unlimited.contains("raise"), unlimited);
-        String unpinned =
-                RegistrableMemory.cure(Errno.ENOMEM.number, memory, Set.of(AccessFlag.ON_DEMAND), "65536 bytes");
+        String unpinned = RegistrableMemory.cure(Errno.ENOMEM, memory, Set.of(AccessFlag.ON_DEMAND), "65536 bytes");
         assertFalse(unpinned.contains("RLIMIT_MEMLOCK"), unpinned);
     }
 

@@ -22,6 +22,7 @@ import org.rdmapanama.device.TsoCapabilities;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.CStructs;
 
 /** Functions of {@code verbs.h} that only compute: what they return, and what their methods here do. */
 class SameAsCTest {

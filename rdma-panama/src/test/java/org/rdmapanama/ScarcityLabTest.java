@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Commands;
 import org.rdmapanama.testing.LabDevices;
 
 /** Whatever is called while the process has not enough of something: it says so, leaves nothing, and works afterwards. */

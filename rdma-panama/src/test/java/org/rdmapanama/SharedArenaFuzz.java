@@ -13,7 +13,9 @@ import java.util.stream.LongStream;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Crowd;
+import org.rdmapanama.standin.PretendingProvider;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Commands;
 import org.rdmapanama.testing.LabDevices;
 
 /**

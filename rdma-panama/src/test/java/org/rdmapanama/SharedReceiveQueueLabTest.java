@@ -32,7 +32,9 @@ import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.LabDevices;
 

@@ -12,6 +12,7 @@ import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.completion.CompletionField;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.waiting.RandomUser;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
@@ -138,7 +139,7 @@ final class SharedUser extends RandomUser<SharedUser> {
         boolean overrun = action.name().equals("poll") || action.name().equals("startPoll");
         return overrun
                 || action.name().equals("reregister")
-                || (DEPEND_ON_STATE.contains(action.name()) && e.errno() == Errno.EINVAL.number);
+                || (DEPEND_ON_STATE.contains(action.name()) && e.errno() == Errno.EINVAL);
     }
 
     private <T> T any(Class<T> kind) {

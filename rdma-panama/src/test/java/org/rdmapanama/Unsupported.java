@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.function.Executable;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.testing.LabDevices;
 
 /** Checks how verbs fail that Soft-RoCE does not have, nor mostly {@code soft0}. */
@@ -22,8 +23,7 @@ final class Unsupported {
         UnsupportedVerbException thrown = assertThrows(UnsupportedVerbException.class, call, verb);
         assertEquals(verb, thrown.verb());
         assertEquals(LabDevices.first().name(), thrown.device());
-        assertTrue(
-                thrown.errno() == Errno.EOPNOTSUPP.number || thrown.errno() == Errno.ENOSYS.number, thrown::toString);
+        assertTrue(thrown.errno() == Errno.EOPNOTSUPP || thrown.errno() == Errno.ENOSYS, thrown::toString);
         assertFalse(thrown.capability().isBlank());
         assertTrue(thrown.getMessage().contains(thrown.capability()), thrown::getMessage);
         return thrown;
@@ -38,8 +38,6 @@ final class Unsupported {
     static void reached(String verb, VerbsException failure) {
         LabDevices.assumeOurs("it may have " + verb);
         assertEquals(verb, failure.verb());
-        assertTrue(
-                failure.errno() == Errno.EOPNOTSUPP.number || failure.errno() == Errno.ENOSYS.number,
-                failure::toString);
+        assertTrue(failure.errno() == Errno.EOPNOTSUPP || failure.errno() == Errno.ENOSYS, failure::toString);
     }
 }

@@ -54,6 +54,7 @@ final class Uses {
     static final Set<String> READ_BY_ANYBODY = Set.of(
             "AddressHandle.path",
             "CompletionQueue.entries",
+            "CompletionQueue.isDirect",
             "Context.deviceName",
             "Context.driverName",
             "Context.nodeType",
@@ -84,6 +85,7 @@ final class Uses {
             "ProtectionDomain.handle",
             "QueuePair.capabilities",
             "QueuePair.failure",
+            "QueuePair.isDirect",
             "QueuePair.number",
             "QueuePair.protectionDomain",
             "QueuePair.receiveQueue",
@@ -93,6 +95,7 @@ final class Uses {
             "ReceiveIndirectionTable.number",
             "ReceiveIndirectionTable.workQueues",
             "SharedReceiveQueue.completionQueue",
+            "SharedReceiveQueue.isDirect",
             "SharedReceiveQueue.maxSegments",
             "SharedReceiveQueue.maxWorkRequests",
             "SharedReceiveQueue.protectionDomain",

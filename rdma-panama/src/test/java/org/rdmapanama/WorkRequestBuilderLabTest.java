@@ -17,6 +17,7 @@ import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
@@ -29,6 +30,8 @@ import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.standin.RecordingSendVerbs;
 import org.rdmapanama.testing.LabDevices;
 
 /**
@@ -229,14 +232,14 @@ class WorkRequestBuilderLabTest {
     @Test
     void shouldTellAFullQueueFromAFailure() {
         with(QueuePairType.RC, (queuePair, region) -> {
-            recorded.result = -Errno.ENOMEM.number;
+            recorded.result = -Errno.ENOMEM;
             assertEquals(
                     QueuePair.QUEUE_FULL, queuePair.startWorkRequests().send().tryComplete());
-            recorded.result = -Errno.EIO.number;
+            recorded.result = -Errno.EIO;
             VerbsException failure = assertThrows(
                     VerbsException.class,
                     () -> queuePair.startWorkRequests().send().complete());
-            assertEquals(Errno.EIO.number, failure.errno());
+            assertEquals(Errno.EIO, failure.errno());
             recorded.result = 0;
             queuePair.startWorkRequests().send().complete();
         });

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ops_wr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
@@ -27,9 +28,12 @@ import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.ibv_wq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.OpenFlag;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.WorkQueueFlag;
 import org.rdmapanama.queue.WorkQueueState;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.LabDevices;
 
 /**
@@ -251,7 +255,7 @@ class XrcAndWorkQueuesLabTest {
         provider.bad = second.address;
         assertEquals(QueuePair.QUEUE_FULL, workQueue.tryPostReceive(first));
         assertSame(second, workQueue.firstNotReceiving(first));
-        provider.result = -Errno.EINVAL.number;
+        provider.result = -Errno.EINVAL;
         provider.bad = 1;
         VerbsException thrown = assertThrows(VerbsException.class, () -> workQueue.postReceive(first));
         assertEquals("ibv_post_wq_recv", thrown.verb());
@@ -331,7 +335,7 @@ class XrcAndWorkQueuesLabTest {
         domain.register(arena.allocate(64));
         VerbsException thrown = assertThrows(VerbsException.class, context::close);
         assertEquals("ibv_destroy_rwq_ind_table", thrown.verb());
-        assertEquals(Errno.EOPNOTSUPP.number, thrown.errno());
+        assertEquals(Errno.EOPNOTSUPP, thrown.errno());
         assertEquals(2, thrown.getSuppressed().length);
         Unsupported.reached("ibv_destroy_rwq_ind_table", thrown);
         Unsupported.reached("ibv_destroy_wq", (VerbsException) thrown.getSuppressed()[0]);

@@ -107,7 +107,7 @@ public class BuilderBenchmark {
                 builder.id(i + 1).signaled(true).rdmaWrite(remote).add(region, 0, NullNic.BYTES);
             }
             builder.complete();
-            sum += Completions.take(cq, wc, batch);
+            sum += CompletionPoller.take(cq, wc, batch);
         }
         return NullNic.checked(sum, expected);
     }

@@ -15,7 +15,10 @@ import java.util.stream.Stream;
 import org.rdmapanama.VerbsArena;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /**
  * Measures how long it takes to set up connections, step by step: with cmtime of librdmacm and in Java, in turns, and
@@ -74,8 +77,20 @@ public final class ConnectionRate implements Callable<Integer> {
     @Option(
             names = {"-r", "--rounds"},
             defaultValue = "5",
-            description = "Number of rounds to measure, after one to warm up; the medians count (${DEFAULT-VALUE}).")
+            description = "Number of rounds to measure, 1 or more; the medians count (${DEFAULT-VALUE}).")
     private int rounds;
+
+    @Option(
+            names = {"-w", "--warm-up"},
+            defaultValue = "1",
+            description = "Number of rounds before them, so that this JVM compiles what it runs (${DEFAULT-VALUE}).")
+    private int warmUp;
+
+    @Spec
+    private CommandSpec spec;
+
+    /** How many servers have been started. */
+    private int cmtimes;
 
     /** For picocli. */
     public ConnectionRate() {}
@@ -86,21 +101,31 @@ public final class ConnectionRate implements Callable<Integer> {
      * @param arguments options; {@code --help} lists them
      */
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new ConnectionRate())
-                .setParameterExceptionHandler(new WrongUsage())
-                .execute(arguments));
+        System.exit(commandLine().execute(arguments));
+    }
+
+    static CommandLine commandLine() {
+        return new CommandLine(new ConnectionRate()).setParameterExceptionHandler(new ShortUsageErrors());
     }
 
     @Override
-    public Integer call() throws Exception {
+    public Integer call() throws IOException, InterruptedException {
+        check("--connections", connections, 1, 10_000);
+        check("--rounds", rounds, 1, 10_000);
+        check("--warm-up", warmUp, 0, 10_000);
+        check("--port", port, 1, 0xffff - warmUp - 2 * rounds);
         List<Map<Step, Double>> c = new ArrayList<>();
         List<Map<Step, Double>> java = new ArrayList<>();
         List<Map<Step, Double>> javaServer = new ArrayList<>();
         try (ConnectionRateServer ours = ConnectionRateServer.start(new InetSocketAddress(server, port))) {
-            for (int round = 0; round <= rounds; round++) {
-                int theirs = port + 1 + 2 * round;
-                c.add(withCmtime(theirs, () -> runCmtime(theirs)));
-                java.add(withCmtime(theirs + 1, () -> runJava(theirs + 1)));
+            for (int round = 0; round < warmUp; round++) {
+                withCmtime(this::runJava);
+                runCmtime(port);
+                ours.check();
+            }
+            for (int round = 0; round < rounds; round++) {
+                c.add(withCmtime(this::runCmtime));
+                java.add(withCmtime(this::runJava));
                 javaServer.add(runCmtime(port));
                 ours.check();
             }
@@ -109,15 +134,29 @@ public final class ConnectionRate implements Callable<Integer> {
         return 0;
     }
 
-    /** Starts a new server for each client, because cmtime serves only its first client well. */
-    private <T> T withCmtime(int at, Callable<T> client) throws Exception {
+    private void check(String name, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new ParameterException(
+                    spec.commandLine(), name + " must be between " + least + " and " + most + ", not " + value);
+        }
+    }
+
+    /** A client of the server at a port. */
+    @FunctionalInterface
+    private interface Client {
+        Map<Step, Double> run(int at) throws IOException, InterruptedException;
+    }
+
+    /** Starts a new server for each client, at a new port, because cmtime serves only its first client well. */
+    private Map<Step, Double> withCmtime(Client client) throws IOException, InterruptedException {
+        int at = port + ++cmtimes;
         Process cmtime = new ProcessBuilder("cmtime", "-b", server, "-p", Integer.toString(at))
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
         try {
             awaitListening(cmtime, at);
-            return client.call();
+            return client.run(at);
         } finally {
             cmtime.destroyForcibly()
                     .onExit()
@@ -190,7 +229,8 @@ public final class ConnectionRate implements Callable<Integer> {
 
     private void print(List<Map<Step, Double>> c, List<Map<Step, Double>> java, List<Map<Step, Double>> javaServer) {
         System.out.printf(
-                "%d connections at once, median of %d rounds, microseconds per connection%n%n", connections, rounds);
+                "%d connections at once, median of %d rounds after %d, microseconds per connection%n%n",
+                connections, rounds, warmUp);
         System.out.printf(
                 "%-14s %10s %12s %7s   %13s %7s%n", "step", "C to C", "Java to C", "ratio", "C to Java", "ratio");
         double[] sums = new double[3];
@@ -224,13 +264,7 @@ public final class ConnectionRate implements Callable<Integer> {
                 times[2] / times[0]);
     }
 
-    /** Returns the median without the first round, which is the warm-up. */
     private static double median(List<Map<Step, Double>> all, Step step) {
-        double[] times = all.stream()
-                .skip(1)
-                .mapToDouble(each -> each.get(step))
-                .sorted()
-                .toArray();
-        return times[times.length / 2];
+        return Medians.of(all.stream().map(each -> each.get(step)).toList());
     }
 }

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -77,7 +78,7 @@ public final class DataPath implements Callable<Integer> {
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new DataPath()).setParameterExceptionHandler(new WrongUsage());
+        return new CommandLine(new DataPath()).setParameterExceptionHandler(new ShortUsageErrors());
     }
 
     @Override
@@ -129,12 +130,10 @@ public final class DataPath implements Callable<Integer> {
             for (Variant way : Variant.values()) {
                 if ((!quick || way.quick) && way.does(row)) {
                     Samples samples = results.get(row).computeIfAbsent(way, key -> new Samples());
-                    for (RunResult result : new Runner(options(row, way, brief)).run()) {
-                        samples.add(result);
-                    }
-                    if (samples.isEmpty()) {
-                        throw new RunnerException("no result was measured for: " + row.title() + ", " + way.title);
-                    }
+                    Map<String, String> parameters = new HashMap<>(row.parameters());
+                    parameters.put("threads", way.threads.name());
+                    int iterations = brief ? 3 : 5;
+                    measure(row.benchmark(), way.method, iterations, iterations, row.options(), parameters, samples);
                 }
             }
             done++;
@@ -144,27 +143,44 @@ public final class DataPath implements Callable<Integer> {
         }
     }
 
-    private org.openjdk.jmh.runner.options.Options options(Row row, Variant way, boolean brief) {
+    /**
+     * Runs a benchmark method with JMH in a new JVM: iterations of 200 milliseconds each.
+     *
+     * @param samples where the results go
+     */
+    static void measure(
+            Class<?> benchmark,
+            String method,
+            int warmUps,
+            int iterations,
+            List<String> jvm,
+            Map<String, String> parameters,
+            Samples samples)
+            throws RunnerException {
         ChainedOptionsBuilder options = new OptionsBuilder()
-                .include("^" + Pattern.quote(row.benchmark().getName() + "." + way.method) + "$")
+                .include("^" + Pattern.quote(benchmark.getName() + "." + method) + "$")
                 .forks(1)
-                .warmupIterations(brief ? 3 : 5)
+                .warmupIterations(warmUps)
                 .warmupTime(TimeValue.milliseconds(200))
-                .measurementIterations(brief ? 3 : 5)
+                .measurementIterations(iterations)
                 .measurementTime(TimeValue.milliseconds(200))
                 .shouldFailOnError(true)
                 .addProfiler(GCProfiler.class)
-                .jvmArgsAppend(row.options().toArray(String[]::new))
-                .param("threads", way.threads.name())
+                .jvmArgsAppend(jvm.toArray(String[]::new))
                 .verbosity(VerboseMode.SILENT);
-        row.parameters().forEach((name, value) -> options.param(name, value));
-        return options.build();
+        parameters.forEach((name, value) -> options.param(name, value));
+        for (RunResult result : new Runner(options.build()).run()) {
+            samples.add(result);
+        }
+        if (samples.isEmpty()) {
+            throw new RunnerException(
+                    "no result was measured for: " + benchmark.getName() + "." + method + " " + parameters);
+        }
     }
 
     private List<String> table(int turns) {
         List<String> lines = new ArrayList<>();
-        lines.add("`" + String.join(" ", command()) + "` (" + turns + (turns == 1 ? " round" : " rounds") + ") on "
-                + machine() + ":");
+        lines.add(origin(spec, turns));
         lines.add("");
         StringBuilder head = new StringBuilder("| Nanoseconds (times C) ");
         StringBuilder rule = new StringBuilder("|---");
@@ -206,10 +222,12 @@ public final class DataPath implements Callable<Integer> {
         return line.append(String.format(Locale.ROOT, "| %.1f |", most)).toString();
     }
 
-    private List<String> command() {
-        List<String> words = new ArrayList<>(List.of("bin/bench"));
+    /** Returns the line above a table: the command, the number of rounds, and the machine. */
+    static String origin(CommandSpec spec, int turns) {
+        List<String> words = new ArrayList<>(List.of(spec.name()));
         words.addAll(spec.commandLine().getParseResult().originalArgs());
-        return words;
+        return "`" + String.join(" ", words) + "` (" + turns + (turns == 1 ? " round" : " rounds") + ") on " + machine()
+                + ":";
     }
 
     private static String machine() {

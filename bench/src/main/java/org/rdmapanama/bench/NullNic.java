@@ -28,7 +28,8 @@ import org.rdmapanama.queue.SendOperation;
 
 /**
  * A queue pair of nullnic.c, the device that does nothing, and the objects that a benchmark needs with it. The system
- * property {@code org.rdmapanama.libibverbs} makes the object model load that library instead of libibverbs.
+ * property {@code org.rdmapanama.libibverbs} makes the object model load that library instead of libibverbs. Without it
+ * the queue pair is one of the first device, as in {@link DirectBenchmark}.
  */
 final class NullNic implements AutoCloseable {
     /** Number of bytes that each work request moves. */
@@ -102,9 +103,14 @@ final class NullNic implements AutoCloseable {
     /**
      * Returns a C loop of nullnic.c: takes addresses and numbers, and returns a sum, or a negative number on failure.
      */
-    @SuppressWarnings("restricted")
     static MethodHandle loop(String name, MemoryLayout... arguments) {
-        MemorySegment function = SymbolLookup.libraryLookup(nativeFile("libnullnic-rdmav34.so"), Arena.global())
+        return loop("libnullnic-rdmav34.so", name, arguments);
+    }
+
+    /** The same of another library that bin/bench compiles. */
+    @SuppressWarnings("restricted")
+    static MethodHandle loop(String library, String name, MemoryLayout... arguments) {
+        MemorySegment function = SymbolLookup.libraryLookup(nativeFile(library), Arena.global())
                 .find(name)
                 .orElseThrow();
         return Linker.nativeLinker().downcallHandle(function, FunctionDescriptor.of(JAVA_LONG, arguments));

@@ -16,8 +16,7 @@ final class OneWrite {
     static final int BYTES = 64;
 
     private static final int MOST_COMPLETIONS = 16;
-    private static final long LIMIT_NANOS = Duration.ofSeconds(30).toNanos();
-    private static final int POLLS_PER_LOOK = 256;
+    private static final Duration LIMIT = Duration.ofSeconds(30);
 
     final CompletionQueue queue;
     private final SendWorkRequest request;
@@ -41,12 +40,9 @@ final class OneWrite {
     /** Posts the write and polls until it has completed. */
     void through(QueuePair queuePair) throws InterruptedException {
         queuePair.postSend(request);
-        long start = 0;
-        int polls = 0;
-        while (queue.poll(completions) == 0) {
-            if (++polls % POLLS_PER_LOOK == 0) {
-                start = look(queuePair, start);
-            }
+        if (Spinning.await(queue, completions, LIMIT) == 0) {
+            throw new IllegalStateException(
+                    "a write of " + queuePair + " did not complete within " + LIMIT.toSeconds() + " s");
         }
         if (completions.count() != 1
                 || !completions.succeeded(0)
@@ -54,16 +50,5 @@ final class OneWrite {
             throw new IllegalStateException(completions.count() + " completions for one write of " + queuePair + ": "
                     + completions.describe(0));
         }
-    }
-
-    private static long look(QueuePair queuePair, long start) throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException();
-        }
-        long now = System.nanoTime();
-        if (start != 0 && now - start > LIMIT_NANOS) {
-            throw new IllegalStateException("a write of " + queuePair + " did not complete within 30 s");
-        }
-        return start == 0 ? now : start;
     }
 }

@@ -92,7 +92,7 @@ public class PostReceiveBenchmark {
             if (JniVerbs.postRecv(queuePair, request, bad) != 0) {
                 throw new IllegalStateException("posting failed");
             }
-            sum += Completions.takeByJni(completionQueue, wc, completions, batch);
+            sum += CompletionPoller.takeByJni(completionQueue, wc, completions, batch);
         }
         return NullNic.checked(sum, expected);
     }
@@ -107,7 +107,7 @@ public class PostReceiveBenchmark {
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
             qp.postReceive(first);
-            sum += Completions.take(cq, wc, batch);
+            sum += CompletionPoller.take(cq, wc, batch);
         }
         return NullNic.checked(sum, expected);
     }

@@ -115,7 +115,7 @@ public class PostSendBenchmark {
             if (JniVerbs.postSend(queuePair, request, bad) != 0) {
                 throw new IllegalStateException("posting failed");
             }
-            sum += Completions.takeByJni(completionQueue, wc, completions, batch);
+            sum += CompletionPoller.takeByJni(completionQueue, wc, completions, batch);
         }
         return NullNic.checked(sum, expected);
     }
@@ -130,7 +130,7 @@ public class PostSendBenchmark {
         long sum = 0;
         for (int round = 0; round < ROUNDS; round++) {
             qp.postSend(first);
-            sum += Completions.take(cq, wc, batch);
+            sum += CompletionPoller.take(cq, wc, batch);
         }
         return NullNic.checked(sum, expected);
     }

@@ -149,7 +149,7 @@ public final class Scale implements Callable<Integer> {
     }
 
     CommandLine commandLine() {
-        return new CommandLine(this).setParameterExceptionHandler(new WrongUsage());
+        return new CommandLine(this).setParameterExceptionHandler(new ShortUsageErrors());
     }
 
     @Override

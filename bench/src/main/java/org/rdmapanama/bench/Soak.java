@@ -100,7 +100,7 @@ public final class Soak implements Callable<Integer> {
     CommandLine commandLine() {
         return new CommandLine(this)
                 .setExecutionExceptionHandler(oneLine)
-                .setParameterExceptionHandler(new WrongUsage());
+                .setParameterExceptionHandler(new ShortUsageErrors());
     }
 
     @Override

@@ -40,8 +40,7 @@ final class SoakTraffic {
     private static final long ATOMICS = READS + OF_EACH_KIND * BYTES;
     private static final long SIZE = ATOMICS + OF_EACH_KIND * BYTES;
 
-    private static final long LIMIT_NANOS = Duration.ofSeconds(30).toNanos();
-    private static final int POLLS_PER_LOOK = 256;
+    private static final Duration LIMIT = Duration.ofSeconds(30);
 
     private final CompletionQueue queue;
     private final QueuePair near;
@@ -132,30 +131,19 @@ final class SoakTraffic {
     }
 
     private void await() throws InterruptedException {
-        long start = 0;
-        int polls = 0;
         for (int completed = 0; completed < COMPLETIONS_IN_A_ROUND; ) {
-            int count = queue.poll(completions);
+            int count = Spinning.await(queue, completions, LIMIT);
+            if (count == 0) {
+                throw new IllegalStateException("only " + completed + " of " + COMPLETIONS_IN_A_ROUND
+                        + " completions arrived, and no other within " + LIMIT.toSeconds() + " s, in round "
+                        + rounds);
+            }
             for (int i = 0; i < count; i++) {
                 if (!completions.succeeded(i)) {
                     throw new IllegalStateException(completions.describe(i) + ", in round " + rounds);
                 }
             }
             completed += count;
-            if (count == 0 && ++polls % POLLS_PER_LOOK == 0) {
-                long now = System.nanoTime();
-                if (start == 0) {
-                    start = now;
-                }
-                if (now - start > LIMIT_NANOS) {
-                    throw new IllegalStateException("only " + completed + " of " + COMPLETIONS_IN_A_ROUND
-                            + " completions arrived within 30 s in round " + rounds);
-                }
-                if (Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-                Thread.onSpinWait();
-            }
         }
     }
 

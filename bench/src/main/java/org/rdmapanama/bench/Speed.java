@@ -4,6 +4,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.io.PipedInputStream;
 import java.io.PipedOutputStream;
@@ -17,6 +18,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 import picocli.CommandLine;
@@ -43,6 +47,9 @@ public final class Speed implements Callable<Integer> {
     private static final double NANOS = 1e9;
     private static final long LIMIT_SECONDS = 60;
 
+    /** What the name of a way ends with whose ends are virtual threads. */
+    private static final String VIRTUAL = "+virtual";
+
     @Option(
             names = {"-r", "--rounds"},
             defaultValue = "9",
@@ -55,6 +62,13 @@ public final class Speed implements Callable<Integer> {
             defaultValue = "10",
             description = "Number of warm-up rounds before that: give more if compilers are slow (${DEFAULT-VALUE}).")
     private int warmUp;
+
+    @Option(
+            names = "--rows",
+            paramLabel = "TEXT",
+            defaultValue = "",
+            description = "Only the rows whose title contains this, beside UDP and TCP.")
+    private String rows;
 
     @Option(names = "--write", paramLabel = "FILE", description = "Write the table to this file, between its marks.")
     private Path file;
@@ -77,8 +91,11 @@ public final class Speed implements Callable<Integer> {
     /** Runs the comparison, or, as {@code peer WAY}, the other process. */
     public static void main(String[] args) throws IOException {
         if (args.length == 2 && args[0].equals("peer")) {
-            try {
-                answer(args[1], System.in, System.out);
+            try (ExecutorService thread = thread(args[1])) {
+                in(thread, () -> {
+                    answer(args[1], System.in, System.out);
+                    return null;
+                });
             } catch (IOException | RuntimeException e) {
                 tell(e);
                 System.exit(1);
@@ -94,19 +111,43 @@ public final class Speed implements Callable<Integer> {
                     tell(failure);
                     return 1;
                 })
-                .setParameterExceptionHandler(new WrongUsage());
+                .setParameterExceptionHandler(new ShortUsageErrors());
     }
 
     private static void tell(Exception failure) {
         System.err.println("bin/bench soft: " + (failure.getMessage() == null ? failure : failure.getMessage()));
     }
 
+    /** One thread, virtual if the way says so. */
+    private static ExecutorService thread(String way) {
+        return Executors.newSingleThreadExecutor(
+                way.endsWith(VIRTUAL)
+                        ? Thread.ofVirtual().factory()
+                        : Thread.ofPlatform().daemon().factory());
+    }
+
+    /** Runs something in a thread, and waits for it. */
+    private static <T> T in(ExecutorService thread, Callable<T> action) throws IOException {
+        try {
+            return thread.submit(action).get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof IOException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e.getCause().getMessage(), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException();
+        }
+    }
+
     private static Link link(String way, boolean peer) throws IOException {
-        return switch (way) {
-            case "udp" -> new DatagramLink();
-            case "tcp" -> new StreamLink(peer, false);
-            case "tcp+events" -> new StreamLink(peer, true);
-            default -> new VerbsLink(way);
+        String name = way.replace(VIRTUAL, "");
+        return switch (name) {
+            case "udp" -> new UdpLink();
+            case "tcp" -> new TcpLink(peer, false);
+            case "tcp+events" -> new TcpLink(peer, true);
+            default -> new VerbsLink(name);
         };
     }
 
@@ -206,13 +247,17 @@ public final class Speed implements Callable<Integer> {
 
     /** The two ends of a connection. */
     private static final class Pair implements AutoCloseable {
+        /** The only one that uses the link. */
+        private final ExecutorService thread;
+
         private final Link link;
         private final Other other;
         private final PrintStream commands;
 
         Pair(Ends way) throws IOException {
             // First, so that only this end reports a failure of the device.
-            link = link(way.name, false);
+            thread = thread(way.name);
+            link = in(thread, () -> link(way.name, false));
             other = way.oneProcess ? new OtherThread(way.peersName) : new OtherProcess(way.peersName, way.sharesMemory);
             commands = new PrintStream(other.commands(), true, StandardCharsets.UTF_8);
             BufferedReader answers = new BufferedReader(new InputStreamReader(other.answers(), StandardCharsets.UTF_8));
@@ -220,12 +265,19 @@ public final class Speed implements Callable<Integer> {
             if (place == null) {
                 throw new IOException("the other end, " + way.peersName + ", ended early");
             }
-            commands.println(link.place());
-            link.connect(place);
+            commands.println(in(thread, link::place));
+            in(thread, () -> {
+                link.connect(place);
+                return null;
+            });
         }
 
         /** Returns the median round-trip time, in nanoseconds. */
         double latency() throws IOException {
+            return in(thread, this::medianOfPings);
+        }
+
+        private double medianOfPings() throws IOException {
             Histogram histogram = new Histogram(TimeUnit.SECONDS.toNanos(LIMIT_SECONDS), 3);
             commands.println("pong");
             for (int i = 0; i < PINGS; i++) {
@@ -238,6 +290,10 @@ public final class Speed implements Callable<Integer> {
 
         /** Returns the bandwidth, in MiB per second. */
         double bandwidth() throws IOException {
+            return in(thread, this::pushed);
+        }
+
+        private double pushed() throws IOException {
             commands.println("take");
             long start = System.nanoTime();
             link.push(CHUNKS);
@@ -248,7 +304,11 @@ public final class Speed implements Callable<Integer> {
         public void close() throws IOException {
             commands.close();
             other.close();
-            link.close();
+            in(thread, () -> {
+                link.close();
+                return null;
+            });
+            thread.close();
         }
     }
 
@@ -291,10 +351,15 @@ public final class Speed implements Callable<Integer> {
         ways.put("soft0, one process", Ends.of("soft0").inOneProcess());
         ways.put("TCP, both ends sleep", Ends.of("tcp+events"));
         ways.put("soft0, both ends sleep", Ends.of("soft0+events"));
+        ways.put("soft0, both ends poll and then sleep", Ends.of("soft0+await"));
+        ways.put("TCP, both ends sleep, virtual threads", Ends.of("tcp+events" + VIRTUAL));
+        ways.put("soft0, both ends sleep, virtual threads", Ends.of("soft0+events" + VIRTUAL));
+        ways.put("soft0, both ends poll and then sleep, virtual threads", Ends.of("soft0+await" + VIRTUAL));
         for (String device : devices) {
             String[] pair = device.split(",", -1);
             ways.put(device, new Ends(pair[0], pair[pair.length - 1], false, true, true));
         }
+        chooseFrom(ways);
         Map<String, List<Double>> latencies = new LinkedHashMap<>();
         Map<String, List<Double>> bandwidths = new LinkedHashMap<>();
         try {
@@ -320,6 +385,16 @@ public final class Speed implements Callable<Integer> {
             marked.write(table);
         }
         return 0;
+    }
+
+    private void chooseFrom(Map<String, Ends> ways) {
+        if (!rows.isEmpty() && file != null) {
+            throw new ParameterException(spec.commandLine(), "--write writes all rows: leave out --rows");
+        }
+        if (ways.keySet().stream().noneMatch(title -> title.contains(rows))) {
+            throw new ParameterException(spec.commandLine(), "no row title contains '" + rows + "'");
+        }
+        ways.keySet().removeIf(title -> !title.contains(rows) && !title.equals(UDP) && !title.equals(TCP));
     }
 
     private void atLeast(String option, int value, int min) {

@@ -22,15 +22,17 @@ import org.rdmapanama.queue.QueuePairType;
 /**
  * Reliable connections of a device: messages by SEND, and chunks by RDMA WRITE, in which the other end takes no part. A
  * name such as {@code soft0:4096} selects a packet size other than that of the port, {@code soft0*64} several queue pairs
- * for the chunks, and {@code soft0+events} sleeps instead of polling.
+ * for the chunks, {@code soft0+events} sleeps instead of polling, and {@code soft0+await} polls for a while before it sleeps.
  */
 final class VerbsLink implements Link {
     private static final int DEPTH = 16;
     private static final int RECEIVES = 64;
     private static final String EVENTS = "+events";
+    private static final String AWAIT = "+await";
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
     private final VerbsArena arena = VerbsArena.ofConfined();
+    private final boolean awaits;
     private final boolean sleeps;
     private final CompletionQueue sends;
     private final CompletionQueue receives;
@@ -49,8 +51,9 @@ final class VerbsLink implements Link {
     private int outstanding;
 
     VerbsLink(String way) {
-        sleeps = way.endsWith(EVENTS);
-        String[] deviceAndCount = way.replace(EVENTS, "").split("\\*", -1);
+        awaits = way.endsWith(AWAIT);
+        sleeps = awaits || way.endsWith(EVENTS);
+        String[] deviceAndCount = way.replace(EVENTS, "").replace(AWAIT, "").split("\\*", -1);
         String[] deviceAndMtu = deviceAndCount[0].split(":", -1);
         Context context = Context.open(arena, deviceAndMtu[0]);
         ProtectionDomain domain = context.allocateProtectionDomain();
@@ -138,10 +141,7 @@ final class VerbsLink implements Link {
 
     /** Waits for completions, and returns their number. */
     private int await(CompletionQueue queue) {
-        int count = sleeps ? sleep(queue) : queue.poll(completions);
-        while (count == 0) {
-            count = queue.poll(completions);
-        }
+        int count = awaitAny(queue);
         for (int i = 0; i < count; i++) {
             if (!completions.succeeded(i)) {
                 throw new IllegalStateException(completions.describe(i));
@@ -150,9 +150,16 @@ final class VerbsLink implements Link {
         return count;
     }
 
-    private int sleep(CompletionQueue queue) {
+    private int awaitAny(CompletionQueue queue) {
         try {
-            int count = queue.await(completions, LIMIT, Duration.ZERO);
+            int count;
+            if (awaits) {
+                count = queue.await(completions, LIMIT);
+            } else if (sleeps) {
+                count = queue.await(completions, LIMIT, Duration.ZERO);
+            } else {
+                count = Spinning.await(queue, completions, LIMIT);
+            }
             if (count == 0) {
                 throw new IllegalStateException("nothing completed within " + LIMIT);
             }

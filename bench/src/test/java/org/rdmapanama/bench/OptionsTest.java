@@ -74,9 +74,23 @@ class OptionsTest {
             delimiter = '|',
             quoteCharacter = '"',
             value = {
+                "--quick       | Unknown option: '--quick'",
+                "--rounds=0    | --rounds must be between 1 and 100, not 0",
+                "--rows=absent | no row title contains 'absent'"
+            })
+    void shouldRefuseInDirectPath(String option, String message) {
+        assertRefused(DirectComparison.commandLine(), option, message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
                 "--rounds=0    | --rounds must be at least 1, not 0",
                 "--warmup=-1   | --warmup must be at least 0, not -1",
-                "--rounds=few  | --rounds must be a whole number: 'few'"
+                "--rounds=few  | --rounds must be a whole number: 'few'",
+                "--rows=absent | no row title contains 'absent'"
             })
     void shouldRefuseInSoft(String option, String message) {
         assertRefused(new Speed().commandLine(), option, message);
@@ -89,10 +103,25 @@ class OptionsTest {
             value = {
                 "--rounds=0    | --rounds must be at least 1, not 0",
                 "--pings=0     | --pings must be at least 1, not 0",
+                "--chunk=0     | --chunk must be at least 1, not 0",
+                "--chunk=16385 | --chunk must be at most 16384, not 16385",
                 "--warmup=-1   | --warmup must be at least 0, not -1"
             })
     void shouldRefuseInSockets(String option, String message) {
         assertRefused(SocketBenchmark.commandLine(), option, message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "--rounds=0     | --rounds must be between 1 and 10000, not 0",
+                "--warm-up=-1   | --warm-up must be between 0 and 10000, not -1",
+                "--port=65533   | --port must be between 1 and 65524, not 65533"
+            })
+    void shouldRefuseInConnectionRate(String option, String message) {
+        assertRefused(ConnectionRate.commandLine(), option, message);
     }
 
     /** The script itself, which needs no JDK for this. */
@@ -105,8 +134,8 @@ class OptionsTest {
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertEquals(2, process.waitFor(), output);
         assertEquals(
-                "bench: there is no benchmark 'foo': choose data-path, inlining, scale, soak, soft or sockets (see "
-                        + script + " help)",
+                "bench: there is no benchmark 'foo': choose data-path, inlining, direct, scale, soak, soft or sockets"
+                        + " (see " + script + " help)",
                 output.strip());
     }
 }

@@ -31,12 +31,14 @@ import org.rdmapanama.ffm.internal.SystemFunctions;
  * or the version that introduced the function. An old library never prevents a class from loading. A failure to open a
  * library is not remembered: the next use tries again, even through existing handles.
  *
- * <p>The libraries are opened by the names that every run-time package has, {@code libibverbs.so.1} and
- * {@code librdmacm.so.1}; the unversioned names exist only beside the headers. The system properties
- * {@code org.rdmapanama.libibverbs} and {@code org.rdmapanama.librdmacm} name other files, which must then exist.
+ * <p>The libraries are opened by the names that every run-time package has, {@code libibverbs.so.1},
+ * {@code librdmacm.so.1}, {@code libmlx5.so.1} and {@code libefa.so.1}; the unversioned names exist only beside the
+ * headers. The system properties {@code org.rdmapanama.libibverbs}, {@code org.rdmapanama.librdmacm}, {@code
+ * org.rdmapanama.libmlx5} and {@code org.rdmapanama.libefa} name other files, which must then exist.
  *
- * <p>Call {@link #load()} before calling functions of the generated class {@code rdma_h} of {@code
- * org.rdmapanama.ffm.verbs} directly.
+ * <p>Call {@link #load()} before calling functions of the generated classes {@code rdma_h} of {@code
+ * org.rdmapanama.ffm.verbs}, {@code mlx5dv_h} of {@code org.rdmapanama.ffm.mlx5} or {@code efadv_h} of {@code
+ * org.rdmapanama.ffm.efa} directly.
  *
  * <p>Threads: any.
  */
@@ -51,15 +53,23 @@ public final class NativeLibrary {
             method(Late.class, "target", MethodType.methodType(MethodHandle.class));
 
     /** libibverbs: devices, memory regions, queue pairs, completion queues. */
-    public static final NativeLibrary IBVERBS = new NativeLibrary(
-            "libibverbs.so.1", "org.rdmapanama.libibverbs", "libibverbs1 ibverbs-providers", "libibverbs");
+    public static final NativeLibrary IBVERBS =
+            new NativeLibrary("libibverbs", "ibv_open_device", "libibverbs1 ibverbs-providers", "libibverbs");
 
     /** librdmacm: connections by address. */
     public static final NativeLibrary RDMACM =
-            new NativeLibrary("librdmacm.so.1", "org.rdmapanama.librdmacm", "librdmacm1", "librdmacm");
+            new NativeLibrary("librdmacm", "rdma_create_id", "librdmacm1", "librdmacm");
+
+    /** libmlx5: the driver of ConnectX, and what it offers beyond verbs. */
+    public static final NativeLibrary MLX5 =
+            new NativeLibrary("libmlx5", "mlx5dv_is_supported", "ibverbs-providers", "libibverbs");
+
+    /** libefa: the driver of EFA, and what it offers beyond verbs. */
+    public static final NativeLibrary EFA =
+            new NativeLibrary("libefa", "efadv_query_device", "ibverbs-providers", "libibverbs");
 
     /** Functions that are younger than rdma-core 44, the oldest version supported, with the version that has them. */
-    private static final Map<String, String> SINCE = Map.of("ibv_wr_opcode_str", "49");
+    private static final Map<String, String> SINCE = Map.of("ibv_wr_opcode_str", "49", "efadv_query_mr", "50");
 
     private static final int RTLD_LAZY = 1;
 
@@ -82,7 +92,9 @@ public final class NativeLibrary {
     /** The opened library and its file. */
     private record Opened(SymbolLookup lookup, Path path) {}
 
-    NativeLibrary(String soname, String property, String debianPackages, String fedoraPackages) {
+    NativeLibrary(String name, String knownSymbol, String debianPackages, String fedoraPackages) {
+        String soname = name + ".so.1";
+        String property = "org.rdmapanama." + name;
         String file = System.getProperty(property);
         named = file != null;
         fileName = named ? file : soname;
@@ -90,7 +102,7 @@ public final class NativeLibrary {
                 ? "-D" + property + " names it: correct that, or leave it out for " + soname
                 : "install it with 'apt-get install " + debianPackages + "' or 'dnf install " + fedoraPackages
                         + "', or name the file with -D" + property + "=PATH";
-        knownSymbol = soname.startsWith("librdmacm") ? "rdma_create_id" : "ibv_open_device";
+        this.knownSymbol = knownSymbol;
     }
 
     /** Returns the library, opening it if necessary; null if it cannot be opened. */
@@ -180,8 +192,8 @@ public final class NativeLibrary {
     }
 
     /**
-     * Makes the library's functions visible to the generated class {@code rdma_h}, which looks where this class loader
-     * loads libraries from.
+     * Makes the library's functions visible to the generated classes, which look where this class loader loads
+     * libraries from.
      *
      * @throws UnsatisfiedLinkError when the library is not installed or cannot be loaded, with the package to install
      *     or the reason in the message; when too many files are open; or when another class loader has already loaded

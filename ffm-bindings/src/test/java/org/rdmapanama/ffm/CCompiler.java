@@ -17,6 +17,8 @@ public final class CCompiler {
             #include <stddef.h>
             #include <stdio.h>
             #include <infiniband/verbs.h>
+            #include <infiniband/mlx5dv.h>
+            #include <infiniband/efadv.h>
             #include <rdma/rdma_cma.h>
             #include <rdma/rdma_verbs.h>
             """;
@@ -99,7 +101,8 @@ public final class CCompiler {
 
     private static void checkIncludeFolder() throws IOException {
         // The compiler would silently take the installed headers instead of missing ones.
-        for (final String header : List.of("infiniband/verbs.h", "rdma/rdma_cma.h")) {
+        for (final String header :
+                List.of("infiniband/verbs.h", "infiniband/mlx5dv.h", "infiniband/efadv.h", "rdma/rdma_cma.h")) {
             if (!INCLUDE_FOLDER.isEmpty() && !Files.exists(Path.of(INCLUDE_FOLDER, header))) {
                 throw new IOException("RDMA_CORE_INCLUDE=" + INCLUDE_FOLDER + " has no " + header);
             }

@@ -31,6 +31,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.ffm.efa.efadv_h;
+import org.rdmapanama.ffm.mlx5.mlx5dv_h;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
@@ -43,8 +45,9 @@ import org.rdmapanama.ffm.verbs.rdma_h;
  */
 class LayoutTest {
     /**
-     * The constants and the fields, the latter as struct.field, that came after rdma-core 44, each with the version
-     * whose headers were the first to have it. Such a field lies at the end of its struct.
+     * The constants, the fields, as struct.field, and the structs, as in C, that came after rdma-core 44, each with the
+     * version whose headers were the first to have it. Such a field lies at the end of its struct, or is one of {@link
+     * #WERE_RESERVED}.
      */
     private static final Map<String, Integer> SINCE = new TreeMap<>(Map.ofEntries(
             entry("IBV_ACCESS_FLUSH_GLOBAL", 45),
@@ -63,7 +66,42 @@ class LayoutTest {
             entry("IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS", 46),
             entry("IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG", 46),
             entry("IBV_PORT_LINK_SPEED_XDR_SUP", 49),
-            entry("ibv_port_attr.active_speed_ex", 49)));
+            entry("ibv_port_attr.active_speed_ex", 49),
+            entry("MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED", 45),
+            entry("MLX5DV_CONTEXT_MASK_MAX_DC_RD_ATOM", 47),
+            entry("mlx5dv_context.max_dc_rd_atom", 47),
+            entry("mlx5dv_context.max_dc_init_rd_atom", 47),
+            entry("MLX5DV_CONTEXT_MASK_REG_C0", 50),
+            entry("mlx5dv_context.reg_c0", 50),
+            entry("struct mlx5dv_devx", 54),
+            entry("MLX5DV_OBJ_DEVX", 54),
+            entry("mlx5dv_obj.devx", 54),
+            entry("MLX5DV_CONTEXT_MASK_OOO_RECV_WRS", 55),
+            entry("MLX5DV_QP_CREATE_OOO_DP", 55),
+            entry("struct mlx5dv_ooo_recv_wrs_caps", 55),
+            entry("mlx5dv_context.ooo_recv_wrs_caps", 55),
+            entry("EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE", 46),
+            entry("EFADV_MR_ATTR_VALIDITY_RDMA_READ_IC_ID", 50),
+            entry("EFADV_MR_ATTR_VALIDITY_RDMA_RECV_IC_ID", 50),
+            entry("EFADV_MR_ATTR_VALIDITY_RECV_IC_ID", 50),
+            entry("struct efadv_mr_attr", 50),
+            entry("EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV", 52),
+            entry("EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV", 52),
+            entry("EFADV_WC_EX_WITH_IS_UNSOLICITED", 52),
+            entry("efadv_cq.wc_is_unsolicited", 52),
+            entry("efadv_qp_init_attr.flags", 52),
+            entry("efadv_qp_init_attr.sl", 55)));
+
+    /**
+     * The newer fields that took bytes which were reserved before, each with the field that had them. Without the
+     * former, the latter is longer; the struct has the same size.
+     */
+    private static final Map<String, String> WERE_RESERVED = Map.of(
+            "efadv_qp_init_attr.flags", "efadv_qp_init_attr.reserved",
+            "efadv_qp_init_attr.sl", "efadv_qp_init_attr.reserved");
+
+    /** The class of constants and functions in each generated package. */
+    private static final List<Class<?>> HEADERS = List.of(rdma_h.class, mlx5dv_h.class, efadv_h.class);
 
     /**
      * rdma-core extends verbs_context at its front, since callers reach its members from its end, the ibv_context.
@@ -94,8 +132,11 @@ class LayoutTest {
     /** What precedes the members of verbs_context that the bindings know, as a C expression. */
     private static String front;
 
-    /** The symbols of symbols.txt by kind: constant, function, struct, union. */
+    /** The symbols of all lists by kind: constant, function, struct, union. */
     private static final Map<String, Set<String>> SYMBOLS = new HashMap<>();
+
+    /** The class of constants and functions beside each type, and the one that each constant is in. */
+    private static final Map<String, Class<?>> HEADER_OF = new HashMap<>();
 
     /** The members of {@link #SINCE} that the headers lack. */
     private static final Set<String> ABSENT = new TreeSet<>();
@@ -112,7 +153,12 @@ class LayoutTest {
 
     @BeforeAll
     static void askTheCompiler(@TempDir final Path folder) throws Exception {
-        readSymbols();
+        for (final Class<?> header : HEADERS) {
+            final Map<String, Set<String>> listed = symbols(header);
+            listed.forEach((kind, names) ->
+                    SYMBOLS.computeIfAbsent(kind, any -> new TreeSet<>()).addAll(names));
+            listed.values().forEach(names -> names.forEach(name -> HEADER_OF.put(name, header)));
+        }
 
         compiler = new CCompiler(folder);
         for (final String symbol : SINCE.keySet()) {
@@ -132,20 +178,29 @@ class LayoutTest {
 
     @Test
     void shouldBindEverySymbolOfTheListAndNoOther() throws Exception {
-        final Set<String> listed = new TreeSet<>();
-        SYMBOLS.values().forEach(listed::addAll);
-        final Set<String> bound = boundConstantsAndFunctions();
-        bound.addAll(boundTypes());
-
         final List<String> differences = new ArrayList<>();
-        minus(listed, bound).forEach(symbol -> differences.add(symbol + " is in symbols.txt, but not bound"));
-        minus(bound, listed).forEach(symbol -> differences.add(symbol + " is bound, but not in symbols.txt"));
+        for (final Class<?> header : HEADERS) {
+            final Set<String> listed = new TreeSet<>();
+            symbols(header).values().forEach(listed::addAll);
+            final Set<String> bound = boundConstantsAndFunctions(header);
+            bound.addAll(boundTypes(header));
+
+            final String list = " in " + list(header).getFileName();
+            minus(listed, bound).forEach(symbol -> differences.add(symbol + " is" + list + ", but not bound"));
+            minus(bound, listed).forEach(symbol -> differences.add(symbol + " is bound, but not" + list));
+        }
         assertNone(differences);
     }
 
     @Test
     void shouldBindEveryNewerSymbol() throws Exception {
-        final Set<String> bound = boundConstantsAndFunctions();
+        final Set<String> bound = new TreeSet<>();
+        for (final Class<?> header : HEADERS) {
+            bound.addAll(boundConstantsAndFunctions(header));
+        }
+        for (final String type : boundTypes()) {
+            bound.add("struct " + type);
+        }
         for (final Field field : allFields()) {
             bound.add(field.name());
         }
@@ -180,7 +235,7 @@ class LayoutTest {
         final List<String> differences = new ArrayList<>();
         int compared = 0;
         for (final String name : minus(symbols("constant"), ABSENT)) {
-            final Object value = rdma_h.class.getMethod(name).invoke(null);
+            final Object value = HEADER_OF.get(name).getMethod(name).invoke(null);
             final String c = C.get(name);
             if (!isValue(value, c)) {
                 differences.add(name + ": the bindings have " + value + ", the headers " + c);
@@ -189,8 +244,7 @@ class LayoutTest {
         }
 
         assertNone(differences);
-        final long absent =
-                ABSENT.stream().filter(symbol -> symbol.indexOf('.') < 0).count();
+        final long absent = ABSENT.stream().filter(LayoutTest::isConstant).count();
         assertEquals(symbols("constant").size(), compared + absent);
     }
 
@@ -198,14 +252,16 @@ class LayoutTest {
     void shouldAgreeWithTheCompilerOnEveryType() throws Exception {
         final List<String> differences = new ArrayList<>();
         int compared = 0;
-        for (final String type : boundTypes()) {
+        for (final String type : presentTypes()) {
             final GroupLayout layout = layout(type);
             compare(type, "size " + presentSize(type, layout) + ", alignment " + layout.byteAlignment(), differences);
             compared++;
         }
 
         assertNone(differences);
-        assertEquals(symbols("struct").size() + symbols("union").size(), compared);
+        final long absent =
+                ABSENT.stream().filter(symbol -> symbol.startsWith("struct ")).count();
+        assertEquals(symbols("struct").size() + symbols("union").size(), compared + absent);
     }
 
     @Test
@@ -218,7 +274,7 @@ class LayoutTest {
         }
 
         assertNone(differences);
-        assertEquals(boundTypes(), comparedTypes);
+        assertEquals(presentTypes(), comparedTypes);
     }
 
     @Test
@@ -231,16 +287,23 @@ class LayoutTest {
         assertNone(hidden);
     }
 
-    private static void readSymbols() throws IOException {
-        final Path list = Path.of(System.getProperty("basedir", ""), "src", "main", "headers", "symbols.txt");
+    /** The list of what is bound of a header; its name is that of the class. */
+    private static Path list(final Class<?> header) {
+        final String name = header.getSimpleName().replace("_h", ".txt");
+        return Path.of(System.getProperty("basedir", ""), "src", "main", "headers", "symbols", name);
+    }
+
+    private static Map<String, Set<String>> symbols(final Class<?> header) throws IOException {
+        final Map<String, Set<String>> symbols = new HashMap<>();
         final String prefix = "--include-";
-        for (final String line : Files.readAllLines(list)) {
+        for (final String line : Files.readAllLines(list(header))) {
             if (line.startsWith(prefix)) {
                 final int space = line.indexOf(' ');
-                SYMBOLS.computeIfAbsent(line.substring(prefix.length(), space), kind -> new TreeSet<>())
+                symbols.computeIfAbsent(line.substring(prefix.length(), space), kind -> new TreeSet<>())
                         .add(line.substring(space + 1));
             }
         }
+        return symbols;
     }
 
     private static Set<String> symbols(final String kind) {
@@ -253,33 +316,48 @@ class LayoutTest {
         return rest;
     }
 
-    /** Each constant is a method of rdma_h; so is each function, but for the variadic ones, which are classes. */
-    private static Set<String> boundConstantsAndFunctions() {
-        final Stream<String> methods = Arrays.stream(rdma_h.class.getMethods())
+    /** Each constant is a method; so is each function, but for the variadic ones, which are classes. */
+    private static Set<String> boundConstantsAndFunctions(final Class<?> header) {
+        final Stream<String> methods = Arrays.stream(header.getMethods())
                 .filter(method -> Modifier.isStatic(method.getModifiers()))
                 .map(Method::getName);
-        final Stream<String> classes = Arrays.stream(rdma_h.class.getClasses()).map(Class::getSimpleName);
+        final Stream<String> classes = Arrays.stream(header.getClasses()).map(Class::getSimpleName);
         return Stream.concat(methods, classes)
                 .filter(name -> name.indexOf('$') < 0)
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** Each struct and union is a class beside rdma_h. */
     private static Set<String> boundTypes() throws IOException, URISyntaxException {
+        final Set<String> types = new TreeSet<>();
+        for (final Class<?> header : HEADERS) {
+            types.addAll(boundTypes(header));
+        }
+        return types;
+    }
+
+    /** Each struct and union is a class beside that of the constants. */
+    private static Set<String> boundTypes(final Class<?> header) throws IOException, URISyntaxException {
         final String suffix = ".class";
-        final Path classes =
-                Path.of(rdma_h.class.getResource("rdma_h.class").toURI()).getParent();
+        final Path classes = Path.of(
+                        header.getResource(header.getSimpleName() + suffix).toURI())
+                .getParent();
         try (Stream<Path> files = Files.list(classes)) {
             return files.map(file -> file.getFileName().toString())
                     .filter(name -> name.endsWith(suffix) && name.indexOf('$') < 0)
                     .map(name -> name.substring(0, name.length() - suffix.length()))
-                    .filter(name -> !name.equals("rdma_h"))
+                    .filter(name -> !name.equals(header.getSimpleName()))
                     .collect(Collectors.toCollection(TreeSet::new));
         }
     }
 
+    private static Set<String> presentTypes() throws IOException, URISyntaxException {
+        final Set<String> types = boundTypes();
+        types.removeIf(type -> ABSENT.contains("struct " + type));
+        return types;
+    }
+
     private static GroupLayout layout(final String type) throws ReflectiveOperationException {
-        final Class<?> generated = Class.forName(rdma_h.class.getPackageName() + "." + type);
+        final Class<?> generated = Class.forName(HEADER_OF.get(type).getPackageName() + "." + type);
         return (GroupLayout) generated.getMethod("layout").invoke(null);
     }
 
@@ -293,8 +371,22 @@ class LayoutTest {
 
     private static List<Field> presentFields() throws Exception {
         final List<Field> fields = allFields();
-        fields.removeIf(field -> ABSENT.contains(field.name()));
+        fields.removeIf(LayoutTest::isAbsent);
         return fields;
+    }
+
+    /** Whether the headers lack the field, or what it is part of, or have it in another length. */
+    private static boolean isAbsent(final Field field) {
+        return ABSENT.contains("struct " + field.type())
+                || ABSENT.stream()
+                        .anyMatch(symbol ->
+                                isPartOf(field, symbol) || isPartOf(field, WERE_RESERVED.getOrDefault(symbol, symbol)));
+    }
+
+    private static boolean isPartOf(final Field field, final String whole) {
+        return field.name().equals(whole)
+                || field.name().startsWith(whole + ".")
+                || field.name().startsWith(whole + "[");
     }
 
     private static void addMembers(
@@ -340,7 +432,8 @@ class LayoutTest {
     private static long presentSize(final String type, final GroupLayout layout) {
         for (final MemoryLayout member : layout.memberLayouts()) {
             final String name = member.name().orElse("");
-            if (ABSENT.contains(type + "." + name)) {
+            final String field = type + "." + name;
+            if (ABSENT.contains(field) && !WERE_RESERVED.containsKey(field)) {
                 final long end = layout.byteOffset(MemoryLayout.PathElement.groupElement(name));
                 return align(end, layout.byteAlignment());
             }
@@ -420,7 +513,7 @@ class LayoutTest {
         for (final String name : minus(symbols("constant"), ABSENT)) {
             program.append("CONSTANT(%s)\n".formatted(name));
         }
-        for (final String type : boundTypes()) {
+        for (final String type : presentTypes()) {
             program.append("TYPE(\"%s\", %s, %s)\n".formatted(type, cType(type), front(type)));
         }
         for (final Field field : presentFields()) {
@@ -447,7 +540,14 @@ class LayoutTest {
         return "offsetof(struct " + field.replace(".", ", ") + ")";
     }
 
+    private static boolean isConstant(final String symbol) {
+        return symbol.indexOf('.') < 0 && symbol.indexOf(' ') < 0;
+    }
+
     private static boolean exists(final String symbol) {
-        return compiler.accepts(symbol.indexOf('.') < 0 ? symbol : offsetOf(symbol));
+        if (isConstant(symbol)) {
+            return compiler.accepts(symbol);
+        }
+        return compiler.accepts(symbol.startsWith("struct ") ? "sizeof(" + symbol + ")" : offsetOf(symbol));
     }
 }

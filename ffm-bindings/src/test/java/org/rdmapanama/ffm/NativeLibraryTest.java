@@ -20,7 +20,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.ffm.efa.efadv_device_attr;
+import org.rdmapanama.ffm.efa.efadv_h;
+import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.mlx5.mlx5dv_h;
+import org.rdmapanama.ffm.verbs.ibv_context;
+import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.ffm.verbs.verbs_context;
 
 /** The libraries that are installed, and what happens when they, or functions of them, are not. */
 class NativeLibraryTest {
@@ -33,12 +40,38 @@ class NativeLibraryTest {
     }
 
     @Test
+    void shouldFindTheDriversOfTheInstalledLibrary() {
+        for (NativeLibrary driver : List.of(NativeLibrary.MLX5, NativeLibrary.EFA)) {
+            assertTrue(driver.isAvailable());
+            assertEquals(NativeLibrary.IBVERBS.version(), driver.version());
+        }
+    }
+
+    @Test
     void shouldLetTheGeneratedClassCallBothLibraries() {
         NativeLibrary.IBVERBS.load();
         NativeLibrary.RDMACM.load();
         // Functions that need no device: a status as text, an event as text.
         assertEquals("success", rdma_h.ibv_wc_status_str(0).getString(0));
         assertEquals("RDMA_CM_EVENT_ADDR_RESOLVED", rdma_h.rdma_event_str(0).getString(0));
+    }
+
+    /** Both are asked about a device of another driver, and need none of their own. */
+    @Test
+    void shouldLetTheGeneratedClassesCallTheDrivers() {
+        NativeLibrary.MLX5.load();
+        NativeLibrary.EFA.load();
+        try (Arena arena = Arena.ofConfined()) {
+            // Drivers keep more behind a device, and libibverbs keeps more before a context.
+            MemorySegment device = arena.allocate(2 * ibv_device.sizeof());
+            MemorySegment context = arena.allocate(verbs_context.sizeof()).asSlice(verbs_context.context$offset());
+            ibv_context.device(context, device);
+            ibv_context.abi_compat(context, MemorySegment.ofAddress(-1)); // __VERBS_ABI_IS_EXTENDED
+            assertFalse(mlx5dv_h.mlx5dv_is_supported(device));
+            MemorySegment attributes = arena.allocate(efadv_device_attr.layout());
+            assertEquals(Errno.EOPNOTSUPP, efadv_h.efadv_query_device(context, attributes, (int)
+                    efadv_device_attr.sizeof()));
+        }
     }
 
     @Test
@@ -73,16 +106,21 @@ class NativeLibraryTest {
 
     @Test
     void shouldNameTheVersionThatBroughtAFunction() throws Exception {
-        // The libraries of rdma-core 44 to 48 lack this one.
-        int installed = Integer.parseInt(NativeLibrary.IBVERBS.version().orElseThrow());
-        MethodHandle opcodeName =
-                NativeLibrary.IBVERBS.downcall("ibv_wr_opcode_str", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
-        if (installed < 49) {
+        // The libraries of rdma-core 44 to 48 lack the first one, and those to 49 the second one.
+        assertSince(49, NativeLibrary.IBVERBS, "ibv_wr_opcode_str");
+        assertSince(50, NativeLibrary.EFA, "efadv_query_mr");
+    }
+
+    private static void assertSince(int version, NativeLibrary library, String function) {
+        int installed = Integer.parseInt(library.version().orElseThrow());
+        MethodHandle handle = library.downcall(function, FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
+        if (installed < version) {
             UnsupportedOperationException failure =
-                    assertThrows(UnsupportedOperationException.class, () -> opcodeName.invoke(0));
-            assertTrue(failure.getMessage().endsWith("(rdma-core " + installed + "); it came with rdma-core 49"));
+                    assertThrows(UnsupportedOperationException.class, () -> handle.invoke(0));
+            assertTrue(
+                    failure.getMessage().endsWith("(rdma-core " + installed + "); it came with rdma-core " + version));
         } else {
-            assertTrue(NativeLibrary.IBVERBS.find("ibv_wr_opcode_str").isPresent());
+            assertTrue(library.find(function).isPresent());
         }
     }
 
@@ -97,12 +135,12 @@ class NativeLibraryTest {
 
     @Test
     void shouldNameThePackagesOfAMissingLibrary() {
-        NativeLibrary missing = new NativeLibrary(
-                "libibverbs-not-here.so.1", "org.rdmapanama.nothing", "libibverbs1 ibverbs-providers", "libibverbs");
+        NativeLibrary missing =
+                new NativeLibrary("libnothing", "ibv_open_device", "libibverbs1 ibverbs-providers", "libibverbs");
         assertEquals(
-                "libibverbs-not-here.so.1 was not found: install it with 'apt-get install libibverbs1"
+                "libnothing.so.1 was not found: install it with 'apt-get install libibverbs1"
                         + " ibverbs-providers' or 'dnf install libibverbs', or name the file with"
-                        + " -Dorg.rdmapanama.nothing=PATH",
+                        + " -Dorg.rdmapanama.libnothing=PATH",
                 messageOf(missing));
         assertTrue(missing.isAbsent());
         assertFalse(NativeLibrary.IBVERBS.isAbsent());

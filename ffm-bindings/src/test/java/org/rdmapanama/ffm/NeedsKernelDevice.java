@@ -26,7 +26,7 @@ public @interface NeedsKernelDevice {
     final class Condition implements ExecutionCondition {
         /** Whether the kernel has the device that tests use. */
         public static boolean isMet() {
-            return Lab.isInLab() || Lab.isInKernel(Lab.FIRST_DEVICE);
+            return Lab.isInLab() || (Lab.isInKernel(Lab.FIRST_DEVICE) && !Lab.isCard());
         }
 
         /** Why it is not met. */

@@ -5,17 +5,33 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmapanama.testing.Bound;
 
 /** Another program that runs beside a test; closing this ends it. */
 public final class Program implements AutoCloseable {
     /** Less than the tests' own limits, so that a failure shows what the program wrote. */
     private static final int LIMIT_SECONDS = 100;
+
+    private static final String FIRST_PORT = "tests.firstPort";
+    private static final int OWN_PORTS = 21_000;
+    private static final int PORTS_OF_OTHERS = 25_000;
+    private static final int PORTS_EACH = 500;
+    private static final int RANGES = 12;
+
+    /** The first UDP port at which soft0 of another process tries to receive. */
+    private static final int SOFT_PORT_OF_OTHERS = 4801;
+
+    /** How many have been started. */
+    private static final AtomicInteger STARTED = new AtomicInteger();
 
     private final List<String> command;
     private final Path output;
@@ -49,6 +65,11 @@ public final class Program implements AutoCloseable {
         return new Program(command);
     }
 
+    /** The first of the ports for tests of this process: a process that a test started has others than the test. */
+    public static int firstPort() {
+        return Integer.getInteger(FIRST_PORT, OWN_PORTS);
+    }
+
     /** What that starts. */
     public static List<String> javaCommand(List<String> prefix, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>(prefix);
@@ -58,7 +79,12 @@ public final class Program implements AutoCloseable {
             // Says nothing if the archive does not fit: the virtual machine then starts more slowly, and that is all.
             command.addAll(List.of("-XX:AOTCache=" + archive, "-Xlog:aot=off", "-Xlog:cds=off"));
         }
+        if ("soft0".equals(System.getenv("RDMA_DEVICE"))) {
+            // Not the usual one: the tests of this process, whose device is closed in between, find that free.
+            command.add("-Dorg.rdmapanama.soft.port=" + SOFT_PORT_OF_OTHERS);
+        }
         command.addAll(List.of(
+                "-D" + FIRST_PORT + "=" + (PORTS_OF_OTHERS + STARTED.getAndIncrement() % RANGES * PORTS_EACH),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "--enable-native-access=ALL-UNNAMED",
@@ -113,9 +139,35 @@ public final class Program implements AutoCloseable {
         return process.pid();
     }
 
-    /** Sends a signal, such as INT. */
-    public void signal(String name) throws IOException {
+    /** Sends a signal, such as INT. After STOP it waits until no thread of the program runs any more. */
+    public void signal(String name) throws IOException, InterruptedException {
         run("kill", "-" + name, Long.toString(pid()));
+        if (name.equals("STOP")) {
+            // The threads stop when one of them has got the signal, for which it needs a processor.
+            Bound.ofSeconds(LIMIT_SECONDS).await(() -> "does not stop: " + this, this::isStopped);
+        }
+    }
+
+    private boolean isStopped() throws IOException {
+        try (DirectoryStream<Path> threads = Files.newDirectoryStream(Path.of("/proc", Long.toString(pid()), "task"))) {
+            for (Path each : threads) {
+                if (!isStopped(each)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+
+    private static boolean isStopped(Path thread) throws IOException {
+        try {
+            // Such as: 17 (name) T 1. The name may be anything.
+            String stat = Files.readString(thread.resolve("stat"));
+            return stat.startsWith(") T ", stat.lastIndexOf(')'));
+        } catch (NoSuchFileException e) {
+            // The thread has ended, or ends.
+            return false;
+        }
     }
 
     /** Ends it by SIGKILL: it has no time for anything. */

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.rsocket.RSocketProvider;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.LiveHeap;
 
 /**
  * Many messages through Netty, on connections that come and go, after which there is as much memory and as many native objects as before. The system
@@ -121,18 +122,6 @@ class NettySoakLabTest {
         }
     }
 
-    private static long heap() throws InterruptedException {
-        long least = Long.MAX_VALUE;
-        for (int i = 0; i < 3; i++) {
-            System.gc();
-            Thread.sleep(50);
-            least = Math.min(
-                    least,
-                    Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
-        }
-        return least;
-    }
-
     /** Direct buffers, and the memory of Netty's pools. */
     private static long buffers() {
         return PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory()
@@ -157,10 +146,10 @@ class NettySoakLabTest {
                 .sync()
                 .channel();
         exchange(server, Math.min(MESSAGES / 2, 100_000));
-        long heap = heap();
+        long heap = LiveHeap.bytes();
         long buffers = buffers();
         exchange(server, MESSAGES);
-        long heapGrowth = heap() - heap;
+        long heapGrowth = LiveHeap.bytes() - heap;
         long bufferGrowth = buffers() - buffers;
         server.close().sync();
         assertTrue(group.shutdownGracefully(0, 1, TimeUnit.MINUTES).await(1, TimeUnit.MINUTES));

@@ -61,6 +61,8 @@ import org.rdmapanama.queue.QueuePairType;
  * <p>Threads: any. Calls on one id are serialized.
  */
 public final class CmId implements AutoCloseable {
+    static final int MOST_TYPE_OF_SERVICE = 255;
+
     /** All open ids by the address of the native structure, which events carry. */
     private static final Map<Long, CmId> IDS = new ConcurrentHashMap<>();
 
@@ -650,7 +652,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_set_option
      */
     public void typeOfService(int value) {
-        checkRange("typeOfService", value, 255);
+        checkRange("typeOfService", value, MOST_TYPE_OF_SERVICE);
         setByte(rdma_h.RDMA_OPTION_ID_TOS(), value);
     }
 
@@ -695,7 +697,7 @@ public final class CmId implements AutoCloseable {
         setByte(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT(), value);
     }
 
-    private static void checkRange(String name, int value, int max) {
+    static void checkRange(String name, int value, int max) {
         if (value < 0 || value > max) {
             throw new IllegalArgumentException(name + " must be between 0 and " + max + ": " + value);
         }

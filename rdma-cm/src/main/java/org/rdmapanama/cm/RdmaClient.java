@@ -81,6 +81,9 @@ public final class RdmaClient {
         SynchronousId id = SynchronousId.create(PortSpace.TCP);
         RdmaConnection connection = null;
         try {
+            if (given.typeOfService() != 0) {
+                id.id().typeOfService(given.typeOfService());
+            }
             id.resolve(given.localAddress(), remote, deadline);
             SharedEvents events = new SharedEvents(id.id().channel());
             connection = RdmaConnection.make(id.id(), events, connections, arena, given);

@@ -1,6 +1,5 @@
 package org.rdmapanama.cm;
 
-import java.lang.foreign.Arena;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +23,7 @@ import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ArenaDependents;
 import org.rdmapanama.internal.provider.QueuePairFailures;
+import org.rdmapanama.internal.provider.RegionMemory;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -147,6 +147,7 @@ public final class RdmaConnection implements AutoCloseable {
         ConnectionQueues queues = null;
         RdmaConnection connection = null;
         try {
+            options.adaptTo(domain.context());
             queues = ConnectionQueues.create(domain, id.queuePairType(), options);
             connection = new RdmaConnection(id, events, table, arena, devices, domain, queues);
             events.acquire();
@@ -356,11 +357,11 @@ public final class RdmaConnection implements AutoCloseable {
 
     /**
      * Allocates and registers memory that lives as long as this connection: closing the connection closes the region,
-     * after the queue pair, and the garbage collector frees the memory once it is unreachable.
+     * after the queue pair, and frees the memory. Later accesses to its segment throw {@link IllegalStateException}.
      *
      * @param byteSize the size in bytes, 1 or more
      * @param access what the device and peers may do with the memory
-     * @return the region, filled with zeros; the program may close it earlier
+     * @return the region, filled with zeros; the program may close it earlier, which frees the memory as well
      * @throws IllegalArgumentException when the size is less than 1, or the combination of flags is not allowed
      * @throws IllegalStateException when this is closed
      * @throws NullPointerException when the flags, or one of them, are null
@@ -380,7 +381,7 @@ public final class RdmaConnection implements AutoCloseable {
                 throw new IllegalStateException(this + " is closed");
             }
             regions.removeIf(region -> !region.isOpen());
-            MemoryRegion region = protectionDomain.register(Arena.ofAuto().allocate(byteSize, ALIGNMENT), access);
+            MemoryRegion region = RegionMemory.register(protectionDomain, byteSize, ALIGNMENT, access);
             regions.add(region);
             return region;
         } finally {

@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -45,12 +46,14 @@ public final class RdmaConnectionOptions {
     private int completionVector;
     private List<SendOperation> sendOperations = List.of();
     private InetSocketAddress localAddress;
+    private int typeOfService;
 
     /** Null without keep-alive. */
     private Duration keepAliveTime;
 
     private Duration keepAliveTimeout;
     private UnaryOperator<QueuePairOptions> queuePair = UnaryOperator.identity();
+    private BiConsumer<Context, RdmaConnectionOptions> adaptation = (context, options) -> {};
     private Consumer<RdmaConnection> preparation = connection -> {};
 
     /**
@@ -251,6 +254,20 @@ public final class RdmaConnectionOptions {
     }
 
     /**
+     * Sets the type of service of a client's packets and, with RoCE, of the packets that answer them: see {@link
+     * CmId#typeOfService}. Without effect with a server.
+     *
+     * @param value 0 to 255, as in IPv4 (RFC 2474); 0 leaves it to the system
+     * @return this
+     * @throws IllegalArgumentException when the value is out of range
+     */
+    public RdmaConnectionOptions typeOfService(int value) {
+        CmId.checkRange("typeOfService", value, CmId.MOST_TYPE_OF_SERVICE);
+        typeOfService = value;
+        return this;
+    }
+
+    /**
      * Has {@code soft0} ask the peer whether it is there whenever it has been silent for some time, as SO_KEEPALIVE does for
      * TCP, so that the connection ends when the peer hangs or cannot be reached any more: {@link
      * RdmaConnection#isConnected} is false then, {@link RdmaConnection#awaitDisconnect} and {@link RdmaServer#nextEnded}
@@ -308,6 +325,19 @@ public final class RdmaConnectionOptions {
     }
 
     /**
+     * Sets an action that adapts the options of each connection to its device, such as the sizes of the queues to {@link
+     * Context#queryDevice}. It runs when the device is known and before anything is created there.
+     *
+     * @param action receives the open device and a copy of these options, which it may change; it must not close the device
+     * @return this
+     * @throws NullPointerException when the action is null
+     */
+    public RdmaConnectionOptions adapt(BiConsumer<Context, RdmaConnectionOptions> action) {
+        adaptation = Objects.requireNonNull(action, "action");
+        return this;
+    }
+
+    /**
      * Sets an action to run after the queue pair is created and before the peer can send: register memory, post
      * receives.
      *
@@ -335,9 +365,11 @@ public final class RdmaConnectionOptions {
         copy.completionVector = completionVector;
         copy.sendOperations = sendOperations;
         copy.localAddress = localAddress;
+        copy.typeOfService = typeOfService;
         copy.keepAliveTime = keepAliveTime;
         copy.keepAliveTimeout = keepAliveTimeout;
         copy.queuePair = queuePair;
+        copy.adaptation = adaptation;
         copy.preparation = preparation;
         return copy;
     }
@@ -407,8 +439,17 @@ public final class RdmaConnectionOptions {
         return localAddress;
     }
 
+    int typeOfService() {
+        return typeOfService;
+    }
+
     UnaryOperator<QueuePairOptions> queuePair() {
         return queuePair;
+    }
+
+    /** Adapts these, which must be a copy, to a device. */
+    void adaptTo(Context context) {
+        adaptation.accept(context, this);
     }
 
     Consumer<RdmaConnection> preparation() {

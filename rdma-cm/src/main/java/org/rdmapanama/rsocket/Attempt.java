@@ -51,13 +51,14 @@ final class Attempt {
      * Starts to connect.
      *
      * @param local where to connect from; null for any address
+     * @param wanted what the channel has set
      * @param watchers told of the result
      */
-    Attempt(InetSocketAddress local, InetSocketAddress remote, StreamSizes sizes, Duration timeout, Watchers watchers) {
+    Attempt(InetSocketAddress local, InetSocketAddress remote, Options wanted, Duration timeout, Watchers watchers) {
         this.remote = remote;
         this.timeout = timeout;
         this.watchers = watchers;
-        options = StreamLink.options(sizes, null).localAddress(local);
+        options = StreamLink.options(wanted.sizes(), null).localAddress(local).typeOfService(wanted.typeOfService());
         task = POOL.submit(this::run);
     }
 

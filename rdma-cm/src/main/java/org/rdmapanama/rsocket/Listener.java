@@ -26,6 +26,12 @@ import org.rdmapanama.cm.RdmaServerOptions;
 final class Listener {
     private static final Duration HANDSHAKE = Duration.ofSeconds(10);
 
+    /**
+     * How many clients may be in the middle of their handshake, each of which has its buffers already. For another one the
+     * oldest that has taken a second gives way.
+     */
+    private static final int PENDING = 1024;
+
     private final RdmaServer server;
     private final int backlog;
     private final Supplier<StreamSizes> sizes;
@@ -59,7 +65,10 @@ final class Listener {
         server = RdmaServer.listen(
                 StreamService.get().arena(),
                 local,
-                new RdmaServerOptions().handshakeTimeout(HANDSHAKE).connections(this::choose));
+                new RdmaServerOptions()
+                        .handshakeTimeout(HANDSHAKE)
+                        .maxPending(PENDING)
+                        .connections(this::choose));
         StreamService.get().watch(server.channel(), this::take);
     }
 
@@ -95,7 +104,7 @@ final class Listener {
             takeClients();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } catch (VerbsException e) {
+        } catch (VerbsException | IllegalArgumentException | UnsupportedOperationException e) {
             fail(SocketErrors.accepting(e));
         } catch (IllegalStateException closedMeanwhile) {
             // The connections of a closed server end as well.
@@ -123,7 +132,8 @@ final class Listener {
 
     private void add(StreamLink link) {
         StreamService.get().opened(link);
-        link.established();
+        // The peer can write before this side reads.
+        link.look();
         boolean late;
         lock.lock();
         try {

@@ -25,6 +25,7 @@ final class Options {
     private static final int NO_LINGER = -1;
 
     private static final int MOST_LINGER = 65535;
+    private static final int MOST_TYPE_OF_SERVICE = 255;
 
     private static final int DEFAULT_KEEP_ALIVE_SECONDS = 15;
 
@@ -43,6 +44,7 @@ final class Options {
             StandardSocketOptions.SO_SNDBUF, new Range(0, Integer.MAX_VALUE, SMALLEST_BUFFER, LARGEST_BUFFER),
             ExtendedSocketOptions.TCP_KEEPIDLE, new Range(1, MOST_KEEP_ALIVE_SECONDS),
             StandardSocketOptions.SO_LINGER, new Range(Integer.MIN_VALUE, Integer.MAX_VALUE, NO_LINGER, MOST_LINGER),
+            StandardSocketOptions.IP_TOS, new Range(0, MOST_TYPE_OF_SERVICE),
             RSocketOptions.RDMA_SQSIZE, new Range(1, MOST_REQUESTS, FEWEST_REQUESTS, MOST_REQUESTS),
             RSocketOptions.RDMA_RQSIZE, new Range(1, MOST_REQUESTS, FEWEST_REQUESTS, MOST_REQUESTS),
             RSocketOptions.RDMA_INLINE, new Range(0, MOST_INLINE),
@@ -61,6 +63,7 @@ final class Options {
         values.put(StandardSocketOptions.SO_RCVBUF, sizes.receiveBytes());
         values.put(StandardSocketOptions.SO_SNDBUF, sizes.sendBytes());
         values.put(StandardSocketOptions.SO_LINGER, NO_LINGER);
+        values.put(StandardSocketOptions.IP_TOS, 0);
         values.put(ExtendedSocketOptions.TCP_KEEPIDLE, DEFAULT_KEEP_ALIVE_SECONDS);
         values.put(RSocketOptions.RDMA_SQSIZE, sizes.sends());
         values.put(RSocketOptions.RDMA_RQSIZE, sizes.receives());
@@ -156,6 +159,10 @@ final class Options {
     Duration linger() {
         int seconds = get(StandardSocketOptions.SO_LINGER);
         return seconds < 0 ? null : Duration.ofSeconds(seconds);
+    }
+
+    int typeOfService() {
+        return get(StandardSocketOptions.IP_TOS);
     }
 
     Duration pollingTime() {

@@ -132,24 +132,32 @@ public final class RSelector extends AbstractSelector {
 
     private int lookUntil(Duration timeout) {
         long start = System.nanoTime();
+        long spin = spinTime.nanos(spinNanos.get());
         // First what has come: otherwise channels that stay ready would hide the others.
         boolean goesOn = takeEvents(Duration.ZERO);
+        boolean polled = false;
         while (true) {
             int changed = look();
             if (changed > 0 || wokenUp || !goesOn || !isOpen() || (timeout != null && timeout.isZero())) {
                 wokenUp = false;
+                if (polled) {
+                    spinTime.found();
+                }
                 return changed;
             }
             Duration left = timeout == null ? LONG : timeout.minusNanos(System.nanoTime() - start);
             if (left.isNegative() || left.isZero()) {
                 return 0;
             }
-            if (System.nanoTime() - start < spinTime.nanos(spinNanos.get())) {
-                Thread.onSpinWait();
+            polled = System.nanoTime() - start < spin;
+            if (polled) {
+                spinTime.relax();
                 goesOn = takeEvents(Duration.ZERO);
             } else {
                 goesOn = takeEvents(left);
-                spinTime.slept(spinNanos.get(), System.nanoTime() - start);
+                if (spin > 0) {
+                    spinTime.slept(spinNanos.get(), System.nanoTime() - start);
+                }
             }
         }
     }
@@ -309,6 +317,12 @@ public final class RSelector extends AbstractSelector {
         key.begin(ops);
         keys.add(key);
         watched.watchers().add(key);
+        if (!isOpen()) {
+            // Closing may not have seen it.
+            key.cancel();
+            forget(key);
+            throw new ClosedSelectorException();
+        }
         addSuspect(key);
         return key;
     }

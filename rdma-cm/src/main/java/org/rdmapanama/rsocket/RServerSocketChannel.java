@@ -79,7 +79,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      */
     @Override
     public RServerSocketChannel bind(SocketAddress local, int backlog) throws IOException {
-        InetSocketAddress address = SocketAddresses.orAny(local);
+        InetSocketAddress address = ChannelAddresses.orAny(local);
         synchronized (stateLock) {
             ensureOpen();
             if (listener != null) {

@@ -29,6 +29,7 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import jdk.net.ExtendedSocketOptions;
 import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
 
 /**
@@ -41,7 +42,7 @@ import org.rdmapanama.VerbsException;
  * <p>In addition, {@link #read(MemorySegment)} and {@link #write(MemorySegment)} accept memory of any arena, {@link
  * #mapForRemoteWrite mapForRemoteWrite} opens memory to the peer, and {@link #writeRemote writeRemote} writes into
  * memory that the peer has opened. The data of the stream passes through buffers that are registered once; the
- * channel does not retain the caller's memory.
+ * channel does not retain the caller's memory. {@link #registerForWrite registerForWrite} saves the copy of large writes.
  *
  * <p><b>Closing</b> returns at once. What was written before is sent in the background, until the device gives up on the
  * peer; {@code SO_LINGER} waits for it, or drops it. A process that exits normally waits up to two seconds for that. Open
@@ -65,7 +66,7 @@ public final class RSocketChannel extends SocketChannel {
     /** How long connecting may take when the caller names no time. */
     private static final Duration CONNECT_TIMEOUT = Duration.ofMinutes(1);
 
-    private static final long FOREVER = Long.MAX_VALUE;
+    private static final long FOREVER = StreamLink.FOREVER;
 
     private enum ConnectState {
         UNCONNECTED,
@@ -101,7 +102,8 @@ public final class RSocketChannel extends SocketChannel {
     /** Guarded by the state lock. */
     private InetSocketAddress remote;
 
-    private volatile KeepAliveTimer keepAlive;
+    /** Null unless there is one. Guarded by the state lock. */
+    private KeepAliveTimer keepAlive;
 
     /** Null before it is asked for. Guarded by the state lock. */
     private Socket view;
@@ -180,7 +182,7 @@ public final class RSocketChannel extends SocketChannel {
             if (bound != null || state == ConnectState.CONNECTED) {
                 throw new AlreadyBoundException();
             }
-            bound = BoundAddress.bind(SocketAddresses.orAny(local));
+            bound = BoundAddress.bind(ChannelAddresses.orAny(local));
         }
         return this;
     }
@@ -215,7 +217,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     private boolean connect(SocketAddress to, Duration timeout, boolean limited) throws IOException {
-        InetSocketAddress address = SocketAddresses.check(to);
+        InetSocketAddress address = ChannelAddresses.check(to);
         return closingOnFailure(() -> {
             readLock.lock();
             writeLock.lock();
@@ -244,7 +246,7 @@ public final class RSocketChannel extends SocketChannel {
             remote = address;
             state = ConnectState.PENDING;
             InetSocketAddress from = bound == null ? null : bound.release();
-            attempt = new Attempt(from, remote, options.sizes(), timeout, watchers);
+            attempt = new Attempt(from, remote, options, timeout, watchers);
         }
     }
 
@@ -407,8 +409,9 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /**
-     * Sets an option. {@code SO_RCVBUF}, {@code SO_SNDBUF} and those of {@link RSocketOptions} that concern queues take
-     * effect only if they are set before connecting.
+     * Sets an option. {@code SO_RCVBUF}, {@code SO_SNDBUF}, {@code IP_TOS} and those of {@link RSocketOptions} that concern
+     * queues take effect only if they are set before connecting; {@code IP_TOS} with clients only, whose packets and those
+     * of the answers get it, as far as the device sets it at all.
      *
      * @throws UnsupportedOperationException when the option is not supported
      * @throws IllegalArgumentException when the value is not valid for the option
@@ -437,10 +440,11 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     private void keepAlive() {
-        KeepAliveTimer old = keepAlive;
-        keepAlive = options.keepAlive() && isOpen() ? KeepAliveTimer.start(link, options.keepAliveTime()) : null;
-        if (old != null) {
-            old.stop();
+        synchronized (stateLock) {
+            if (keepAlive != null) {
+                keepAlive.stop();
+            }
+            keepAlive = options.keepAlive() && isOpen() ? KeepAliveTimer.start(link, options.keepAliveTime()) : null;
         }
     }
 
@@ -455,10 +459,23 @@ public final class RSocketChannel extends SocketChannel {
         Objects.requireNonNull(name, "name");
         ensureOpen();
         StreamLink connected = link;
-        if (connected != null && name.equals(RSocketOptions.RDMA_INLINE)) {
-            return name.type().cast(connected.inlineBytes());
+        if (connected != null && Options.isOfQueues(name)) {
+            return name.type().cast(actual(name, connected));
         }
         return options.get(name);
+    }
+
+    /** What the device has made of an option for queues. */
+    private int actual(SocketOption<?> name, StreamLink connected) {
+        if (name.equals(RSocketOptions.RDMA_SQSIZE)) {
+            return connected.sizes().sends();
+        }
+        if (name.equals(RSocketOptions.RDMA_RQSIZE)) {
+            return connected.sizes().receives();
+        }
+        return name.equals(RSocketOptions.RDMA_INLINE)
+                ? connected.inlineBytes()
+                : connected.sizes().mappings();
     }
 
     @Override
@@ -609,7 +626,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     private long receive(MemorySegment target, long offset, long length, boolean wait, long nanos) throws IOException {
-        long start = System.nanoTime();
+        long start = nanos == FOREVER ? 0 : System.nanoTime();
         while (isOpen()) {
             if (inputClosed) {
                 return -1;
@@ -622,17 +639,25 @@ public final class RSocketChannel extends SocketChannel {
                 return count;
             }
             long left = nanos == FOREVER ? FOREVER : nanos - (System.nanoTime() - start);
-            if (!await(true, left)) {
+            if (!await(Stream.Wanted.INPUT, left)) {
                 throw new SocketTimeoutException("Read timed out");
             }
         }
         return 0;
     }
 
-    /** Returns false if the time is over. After an interrupt, the channel is closed. */
-    private boolean await(boolean toRead, long nanos) {
+    /**
+     * Returns false if the time is over. After an interrupt, the channel is closed.
+     *
+     * @throws AsynchronousCloseException when the connection has been closed and this channel has not, because the JVM exits
+     */
+    private boolean await(Stream.Wanted wanted, long nanos) throws AsynchronousCloseException {
         try {
-            return link.await(toRead, nanos);
+            boolean inTime = link.await(wanted, nanos);
+            if (link.isClosed() && isOpen()) {
+                throw new AsynchronousCloseException();
+            }
+            return inTime;
         } catch (InterruptedException e) {
             // The interrupt may not have closed the channel yet: beginning again does.
             Thread.currentThread().interrupt();
@@ -724,24 +749,105 @@ public final class RSocketChannel extends SocketChannel {
     /** Sends over the stream, or, if the offset there is not negative, into memory of the peer. */
     private long sendAll(MemorySegment source, long offset, long size, long remoteOffset, boolean wait)
             throws IOException {
+        // What does not wait until the device has read the memory has to copy it.
+        RegisteredMemory registered = wait && size >= Stream.LEAST_UNCOPIED ? link.use(source, offset, size) : null;
+        return registered == null
+                ? sendAll(source, offset, size, remoteOffset, wait, null)
+                : sendUncopied(source, offset, size, remoteOffset, registered);
+    }
+
+    /** Returns, or throws, only when the device does not read the memory any more. */
+    private long sendUncopied(
+            MemorySegment source, long offset, long size, long remoteOffset, RegisteredMemory registered)
+            throws IOException {
+        long done;
+        try {
+            try {
+                done = sendAll(source, offset, size, remoteOffset, true, registered.region());
+            } finally {
+                // Also when the rest is refused: what was sent before may arrive in its own time.
+                while (isOpen() && link.mayArrive()) {
+                    await(Stream.Wanted.NOTHING_LENT, FOREVER);
+                }
+            }
+        } finally {
+            try {
+                if (link.hasLent()) {
+                    link.takeBack();
+                }
+                registered.end();
+            } finally {
+                if (link.isClosed()) {
+                    close();
+                }
+            }
+        }
+        if (isOpen()) {
+            link.checkSent();
+        }
+        return done;
+    }
+
+    private long sendAll(
+            MemorySegment source, long offset, long size, long remoteOffset, boolean wait, MemoryRegion registered)
+            throws IOException {
+        Stream.Wanted room = remoteOffset < 0 ? Stream.Wanted.ROOM : Stream.Wanted.REMOTE_ROOM;
         long done = 0;
         while (done < size && isOpen()) {
             if (outputClosed) {
-                throw new AsynchronousCloseException();
+                if (done == 0) {
+                    throw new AsynchronousCloseException();
+                }
+                break;
             }
             long count = remoteOffset < 0
-                    ? link.write(source, offset + done, size - done)
-                    : link.writeRemote(source, offset + done, size - done, remoteOffset + done);
+                    ? link.write(source, offset + done, size - done, registered)
+                    : link.writeRemote(source, offset + done, size - done, remoteOffset + done, registered);
             done += count;
             if (count == 0) {
                 if (!wait) {
                     break;
                 }
-                await(false, FOREVER);
+                await(room, FOREVER);
             }
         }
         // If this is closed, the end of the call tells, unless something was written.
         return done;
+    }
+
+    /**
+     * Registers memory with the device of this channel. Blocking calls of {@code write} and {@link #writeRemote writeRemote},
+     * of this channel and of all others of the device, then send 32 KiB and more of it without copying: the device reads it
+     * where it is. The source is the memory or a part of it, as a segment or as a {@link MemorySegment#asByteBuffer buffer}.
+     * Such a call returns when the device has reported each part of the data as sent, and so the memory may be changed
+     * afterwards, as after each write. If a part fails, it throws. In non-blocking mode, and where the source is smaller, the data is copied.
+     *
+     * <p>If the channel is closed or the thread interrupted during such a call, or the connection fails, the call does not
+     * return until the device has done with the memory, which takes up to two seconds where the peer does not answer.
+     *
+     * <p>Registering takes long, so register a large piece of memory once.
+     *
+     * @param memory the memory, from {@link Arena#global()} or {@link Arena#ofAuto()}, so that it cannot be freed while it is
+     *     reachable; it may be read-only, like a mapped file. It is kept reachable until the registration is closed
+     * @return the registration
+     * @throws IllegalArgumentException when the memory is on the heap or empty; or when it belongs to another arena or is a
+     *     direct buffer that no arena allocated, so that its owner could free it
+     * @throws NotYetConnectedException when this channel is not connected, so that its device is not known
+     * @throws ClosedChannelException when this channel is closed
+     * @throws SocketException when the device refuses the registration
+     */
+    public RegisteredMemory registerForWrite(MemorySegment memory) throws IOException {
+        checkNative(memory);
+        if (memory.byteSize() == 0) {
+            throw new IllegalArgumentException("the size of memory must be at least 1 byte: 0 bytes");
+        }
+        checkLifetime(memory);
+        ensureConnected();
+        try {
+            return link.register(memory);
+        } catch (VerbsException e) {
+            throw SocketErrors.because(e, new SocketException("cannot register memory: " + e.getMessage()));
+        }
     }
 
     /**
@@ -775,19 +881,23 @@ public final class RSocketChannel extends SocketChannel {
                 throw SocketErrors.because(e, new SocketException("cannot map memory: " + e.getMessage()));
             }
             while (wait && isOpen() && !link.isAnnounced()) {
-                await(false, FOREVER);
-                link.write(memory, 0, 0);
+                await(Stream.Wanted.ROOM, FOREVER);
+                link.write(memory, 0, 0, null);
             }
             return 1;
         });
         return made[0];
     }
 
-    private static void checkMappable(MemorySegment memory) {
+    private static void checkNative(MemorySegment memory) {
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
                     "memory must be native, because the garbage collector moves heap memory: " + memory);
         }
+    }
+
+    private static void checkMappable(MemorySegment memory) {
+        checkNative(memory);
         if (memory.byteSize() == 0 || memory.byteSize() > 0xffff_ffffL) {
             throw new IllegalArgumentException(
                     "the size of memory must be between 1 byte and 4 GiB - 1: " + memory.byteSize() + " bytes");
@@ -795,11 +905,15 @@ public final class RSocketChannel extends SocketChannel {
         if (memory.isReadOnly()) {
             throw new IllegalArgumentException("memory must be writable, but is read-only: " + memory);
         }
+        checkLifetime(memory);
+    }
+
+    private static void checkLifetime(MemorySegment memory) {
         MemorySegment.Scope scope = memory.scope();
         if (!scope.equals(Arena.global().scope()) && !scope.getClass().equals(AUTOMATIC_SCOPE)) {
             throw new IllegalArgumentException(
                     "memory must come from Arena.ofAuto() or Arena.global(), because the owner of other memory could free it"
-                            + " while the peer still writes: " + memory
+                            + " while the device still uses it: " + memory
                             + "; if you keep it alive yourself, pass"
                             + " MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize())");
         }
@@ -859,17 +973,12 @@ public final class RSocketChannel extends SocketChannel {
     @Override
     public RSocketChannel shutdownOutput() throws IOException {
         ensureConnected();
-        writeLock.lock();
-        try {
+        synchronized (stateLock) {
             ensureConnected();
-            synchronized (stateLock) {
-                if (!outputClosed) {
-                    outputClosed = true;
-                    link.shutdownOutput();
-                }
+            if (!outputClosed) {
+                outputClosed = true;
+                link.shutdownOutput();
             }
-        } finally {
-            writeLock.unlock();
         }
         return this;
     }

@@ -9,10 +9,16 @@ import java.net.SocketOption;
  * <p>See rsocket(7).
  */
 public final class RSocketOptions {
-    /** The size of the send queue in work requests, 16 to 65534. The default is 384. */
+    /**
+     * The size of the send queue in work requests, 16 to 65534; where the device allows fewer, as many as it allows. On a
+     * connected channel, the actual size. The default is 384.
+     */
     public static final SocketOption<Integer> RDMA_SQSIZE = new Option<>("RDMA_SQSIZE", Integer.class);
 
-    /** How many messages may arrive before the receiver must grant more credits, 16 to 65534. The default is 384. */
+    /**
+     * How many messages may arrive before the receiver must grant more credits, 16 to 65534; where the device allows fewer, as
+     * many as it allows. On a connected channel, the actual number. The default is 384.
+     */
     public static final SocketOption<Integer> RDMA_RQSIZE = new Option<>("RDMA_RQSIZE", Integer.class);
 
     /**

@@ -1,20 +1,36 @@
 package org.rdmapanama.rsocket;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.SendWorkRequest;
 
 /**
  * The memory from which the device takes the data of a stream: a ring, which is filled at one end, and freed at the other as
- * writes complete, in their order. Threads: one at a time.
+ * writes complete, in their order. It belongs to the stream while there is something in it, and to the other streams of the
+ * device otherwise. Threads: one at a time.
  */
 final class SendBuffer {
-    private final MemorySegment memory;
+    private final ProtectionDomain domain;
     private final int bytes;
     private int at;
     private int free;
 
-    SendBuffer(MemorySegment memory) {
-        this.memory = memory;
-        bytes = Math.toIntExact(memory.byteSize());
+    /** Null before the first use. */
+    private SendMemory device;
+
+    /** Null before the first use. */
+    private SendRings rings;
+
+    /** Null while there is nothing in it. */
+    private SendRing ring;
+
+    /** Whether there was no ring for the last data. */
+    private boolean lacksRing;
+
+    SendBuffer(ProtectionDomain domain, int bytes) {
+        this.domain = domain;
+        this.bytes = bytes;
         free = bytes;
     }
 
@@ -22,27 +38,77 @@ final class SendBuffer {
         return free;
     }
 
-    /** Where the next data goes. */
-    int position() {
-        return at;
+    /** What the channels of the device share. */
+    SendMemory device() {
+        if (device == null) {
+            device = SendMemory.acquire(domain);
+        }
+        return device;
     }
 
-    /** How many bytes fit between the position and the end of the memory. */
-    int untilEnd() {
-        return bytes - at;
+    /** Whether there was no ring for the last data, because the others are in use and the device refuses more memory. */
+    boolean lacksRing() {
+        return lacksRing;
     }
 
-    /** Copies data to the position, and on from the beginning of the memory where it ends. */
-    void put(MemorySegment source, long offset, int length) {
-        int first = Math.min(length, untilEnd());
+    /** Forgets that. */
+    void retry() {
+        lacksRing = false;
+    }
+
+    /**
+     * Copies data into the ring, and adds it to a request of up to two segments: it goes on at the beginning of the ring where
+     * that ends.
+     *
+     * @return false if there is no ring at the moment
+     * @throws org.rdmapanama.VerbsException when there never is one, because the device refuses the memory
+     */
+    boolean tryPut(MemorySegment source, long offset, int length, SendWorkRequest request) {
+        if (ring == null) {
+            if (rings == null) {
+                rings = device().rings(bytes);
+            }
+            ring = rings.tryTake();
+            lacksRing = ring == null;
+            if (lacksRing) {
+                return false;
+            }
+            at = 0;
+        }
+        MemorySegment memory = ring.memory();
+        MemoryRegion region = ring.region();
+        int first = Math.min(length, bytes - at);
         MemorySegment.copy(source, offset, memory, at, first);
-        MemorySegment.copy(source, offset + first, memory, 0, length - first);
+        request.add(region, ring.at() + at, first);
+        if (first < length) {
+            MemorySegment.copy(source, offset + first, memory, 0, length - first);
+            request.add(region, ring.at(), length - first);
+        }
         at = (at + length) % bytes;
         free -= length;
+        return true;
     }
 
     /** Frees the oldest data. */
     void sent(int length) {
         free += length;
+        if (free == bytes && ring != null) {
+            ring.giveBack();
+            ring = null;
+        }
+    }
+
+    /** Ends all use. The device must not read the data any more. */
+    void close() {
+        if (ring != null) {
+            ring.giveBack();
+            ring = null;
+        }
+        if (device != null) {
+            device.release();
+            device = null;
+            rings = null;
+        }
+        free = 0;
     }
 }

@@ -40,7 +40,7 @@ final class SocketErrors {
     }
 
     /** Returns the exception for a server that cannot take a client. */
-    static IOException accepting(VerbsException failure) {
+    static IOException accepting(RuntimeException failure) {
         return because(failure, new SocketException("a client could not be accepted: " + failure.getMessage()));
     }
 

@@ -1,7 +1,6 @@
 package org.rdmapanama.rsocket;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.ProtocolException;
@@ -19,6 +18,8 @@ import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
 
 /**
  * A stream of bytes in both directions over one connection, in version 1 of rsocket's protocol.
@@ -43,9 +44,18 @@ final class Stream {
     private static final int LARGEST_WRITE = 1 << 16;
 
     /** How many messages about credits and ends may be under way. */
-    private static final int CONTROLS = 4;
+    static final int CONTROLS = 4;
 
     private static final int DATA_ALIGNMENT = 64;
+
+    /** Where the memory that the device reads has messages, after what this side offers. */
+    private static final long MESSAGE_AT = (long) CONTROLS * Offer.BYTES;
+
+    private static final long ENTRY_AT = MESSAGE_AT + StreamMessage.BYTES;
+
+    /** Where it has data that is sent inline. */
+    private static final long INLINE_AT = ENTRY_AT + PeerMemory.BYTES;
+
     private static final int BATCH = 16;
     private static final int KIND_SHIFT = 32;
 
@@ -60,6 +70,27 @@ final class Stream {
 
     private static final int SENT_CONTROL = 3;
     private static final int SENT_DISCONNECT = 4;
+
+    /** Data that the device has read from memory of the program. */
+    private static final int SENT_UNCOPIED = 5;
+
+    /** What cannot be sent for lack of a ring. */
+    private static final int NOT_SENT = -1;
+
+    /** Less than this is copied also if it is registered: copying takes less time than to wait for the peer's acknowledgement. */
+    static final int LEAST_UNCOPIED = 1 << 15;
+
+    /** What a thread can wait for. */
+    enum Wanted {
+        /** Something to read, or the end. */
+        INPUT,
+        /** Room in the stream, or a failure. */
+        ROOM,
+        /** Room for writes into memory of the peer, or a failure. */
+        REMOTE_ROOM,
+        /** That the device reads no memory of the program, or that the connection has ended. */
+        NOTHING_LENT
+    }
 
     private final RdmaConnection connection;
     private final QueuePair queuePair;
@@ -95,14 +126,16 @@ final class Stream {
 
     private final PeerMemory peerMemory;
 
-    /** The device reads here: first the data, then what this side offers, then messages. */
+    /** The device reads here: first what this side offers, then messages, then {@link #entry}, then data that is sent inline. */
     private final MemoryRegion outgoing;
 
-    private final long controlAt;
     private final SendBuffer unsent;
 
+    /** How many requests the device has that name memory of the program. */
+    private int lent;
+
     /** An entry of the peer's table before it is copied to the send buffer. */
-    private final MemorySegment entry = Arena.ofAuto().allocate(PeerMemory.BYTES);
+    private final MemorySegment entry;
 
     private Offers offers;
     private Offer peerList;
@@ -134,6 +167,11 @@ final class Stream {
     private int missing;
 
     private int nextReceive;
+
+    /** After as many completions polling ends, though there may be more: as many as can be there at a time. */
+    private final int mostAtOnce;
+
+    private boolean more;
 
     private boolean inputOpen = true;
     private boolean outputOpen = true;
@@ -181,12 +219,12 @@ final class Stream {
         mappings = sizes.mappings();
         peerMemory = new PeerMemory(incoming.memory().asSlice(Offers.LIST_BYTES, tableBytes));
         received = new ReceiveBuffer(incoming.memory().asSlice(dataAt, sizes.receiveBytes()), credits);
-        controlAt = sizes.sendBytes();
-        outgoing = connection.register(
-                sizes.sendBytes() + CONTROLS * Offer.BYTES + StreamMessage.BYTES, AccessFlag.LOCAL_WRITE);
-        unsent = new SendBuffer(outgoing.memory().asSlice(0, sizes.sendBytes()));
+        outgoing = connection.register((int) INLINE_AT + inlineBytes);
+        entry = outgoing.memory().asSlice(ENTRY_AT, PeerMemory.BYTES);
+        unsent = new SendBuffer(connection.protectionDomain(), sizes.sendBytes());
         allSendRoom = sizes.sends() - CONTROLS;
         sendRoom = allSendRoom;
+        mostAtOnce = sizes.sends() + receives;
         creditsAt = (short) (credits / 2);
         missing = receives;
         postReceives();
@@ -194,8 +232,12 @@ final class Stream {
 
     /** Options of connections that carry streams; the caller adds the preparation and the private data. */
     static RdmaConnectionOptions options(StreamSizes sizes) {
-        return new RdmaConnectionOptions()
-                .sendWorkRequests(sizes.sends())
+        return configure(new RdmaConnectionOptions(), sizes);
+    }
+
+    /** Sets those of the queues. */
+    static RdmaConnectionOptions configure(RdmaConnectionOptions options, StreamSizes sizes) {
+        return options.sendWorkRequests(sizes.sends())
                 .receiveWorkRequests(sizes.receives() + CONTROLS)
                 .completionEvents(true)
                 .singleCompletionQueue(true)
@@ -240,33 +282,49 @@ final class Stream {
      * @return whether anything has completed
      */
     boolean progress() {
-        boolean some = false;
-        try {
-            some = poll();
-            giveCredits();
-            sendPendingEnd();
-        } catch (ProtocolException e) {
-            brokenProtocol = true;
-            fail(e.getMessage());
+        if (offers == null) {
+            // The peer has not said yet that it is an rsocket, and perhaps is none.
+            return false;
         }
+        boolean some = poll();
+        giveCredits();
+        sendPendingEnd();
         return some;
     }
 
-    private boolean poll() throws ProtocolException {
-        boolean some = false;
+    private boolean poll() {
+        int polled = 0;
         int count;
         do {
             count = queue.poll(completions);
             for (int i = 0; i < count; i++) {
                 complete(i);
             }
-            some |= count > 0;
+            polled += count;
             postReceives();
-        } while (count == BATCH);
-        return some;
+        } while (count == BATCH && polled < mostAtOnce);
+        more = count == BATCH;
+        return polled > 0;
     }
 
-    private void complete(int i) throws ProtocolException {
+    /**
+     * Whether {@link #progress} has left completions behind, which no event tells of: a peer that sends without a pause must
+     * not keep a thread for ever.
+     */
+    boolean hasMore() {
+        return more;
+    }
+
+    private void complete(int i) {
+        try {
+            check(i);
+        } catch (ProtocolException e) {
+            brokenProtocol |= failure == null;
+            fail(e.getMessage());
+        }
+    }
+
+    private void check(int i) throws ProtocolException {
         long id = completions.id(i);
         int kind = (int) (id >>> KIND_SHIFT);
         boolean succeeded = completions.succeeded(i);
@@ -284,6 +342,10 @@ final class Stream {
                 sendRoom++;
                 unsent.sent((int) id);
             }
+            case SENT_UNCOPIED -> {
+                sendRoom++;
+                lent--;
+            }
             case SENT_MESSAGE -> sendRoom++;
             case SENT_CONTROL -> controlRoom++;
             case SENT_DISCONNECT -> {
@@ -292,7 +354,8 @@ final class Stream {
             }
             default -> throw new AssertionError(kind);
         }
-        if (!succeeded && connected) {
+        // Whoever lent memory waits to be told whether it was sent, whatever the peer has said in the meantime.
+        if (!succeeded && (connected || kind == SENT_UNCOPIED)) {
             fail(broken(completions.status(i)));
         }
     }
@@ -341,12 +404,8 @@ final class Stream {
 
     private void control(int what) {
         switch (what) {
-            case StreamMessage.SHUTDOWN -> {
-                inputOpen = false;
-                if (!outputOpen) {
-                    connected = false;
-                }
-            }
+            // What this side has sent may still be on its way, so the connection is kept also if both have ended.
+            case StreamMessage.SHUTDOWN -> inputOpen = false;
             case StreamMessage.DISCONNECT -> ended();
             default -> {
                 // A message that the peer is there, or one of a later version.
@@ -354,11 +413,21 @@ final class Stream {
         }
     }
 
-    /** Notes that the peer has ended the connection; what has arrived can be read. */
+    /** Notes that the peer has ended the connection; what {@link #progress} has found can be read. */
     void ended() {
         inputOpen = false;
         outputOpen = false;
         connected = false;
+    }
+
+    /** Takes all that the peer has sent before it ended the connection, and notes the end. */
+    void endedByPeer() {
+        // Nothing is posted from now on, so that the completions come to an end.
+        connected = false;
+        do {
+            progress();
+        } while (more);
+        ended();
     }
 
     private void fail(String cause) {
@@ -400,7 +469,7 @@ final class Stream {
             postMessage(more, SENT_CONTROL);
             return;
         }
-        long slot = controlAt + (long) controlSlot * Offer.BYTES;
+        long slot = (long) controlSlot * Offer.BYTES;
         controlSlot = (controlSlot + 1) % CONTROLS;
         MemorySegment memory = outgoing.memory();
         memory.set(peerLong, slot, incoming.address() + dataAt + received.grant());
@@ -418,12 +487,19 @@ final class Stream {
 
     /** Posts {@link #write} with the message. */
     private void postWrite(long address, int key, int text, int kind, int bytes, int messageKind) {
-        write.id((long) kind << KIND_SHIFT | bytes).signaled(true);
         if (messagesApart) {
-            post(write.rdmaWrite(address, key));
+            postData(write.rdmaWrite(address, key), kind, bytes);
             postApart(text, messageKind);
         } else {
-            post(write.rdmaWriteWithImmediate(address, key, text));
+            postData(write.rdmaWriteWithImmediate(address, key, text), kind, bytes);
+        }
+    }
+
+    private void postData(SendWorkRequest request, int kind, int bytes) {
+        int buffered = kind == SENT_DATA && bytes > inlineBytes ? bytes : 0;
+        boolean posted = post(request.id((long) kind << KIND_SHIFT | buffered).signaled(true));
+        if (posted && kind == SENT_UNCOPIED) {
+            lent++;
         }
     }
 
@@ -442,23 +518,26 @@ final class Stream {
     }
 
     private void postApart(int text, int kind) {
-        long at = controlAt + (long) CONTROLS * Offer.BYTES;
-        outgoing.memory().set(ValueLayout.JAVA_INT_UNALIGNED, at, text);
+        outgoing.memory().set(ValueLayout.JAVA_INT_UNALIGNED, MESSAGE_AT, text);
         post(message.clear()
-                .add(outgoing, at, StreamMessage.BYTES)
+                .add(outgoing, MESSAGE_AT, StreamMessage.BYTES)
                 .inline(true)
                 .id((long) kind << KIND_SHIFT)
                 .signaled(true)
                 .send());
     }
 
-    private void post(SendWorkRequest request) {
-        if (connected) {
-            try {
-                queuePair.postSend(request);
-            } catch (VerbsException e) {
-                fail("Connection reset: " + e.getMessage());
-            }
+    /** Returns false if the connection has ended. */
+    private boolean post(SendWorkRequest request) {
+        if (!connected) {
+            return false;
+        }
+        try {
+            queuePair.postSend(request);
+            return true;
+        } catch (VerbsException e) {
+            fail("Connection reset: " + e.getMessage());
+            return false;
         }
     }
 
@@ -488,39 +567,84 @@ final class Stream {
         return received.available();
     }
 
+    /** Whether what a thread waits for is there. */
+    boolean isReady(Wanted wanted) {
+        return switch (wanted) {
+            case INPUT -> isReadable();
+            case ROOM -> isWritable();
+            case REMOTE_ROOM -> !outputOpen || (hasRemoteRoom() && !unsent.lacksRing());
+            case NOTHING_LENT -> lent == 0 || !connected;
+        };
+    }
+
     /** Whether {@link #write} would take something, or fail. */
     boolean isWritable() {
-        return !outputOpen || hasRoom();
+        return !outputOpen || (hasRoom() && !unsent.lacksRing());
+    }
+
+    /** Whether the last write ended because all memory to send from is in use: {@link #retry} tries again. */
+    boolean lacksRing() {
+        return unsent.lacksRing();
+    }
+
+    /** Lets the next write look again for memory to send from. */
+    void retry() {
+        unsent.retry();
     }
 
     private boolean hasRoom() {
         return sendRoom >= (messagesApart ? 2 : 1)
                 && unsent.free() >= LEAST_ROOM
-                && (short) (mayBeSent - sent) > 0
+                // A message more than the peer has counted is never sent, so any difference is a number of credits.
+                && mayBeSent != sent
                 && offers.length() > 0;
+    }
+
+    private boolean hasRemoteRoom() {
+        return sendRoom > 0 && unsent.free() >= LEAST_ROOM;
     }
 
     /**
      * Writes what there is room for.
      *
-     * @return the number of bytes, which have been copied
+     * @param registered what the source is a part of, so that the device reads it there: it must stay as it is until nothing is
+     *     {@linkplain Wanted#NOTHING_LENT lent}; null if it is copied
+     * @return the number of bytes
      * @throws IOException when the peer has ended the connection, or it has broken
      */
-    long write(MemorySegment source, long offset, long length) throws IOException {
+    long write(MemorySegment source, long offset, long length, MemoryRegion registered) throws IOException {
         long done = 0;
-        int wanted = FIRST_WRITE;
+        int wanted = firstWrite(registered);
         while (done < length) {
             checkOutput();
             if (!hasRoom()) {
                 break;
             }
-            long left = length - done;
-            int bytes = (int) Math.min(left <= wanted ? left : wanted, Math.min(unsent.free(), offers.length()));
+            int bytes =
+                    Math.min(part(length - done, wanted, registered), (int) Math.min(LARGEST_WRITE, offers.length()));
             wanted = Math.min(2 * wanted, LARGEST_WRITE);
-            postData(source, offset + done, bytes);
+            int kind = fill(source, offset + done, bytes, registered);
+            if (kind == NOT_SENT) {
+                break;
+            }
+            useCredit();
+            long address = offers.address();
+            int key = offers.key();
+            offers.use(bytes);
+            postWrite(address, key, StreamMessage.of(StreamMessage.DATA, bytes), kind, bytes, SENT_MESSAGE);
             done += bytes;
         }
         return done;
+    }
+
+    private static int firstWrite(MemoryRegion registered) {
+        return registered == null ? FIRST_WRITE : LARGEST_WRITE;
+    }
+
+    /** How much of the rest one request takes. */
+    private int part(long left, int wanted, MemoryRegion registered) {
+        int most = (int) Math.min(left, wanted);
+        return registered == null ? Math.min(most, unsent.free()) : most;
     }
 
     private void checkOutput() throws IOException {
@@ -531,30 +655,32 @@ final class Stream {
         }
     }
 
-    /** Copies data to the send buffer, and names it in {@link #write}. */
-    private void fill(MemorySegment source, long offset, int bytes) {
-        int at = unsent.position();
-        int first = Math.min(bytes, unsent.untilEnd());
-        unsent.put(source, offset, bytes);
-        write.clear().add(outgoing, at, first);
-        if (first < bytes) {
-            write.add(outgoing, 0, bytes - first);
+    /**
+     * Names data in {@link #write}, and copies it unless it is registered. Returns the kind of the completion, or {@link
+     * #NOT_SENT}.
+     */
+    private int fill(MemorySegment source, long offset, int bytes, MemoryRegion registered) throws IOException {
+        write.clear().inline(bytes <= inlineBytes);
+        if (registered != null) {
+            write.add(registered, source.address() + offset - registered.address(), bytes);
+            return SENT_UNCOPIED;
         }
-        write.inline(bytes <= inlineBytes);
+        if (bytes <= inlineBytes) {
+            // The request gets it when it is posted.
+            MemorySegment.copy(source, offset, outgoing.memory(), INLINE_AT, bytes);
+            write.add(outgoing, INLINE_AT, bytes);
+            return SENT_DATA;
+        }
+        try {
+            return unsent.tryPut(source, offset, bytes, write) ? SENT_DATA : NOT_SENT;
+        } catch (VerbsException e) {
+            throw SocketErrors.because(e, new SocketException("there is no memory to send from: " + e.getMessage()));
+        }
     }
 
     private void useCredit() {
         sent++;
         sendRoom -= messagesApart ? 2 : 1;
-    }
-
-    private void postData(MemorySegment source, long offset, int bytes) {
-        fill(source, offset, bytes);
-        useCredit();
-        long address = offers.address();
-        int key = offers.key();
-        offers.use(bytes);
-        postWrite(address, key, StreamMessage.of(StreamMessage.DATA, bytes), SENT_DATA, bytes, SENT_MESSAGE);
     }
 
     /** How many parts of this side's memory can be open to the peer at the same time. */
@@ -580,13 +706,16 @@ final class Stream {
         entry.set(peerLong, PeerMemory.ADDRESS_AT, region.address());
         entry.set(peerInt, PeerMemory.KEY_AT, region.rkey());
         entry.set(peerInt, PeerMemory.LENGTH_AT, (int) region.memory().byteSize());
-        fill(entry, 0, PeerMemory.BYTES);
+        int kind = fill(entry, 0, PeerMemory.BYTES, null);
+        if (kind == NOT_SENT) {
+            return false;
+        }
         useCredit();
         postWrite(
                 peerList.address() + peerEntries * Offer.BYTES + (long) place * PeerMemory.BYTES,
                 peerList.key(),
                 StreamMessage.of(StreamMessage.MAPPING, place),
-                SENT_DATA,
+                kind,
                 PeerMemory.BYTES,
                 SENT_MESSAGE);
         return true;
@@ -596,28 +725,32 @@ final class Stream {
      * Writes into memory that the peer has opened, as much as there is room for.
      *
      * @param target how the peer calls the first byte
-     * @return the number of bytes, which have been copied
+     * @param registered as {@link #write} has it
+     * @return the number of bytes
      * @throws IOException as {@link #write} does; also when the peer has not opened that memory
      */
-    long writeRemote(MemorySegment source, long offset, long length, long target) throws IOException {
+    long writeRemote(MemorySegment source, long offset, long length, long target, MemoryRegion registered)
+            throws IOException {
         long done = 0;
-        int wanted = FIRST_WRITE;
+        int wanted = firstWrite(registered);
         while (done < length) {
             checkOutput();
             if (!peerMemory.find(target + done)) {
                 throw new SocketException("offset must lie in memory that the peer has mapped: " + (target + done)
                         + "; if the mapping is new, first read a message that the peer sends after mapForRemoteWrite");
             }
-            if (sendRoom == 0 || unsent.free() < LEAST_ROOM) {
+            if (!hasRemoteRoom()) {
                 break;
             }
-            int bytes = (int) Math.min(Math.min(length - done, wanted), Math.min(unsent.free(), peerMemory.length()));
+            int bytes = Math.min(
+                    part(length - done, wanted, registered), (int) Math.min(LARGEST_WRITE, peerMemory.length()));
             wanted = Math.min(2 * wanted, LARGEST_WRITE);
-            fill(source, offset + done, bytes);
+            int kind = fill(source, offset + done, bytes, registered);
+            if (kind == NOT_SENT) {
+                break;
+            }
             sendRoom--;
-            post(write.rdmaWrite(peerMemory.address(), peerMemory.key())
-                    .id((long) SENT_DATA << KIND_SHIFT | bytes)
-                    .signaled(true));
+            postData(write.rdmaWrite(peerMemory.address(), peerMemory.key()), kind, bytes);
             done += bytes;
         }
         return done;
@@ -666,7 +799,36 @@ final class Stream {
         return !connected || (!endPending && sendRoom == allSendRoom && controlRoom == CONTROLS);
     }
 
-    private void throwFailure() throws IOException {
+    /** Whether the device may read memory of the program. */
+    boolean hasLent() {
+        return lent > 0;
+    }
+
+    /**
+     * Breaks the connection off, so that the device gives up what it has: its completions must be awaited.
+     *
+     * @throws VerbsException when the device fails
+     */
+    void breakOff() {
+        if (connected) {
+            fail("Connection reset: a write was given up");
+        }
+        queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
+    }
+
+    /** Gives the memory back to the other channels of the device. The queue pair must be closed. */
+    void close() {
+        lent = 0;
+        unsent.close();
+    }
+
+    /** What the channels of the device share. */
+    SendMemory sendMemory() {
+        return unsent.device();
+    }
+
+    /** Throws what has broken the connection, if something has. */
+    void throwFailure() throws IOException {
         if (failure != null) {
             throw brokenProtocol ? new ProtocolException(failure) : new SocketException(failure);
         }

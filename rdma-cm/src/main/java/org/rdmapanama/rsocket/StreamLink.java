@@ -9,10 +9,12 @@ import java.nio.channels.SelectionKey;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.memory.AccessFlag;
@@ -27,7 +29,14 @@ import org.rdmapanama.memory.AccessFlag;
  * <p>Threads: any.
  */
 final class StreamLink {
-    private static final Duration LONG = Duration.ofDays(1);
+    /** A time for {@link #await} that never ends. */
+    static final long FOREVER = Long.MAX_VALUE;
+
+    private static final Duration EVER = Duration.ofNanos(FOREVER);
+    private static final long LOOK_NANOS = 100_000;
+
+    /** How long data that was lent to the device may take to arrive, once the connection has failed or is closed. */
+    private static final long TAKE_BACK_NANOS = 1_000_000_000;
 
     private final RdmaConnection connection;
     private final Stream stream;
@@ -76,13 +85,16 @@ final class StreamLink {
      * @param peer what the peer has told with its request; null for a client
      */
     static RdmaConnectionOptions options(StreamSizes sizes, ConnectionData peer) {
-        return Stream.options(sizes)
-                .prepare(connection -> {
-                    StreamLink link = new StreamLink(connection, sizes);
-                    connection.attach(link);
-                    if (peer != null) {
-                        link.peer(peer);
-                    }
+        return new RdmaConnectionOptions()
+                .adapt((device, options) -> {
+                    StreamSizes fitting = sizes.within(device.queryDevice());
+                    Stream.configure(options, fitting).prepare(connection -> {
+                        StreamLink link = new StreamLink(connection, fitting);
+                        connection.attach(link);
+                        if (peer != null) {
+                            link.peer(peer);
+                        }
+                    });
                 })
                 .privateData(
                         connection -> of(connection).stream.connectionData().toBytes());
@@ -112,8 +124,8 @@ final class StreamLink {
         }
     }
 
-    /** Grants the peer the rest of the receive buffer, so that it can write before this side reads. */
-    void established() {
+    /** Takes what has completed, and grants the peer what is free, without a call of the program's. */
+    void look() {
         lock.lock();
         try {
             progress();
@@ -177,29 +189,49 @@ final class StreamLink {
     }
 
     /** Writes what there is room for; see {@link Stream#write}. Returns 0 as well when this is closed. */
-    long write(MemorySegment source, long offset, long length) throws IOException {
+    long write(MemorySegment source, long offset, long length, MemoryRegion registered) throws IOException {
         lock.lock();
         try {
             if (!prepareWrite()) {
                 return 0;
             }
-            return stream.write(source, offset, length);
+            return noteLack(stream.write(source, offset, length, registered));
         } finally {
             lock.unlock();
         }
     }
 
     /** Writes into memory of the peer; see {@link Stream#writeRemote}. Returns 0 as well when this is closed. */
-    long writeRemote(MemorySegment source, long offset, long length, long target) throws IOException {
+    long writeRemote(MemorySegment source, long offset, long length, long target, MemoryRegion registered)
+            throws IOException {
         lock.lock();
         try {
             if (!prepareWrite()) {
                 return 0;
             }
-            return stream.writeRemote(source, offset, length, target);
+            return noteLack(stream.writeRemote(source, offset, length, target, registered));
         } finally {
             lock.unlock();
         }
+    }
+
+    private long noteLack(long written) {
+        if (stream.lacksRing()) {
+            StreamService.get().supply(this);
+        }
+        return written;
+    }
+
+    /** Lets calls look again for memory to send from. */
+    void retry() {
+        lock.lock();
+        try {
+            stream.retry();
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        wake();
     }
 
     private boolean prepareWrite() throws IOException {
@@ -222,27 +254,53 @@ final class StreamLink {
         }
     }
 
+    /** Whether data that was lent to the device may still arrive, because the connection has not ended. */
+    boolean mayArrive() {
+        lock.lock();
+        try {
+            return !stream.isReady(Stream.Wanted.NOTHING_LENT);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether the device may read memory of the program. */
+    boolean hasLent() {
+        lock.lock();
+        try {
+            return stream.hasLent();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether this is closed. Then all calls that wait return, and nothing is read or written any more. */
+    boolean isClosed() {
+        return closed;
+    }
+
     /**
-     * Waits until {@link #read} or {@link #write} has something to do.
+     * Waits until what is wanted is there.
      *
-     * @param nanos how long to wait at most
+     * @param nanos how long to wait at most, or {@link #FOREVER}
      * @return false if the time is over; true as well when this is closed
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      */
-    boolean await(boolean toRead, long nanos) throws InterruptedException {
-        long start = System.nanoTime();
+    boolean await(Stream.Wanted wanted, long nanos) throws InterruptedException {
+        // Reading the clock may be a system call.
+        long start = nanos == FOREVER ? 0 : System.nanoTime();
         lock.lockInterruptibly();
         try {
             progress();
-            while (!isReady(toRead)) {
-                long left = nanos - (System.nanoTime() - start);
+            while (!isReady(wanted)) {
+                long left = nanos == FOREVER ? FOREVER : nanos - (System.nanoTime() - start);
                 if (left <= 0) {
                     return false;
                 }
                 if (taken) {
                     changed.awaitNanos(left);
                 } else {
-                    take(toRead, left);
+                    take(wanted, left);
                 }
             }
             return true;
@@ -255,49 +313,57 @@ final class StreamLink {
         }
     }
 
-    private boolean isReady(boolean toRead) {
-        return closed || (toRead ? stream.isReadable() : stream.isWritable());
+    private boolean isReady(Stream.Wanted wanted) {
+        return closed || stream.isReady(wanted);
     }
 
     /** Polls for a while, then sleeps until an event. Needs the lock, and releases it meanwhile. */
-    private void take(boolean toRead, long nanos) throws InterruptedException {
+    private void take(Stream.Wanted wanted, long nanos) throws InterruptedException {
         taken = true;
-        long start = System.nanoTime();
+        long spin = spinTime.nanos(spinNanos);
+        long start = spin == 0 ? 0 : System.nanoTime();
         try {
-            if (spin(toRead, Math.min(nanos, spinTime.nanos(spinNanos)))) {
+            if (spin > 0 && spin(wanted, start, Math.min(nanos, spin))) {
+                spinTime.found();
                 return;
             }
             queue.requestNotification(false);
             progress();
-            if (isReady(toRead)) {
+            if (isReady(wanted) || stream.hasMore()) {
                 return;
             }
             lock.unlock();
             try {
-                channel.await(nanos < LONG.toNanos() ? Duration.ofNanos(nanos) : LONG);
+                channel.await(nanos == FOREVER ? EVER : Duration.ofNanos(left(nanos, start, spin)));
             } catch (IllegalStateException closedMeanwhile) {
                 // The caller finds out.
             } finally {
                 lock.lock();
             }
             progress();
-            spinTime.slept(spinNanos, System.nanoTime() - start);
+            if (spin > 0) {
+                spinTime.slept(spinNanos, System.nanoTime() - start);
+            }
         } finally {
             taken = false;
         }
     }
 
-    private boolean spin(boolean toRead, long nanos) {
-        long start = System.nanoTime();
-        while (System.nanoTime() - start < nanos) {
+    /** What polling has left of the time. */
+    private static long left(long nanos, long start, long spin) {
+        return spin == 0 ? nanos : Math.max(0, nanos - (System.nanoTime() - start));
+    }
+
+    private boolean spin(Stream.Wanted wanted, long start, long nanos) {
+        do {
             lock.unlock();
-            Thread.onSpinWait();
+            spinTime.relax();
             lock.lock();
             progress();
-            if (isReady(toRead)) {
+            if (isReady(wanted)) {
                 return true;
             }
-        }
+        } while (System.nanoTime() - start < nanos);
         return false;
     }
 
@@ -327,6 +393,9 @@ final class StreamLink {
                 queue.requestNotification(false);
                 progress();
                 ready = ready() & operations;
+                if (ready == 0 && stream.hasMore()) {
+                    lookAgain();
+                }
             }
             return ready;
         } finally {
@@ -334,8 +403,17 @@ final class StreamLink {
         }
     }
 
+    /** No event tells of what is left. */
+    private void lookAgain() {
+        Watchers all = watchers;
+        if (all != null) {
+            all.tell();
+        }
+    }
+
     private int ready() {
-        return (isReady(true) ? SelectionKey.OP_READ : 0) | (isReady(false) ? SelectionKey.OP_WRITE : 0);
+        return (isReady(Stream.Wanted.INPUT) ? SelectionKey.OP_READ : 0)
+                | (isReady(Stream.Wanted.ROOM) ? SelectionKey.OP_WRITE : 0);
     }
 
     /** Drops what has arrived and what arrives. */
@@ -371,10 +449,7 @@ final class StreamLink {
         } catch (IllegalStateException released) {
             // Nobody waits there any more.
         }
-        Watchers all = watchers;
-        if (all != null) {
-            all.tell();
-        }
+        lookAgain();
     }
 
     /** Notes that the connection has ended, after what has arrived. */
@@ -382,8 +457,7 @@ final class StreamLink {
         lock.lock();
         try {
             if (!closed) {
-                stream.progress();
-                stream.ended();
+                stream.endedByPeer();
             }
             changed.signalAll();
         } finally {
@@ -451,6 +525,8 @@ final class StreamLink {
             closed = true;
             released = true;
             connection.close();
+            // Otherwise the device might still read it.
+            stream.close();
         } finally {
             for (IoMapping each : opened) {
                 if (each != null) {
@@ -460,6 +536,111 @@ final class StreamLink {
             opened = new IoMapping[0];
             unannounced.clear();
             lock.unlock();
+        }
+    }
+
+    /**
+     * Returns registered memory that native memory is a part of, and begins to use it; null if it is not registered.
+     */
+    RegisteredMemory use(MemorySegment source, long offset, long length) {
+        if (!source.isNative() || !SendMemory.hasRegistrations()) {
+            return null;
+        }
+        lock.lock();
+        try {
+            return closed ? null : stream.sendMemory().use(source.address() + offset, length);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Checks that nothing failed that was sent.
+     *
+     * @throws IOException when the connection has failed
+     */
+    void checkSent() throws IOException {
+        lock.lock();
+        try {
+            stream.throwFailure();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Registers memory of the program's with the device.
+     *
+     * @throws VerbsException when the device refuses it
+     */
+    RegisteredMemory register(MemorySegment memory) throws ClosedChannelException {
+        lock.lock();
+        try {
+            if (closed) {
+                throw new ClosedChannelException();
+            }
+            return SendMemory.register(connection.protectionDomain(), memory);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Waits until the device does not read memory of the program any more, after the connection has failed or is closed. What it
+     * has gets a second to arrive; then the connection is broken off. An interrupt does not end this.
+     *
+     * @throws VerbsException when the device fails; it may read the memory until the process ends
+     */
+    void takeBack() {
+        boolean back = false;
+        try {
+            back = waitForLent() || breakOff();
+        } catch (RuntimeException e) {
+            // The device fails, and cannot tell. Without its queue pair it reads nothing.
+        }
+        if (!back) {
+            release();
+        }
+    }
+
+    private boolean breakOff() {
+        lock.lock();
+        try {
+            if (!released) {
+                stream.breakOff();
+            }
+        } finally {
+            lock.unlock();
+        }
+        return waitForLent();
+    }
+
+    /** Looks again and again, because a link that is closed has no waiting threads that are told. */
+    private boolean waitForLent() {
+        long start = System.nanoTime();
+        boolean interrupted = false;
+        try {
+            do {
+                lock.lock();
+                try {
+                    if (!released) {
+                        stream.progress();
+                    }
+                    if (!stream.hasLent()) {
+                        return true;
+                    }
+                } finally {
+                    lock.unlock();
+                }
+                LockSupport.parkNanos(LOOK_NANOS);
+                // A thread that is interrupted does not park.
+                interrupted |= Thread.interrupted();
+            } while (System.nanoTime() - start < TAKE_BACK_NANOS);
+            return false;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -480,8 +661,14 @@ final class StreamLink {
             IoMapping mapping = new IoMapping(this, region, place, offset);
             opened[place] = mapping;
             unannounced.add(mapping);
-            progress();
-            announce();
+            try {
+                progress();
+                announce();
+                noteLack(0);
+            } catch (IOException e) {
+                unmap(mapping);
+                throw e;
+            }
             return mapping;
         } finally {
             lock.unlock();

@@ -1,6 +1,7 @@
 package org.rdmapanama.rsocket;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,6 +13,7 @@ import org.apache.logging.log4j.Logger;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.EventChannel;
 import org.rdmapanama.event.EventLoop;
+import org.rdmapanama.ffm.internal.AtExit;
 import org.rdmapanama.internal.provider.Logging;
 
 /**
@@ -43,16 +45,24 @@ final class StreamService {
     /** The links that are not closed. */
     private final Set<StreamLink> open = ConcurrentHashMap.newKeySet();
 
+    /** The links that wait until other ones have sent what is in the memory that all send from. */
+    private final Set<StreamLink> lacking = ConcurrentHashMap.newKeySet();
+
+    private final Runnable supplying = this::supply;
+
     /** The links that are closed and not released. */
     private final Set<Finishing> finishing = ConcurrentHashMap.newKeySet();
 
     private final Logger log;
 
+    /** When the last tick was. Used by the thread. */
+    private long ticked = System.nanoTime();
+
     private StreamService() {
         Logging.load();
         log = LogManager.getLogger(StreamService.class);
         Thread.ofPlatform().daemon().name("rsocket-service").start(this::run);
-        Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(this::exit));
+        AtExit.add(AtExit.Stage.CHANNELS, this::exit);
     }
 
     private static final class Holder {
@@ -118,6 +128,25 @@ final class StreamService {
         return ending;
     }
 
+    /**
+     * Has a link {@linkplain StreamLink#retry try again} a little later, when other links may have given back memory to send
+     * from. Their programs may not call them meanwhile, so they are looked at.
+     */
+    void supply(StreamLink link) {
+        lacking.add(link);
+        repeat(supplying);
+    }
+
+    private void supply() {
+        stop(supplying);
+        open.forEach(link -> call(link::look));
+        for (StreamLink each : List.copyOf(lacking)) {
+            // Before it tries again, and perhaps asks for another turn at once.
+            lacking.remove(each);
+            each.retry();
+        }
+    }
+
     private void run() {
         while (true) {
             try {
@@ -131,8 +160,13 @@ final class StreamService {
             for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
                 call(task);
             }
-            periodic.forEach(this::call);
-            finishing.forEach(Finishing::look);
+            long now = System.nanoTime();
+            if (now - ticked >= TICK.toNanos()) {
+                // Not with each event: there may be many of both.
+                ticked = now;
+                periodic.forEach(this::call);
+                finishing.forEach(Finishing::look);
+            }
         }
     }
 
@@ -150,7 +184,7 @@ final class StreamService {
         for (StreamLink each : open) {
             try {
                 finish(each, false);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 log.debug("a channel could not be ended at exit: {}", e.toString());
             }
         }

@@ -1,5 +1,7 @@
 package org.rdmapanama.rsocket;
 
+import org.rdmapanama.device.DeviceAttributes;
+
 /**
  * How large the buffers and queues of a stream are.
  *
@@ -19,4 +21,17 @@ record StreamSizes(int sendBytes, int receiveBytes, int sends, int receives, int
     /** As librdmacm has them. */
     static final StreamSizes DEFAULT =
             new StreamSizes(BUFFER_BYTES, BUFFER_BYTES, WORK_REQUESTS, WORK_REQUESTS, INLINE_BYTES, 0);
+
+    /** Returns sizes whose queues are not larger than the device allows, with one completion queue for both. */
+    StreamSizes within(DeviceAttributes device) {
+        int fewerSends = Math.min(sends, device.maxWorkRequests());
+        int fewerReceives = Math.min(receives, device.maxWorkRequests() - Stream.CONTROLS);
+        // One is for the end of a connection.
+        int completions = device.maxCompletionQueueEntries() - 1 - Stream.CONTROLS;
+        if (fewerSends + fewerReceives > completions) {
+            fewerReceives = Math.min(fewerReceives, Math.max(completions / 2, completions - fewerSends));
+            fewerSends = Math.min(fewerSends, completions - fewerReceives);
+        }
+        return new StreamSizes(sendBytes, receiveBytes, fewerSends, fewerReceives, inline, mappings);
+    }
 }

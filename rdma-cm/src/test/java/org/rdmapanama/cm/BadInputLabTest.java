@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -169,6 +170,7 @@ class BadInputLabTest {
             values.put(UnaryOperator.class, UnaryOperator.identity());
             values.put(Function.class, (Function<Object, byte[]>) any -> new byte[1]);
             values.put(Consumer.class, (Consumer<Object>) any -> {});
+            values.put(BiConsumer.class, (BiConsumer<Object, Object>) (any, other) -> {});
             values.put(int.class, 1);
             values.put(boolean.class, true);
         }

@@ -21,7 +21,7 @@ class EndsLabTest {
     /** An end that failed once is not taken for one that succeeded. */
     @Test
     void shouldNotReportAnEndThatThePeerHasNotConfirmed() throws Exception {
-        try (Pair pair = new Pair(Network.ROCE, PORT, options -> {})) {
+        try (Pair pair = new Pair(LabWire.ROCE, PORT, options -> {})) {
             RdmaConnection left = pair.left.connection;
             for (int i = 0; i < 3; i++) {
                 ConnectionException late =

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -16,10 +17,13 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.LabDevices;
 
 /** A connection whose queue pair has failed looks failed, and says why. */
 @Tag("lab")
@@ -34,7 +38,7 @@ class FailedConnectionLabTest {
 
     @Test
     void shouldTellTheFirstCauseThoughAFlushedCompletionIsPolledFirst() throws Exception {
-        try (Pair pair = new Pair(Network.ROCE, PORT, options -> {})) {
+        try (Pair pair = new Pair(LabWire.ROCE, PORT, options -> {})) {
             RdmaConnection left = pair.left.connection;
             CompletableFuture<Boolean> waiting = Async.start(() -> left.awaitDisconnect(Lab.SECONDS));
             pair.left.post(pair.left.receiveRequest(7, 0, 8));
@@ -47,7 +51,7 @@ class FailedConnectionLabTest {
             assertEquals(CompletionStatus.REM_ACCESS_ERR, pair.left.sent(1));
             QueuePairFailure failure = left.failure().orElseThrow();
             assertEquals(CompletionStatus.REM_ACCESS_ERR, failure.status());
-            String peer = " to " + Network.ROCE.second(PORT).getHostString() + ":" + PORT + " (queue pair ";
+            String peer = " to " + LabWire.ROCE.second(PORT).getHostString() + ":" + PORT + " (queue pair ";
             assertTrue(failure.toString().contains(peer), failure::toString);
             assertFalse(left.isConnected());
             assertTrue(left.awaitDisconnect(Duration.ZERO));
@@ -61,6 +65,27 @@ class FailedConnectionLabTest {
             assertEquals(
                     CompletionStatus.REM_ACCESS_ERR,
                     left.failure().orElseThrow().status());
+        }
+    }
+
+    /** No completion tells this side, which has posted nothing: an asynchronous event does. */
+    @Test
+    void shouldFailByAnAsynchronousEvent() throws Exception {
+        assumeFalse(LabDevices.areSoftRoce(), "Soft-RoCE has no event for it");
+        try (Pair pair = new Pair(LabWire.ROCE, PORT + 2, options -> {})) {
+            RdmaConnection right = pair.right.connection;
+            CompletableFuture<Boolean> waiting = Async.start(() -> right.awaitDisconnect(Lab.SECONDS));
+            pair.left.post(badWrite(pair.left, pair.right));
+            assertEquals(CompletionStatus.REM_ACCESS_ERR, pair.left.sent(1));
+            AsyncEvent event =
+                    right.queuePair().context().awaitAsyncEvent(Lab.SECONDS).orElseThrow();
+            assertEquals(AsyncEventType.QP_ACCESS_ERR, event.type());
+            assertTrue(Async.get(waiting), "a thread that waits learns of it");
+            assertFalse(right.isConnected());
+            QueuePairFailure failure = right.failure().orElseThrow();
+            assertEquals(AsyncEventType.QP_ACCESS_ERR, failure.event().orElseThrow());
+            assertTrue(
+                    failure.toString().contains(" to " + LabWire.ROCE.first(0).getHostString()), failure::toString);
         }
     }
 

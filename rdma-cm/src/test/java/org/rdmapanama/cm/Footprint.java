@@ -2,6 +2,7 @@ package org.rdmapanama.cm;
 
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
+import org.rdmapanama.testing.LiveHeap;
 
 /**
  * What this process uses.
@@ -10,17 +11,14 @@ import java.lang.management.ManagementFactory;
  * @param segments bytes of memory segments
  * @param malloc bytes of malloc(3), with the segments and with what the JVM itself allocates
  */
-record Footprint(long heap, long segments, long malloc) {
-    static Footprint now() {
-        for (int i = 0; i < 3; i++) {
-            System.gc();
-        }
+public record Footprint(long heap, long segments, long malloc) {
+    public static Footprint now() throws InterruptedException {
+        long heap = LiveHeap.bytes();
         long segments = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
                 .filter(pool -> pool.getName().equals("direct"))
                 .mapToLong(BufferPoolMXBean::getMemoryUsed)
                 .sum();
-        return new Footprint(
-                ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed(), segments, Malloc.used());
+        return new Footprint(heap, segments, Malloc.used());
     }
 
     /** What each of a number of objects that were made since then takes. */

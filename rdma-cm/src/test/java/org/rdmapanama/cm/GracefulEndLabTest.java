@@ -39,7 +39,7 @@ class GracefulEndLabTest {
     /** Ends a connection whose send queue is full. */
     @ParameterizedTest
     @EnumSource
-    void shouldDeliverWhatIsPosted(Network network) throws Exception {
+    void shouldDeliverWhatIsPosted(LabWire network) throws Exception {
         try (Pair pair = new Pair(
                 network, PORT, options -> options.sendWorkRequests(MESSAGES).receiveWorkRequests(MESSAGES))) {
             SendWorkRequest send = pair.left.request(1, 0, BYTES).send();
@@ -65,7 +65,7 @@ class GracefulEndLabTest {
 
     @Test
     void shouldGiveUpAfterTheBoundWhenThePeerTakesNothing() throws Exception {
-        try (Pair pair = new Pair(Network.ROCE, PORT, options -> {})) {
+        try (Pair pair = new Pair(LabWire.ROCE, PORT, options -> {})) {
             pair.left.post(pair.left.request(1, 0, 8).send());
             Bound bound = Bound.usual();
             assertFalse(pair.left.connection.finish(Duration.ofMillis(200)));
@@ -76,7 +76,7 @@ class GracefulEndLabTest {
 
     @Test
     void shouldTellThatSomethingFailed() throws Exception {
-        try (Pair pair = new Pair(Network.ROCE, PORT, options -> {})) {
+        try (Pair pair = new Pair(LabWire.ROCE, PORT, options -> {})) {
             int wrong = pair.right.region.rkey() ^ 0xff00;
             pair.left.post(pair.left.request(1, 0, 8).rdmaWrite(pair.right.region.address(), wrong));
             assertFalse(pair.left.connection.finish(Lab.SECONDS));
@@ -88,7 +88,7 @@ class GracefulEndLabTest {
 
     @Test
     void shouldTellThatThePeerHasGone() throws Exception {
-        try (Pair pair = new Pair(Network.ROCE, PORT, options -> {})) {
+        try (Pair pair = new Pair(LabWire.ROCE, PORT, options -> {})) {
             pair.right.connection.close();
             assertTrue(pair.left.connection.awaitDisconnect(Lab.SECONDS));
             assertFalse(pair.left.connection.finish(Lab.SECONDS));
@@ -97,11 +97,11 @@ class GracefulEndLabTest {
 
     @Test
     void shouldLeaveCompletionsOfAGivenQueueToTheProgram() throws Exception {
-        try (Pair pair = new Pair(Network.ROCE, PORT, options -> {})) {
+        try (Pair pair = new Pair(LabWire.ROCE, PORT, options -> {})) {
             CompletionQueue shared =
                     pair.left.connection.protectionDomain().context().createCompletionQueue(64);
             try (Pair other = new Pair(
-                    pair.arena, Network.ROCE, PORT + 1, options -> options.completionQueue(shared), options -> {})) {
+                    pair.arena, LabWire.ROCE, PORT + 1, options -> options.completionQueue(shared), options -> {})) {
                 RdmaConnection left = other.left.connection;
                 String message = assertThrows(IllegalStateException.class, () -> left.finish(Lab.SECONDS))
                         .getMessage();

@@ -67,19 +67,19 @@ class KilledPeerLabTest {
         });
     }
 
-    private static RdmaConnection connect(Network network, VerbsArena arena, Duration timeout)
+    private static RdmaConnection connect(LabWire network, VerbsArena arena, Duration timeout)
             throws InterruptedException {
         return new RdmaClient(arena).connect(network.second(PORT), options().localAddress(network.first(0)), timeout);
     }
 
     @ParameterizedTest
     @EnumSource
-    void shouldGiveUpOnAServerThatHangs(Network network) throws Exception {
+    void shouldGiveUpOnAServerThatHangs(LabWire network) throws Exception {
         try (Program server = Rping.server(network, PORT);
                 VerbsArena arena = VerbsArena.ofConfined()) {
             server.signal("STOP");
             // Software iWARP waits for an answer of its own protocol, up to ten seconds, before it lets the id go.
-            Bound bound = Bound.ofSeconds(network == Network.ROCE ? 10 : 25);
+            Bound bound = Bound.ofSeconds(network == LabWire.ROCE ? 10 : 25);
             ConnectionException exception =
                     assertThrows(ConnectionException.class, () -> connect(network, arena, Duration.ofSeconds(1)));
             assertEquals("ETIMEDOUT", exception.errnoName(), exception::getMessage);
@@ -89,7 +89,7 @@ class KilledPeerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldBeToldWhenAServerDiesBeforeItAccepts(Network network) throws Exception {
+    void shouldBeToldWhenAServerDiesBeforeItAccepts(LabWire network) throws Exception {
         try (Program server = Rping.server(network, PORT);
                 VerbsArena arena = VerbsArena.ofShared();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
@@ -107,7 +107,7 @@ class KilledPeerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldBeToldWhenAServerDies(Network network) throws Exception {
+    void shouldBeToldWhenAServerDies(LabWire network) throws Exception {
         try (Program server = Rping.server(network, PORT);
                 VerbsArena arena = VerbsArena.ofConfined();
                 RdmaConnection connection = connect(network, arena, Lab.SECONDS)) {
@@ -124,7 +124,7 @@ class KilledPeerLabTest {
      * What is posted for a peer that is gone ends when this side ends the connection. Software iWARP forgets what is posted
      * after the end.
      */
-    private static void assertSendIsFlushed(Network network, VerbsArena arena, RdmaConnection connection)
+    private static void assertSendIsFlushed(LabWire network, VerbsArena arena, RdmaConnection connection)
             throws Exception {
         MemoryRegion region = connection.protectionDomain().register(arena.allocate(64));
         connection
@@ -136,7 +136,7 @@ class KilledPeerLabTest {
                         .signaled(true));
         connection.disconnect(Lab.SECONDS);
         WorkCompletions completions = new WorkCompletions(arena, 1);
-        if (network == Network.IWARP) {
+        if (network == LabWire.IWARP) {
             Thread.sleep(100);
             assertEquals(0, connection.sendQueue().poll(completions));
             region.close();
@@ -151,7 +151,7 @@ class KilledPeerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldNotAcceptAClientThatDied(Network network) throws Exception {
+    void shouldNotAcceptAClientThatDied(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = listen(arena, network)) {
             ConnectionRequest request;
@@ -170,7 +170,7 @@ class KilledPeerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldBeToldWhenAClientDiesBeforeItIsReady(Network network) throws Exception {
+    void shouldBeToldWhenAClientDiesBeforeItIsReady(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = listen(arena, network);
                 ExecutorService threads = Executors.newCachedThreadPool();
@@ -178,7 +178,7 @@ class KilledPeerLabTest {
             ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
             client.signal("STOP");
             Future<RdmaConnection> accepting = threads.submit(() -> request.accept(receiving(arena), Lab.SECONDS));
-            if (network == Network.IWARP) {
+            if (network == LabWire.IWARP) {
                 // There the connection is when it is accepted.
                 try (RdmaConnection connection = accepting.get(10, TimeUnit.SECONDS)) {
                     assertTrue(connection.isConnected());
@@ -199,7 +199,7 @@ class KilledPeerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldBeToldWhenAClientDies(Network network) throws Exception {
+    void shouldBeToldWhenAClientDies(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 RdmaServer server = listen(arena, network);
                 Program client = Rping.client(network, PORT);
@@ -212,7 +212,7 @@ class KilledPeerLabTest {
         }
     }
 
-    private static RdmaServer listen(VerbsArena arena, Network network) {
+    private static RdmaServer listen(VerbsArena arena, LabWire network) {
         return RdmaServer.listen(
                 arena,
                 network.second(PORT),
@@ -220,7 +220,7 @@ class KilledPeerLabTest {
     }
 
     /** The next one is served as if nothing had been. */
-    private static void assertServes(Network network, RdmaServer server) throws Exception {
+    private static void assertServes(LabWire network, RdmaServer server) throws Exception {
         try (Program client = Rping.client(network, PORT);
                 RdmaConnection connection = server.accept(Lab.SECONDS).orElseThrow()) {
             assertTrue(connection.isConnected(), client::toString);

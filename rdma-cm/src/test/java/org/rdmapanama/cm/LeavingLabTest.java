@@ -40,7 +40,7 @@ class LeavingLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldTellWhenTheArenaCloses(Network network) throws Exception {
+    void shouldTellWhenTheArenaCloses(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, network.second(PORT))) {
             FutureTask<RdmaConnection> accepting =

@@ -58,6 +58,7 @@ class LinkLabTest {
     /** A transport that soon gives up: three times after 67 milliseconds. */
     private static RdmaConnectionOptions options() {
         return new RdmaConnectionOptions()
+                .completionEvents(true)
                 .sendWorkRequests(4)
                 .receiveWorkRequests(4)
                 .parameters(new ConnectionParameters().retryCount(2))
@@ -92,14 +93,8 @@ class LinkLabTest {
             SendWorkRequest send = SendWorkRequest.allocate(arena, 1).send().signaled(true);
             connection.queuePair().postSend(send.add(region, 0, 64));
             WorkCompletions completions = new WorkCompletions(arena, 1);
-            Bound bound = Bound.usual();
-            while (connection.sendQueue().poll(completions) == 0) {
-                if (bound.isOver()) {
-                    return Optional.empty();
-                }
-                Thread.sleep(1);
-            }
-            return Optional.of(completions.status(0));
+            int count = connection.sendQueue().await(completions, Bound.USUAL);
+            return count == 0 ? Optional.empty() : Optional.of(completions.status(0));
         }
     }
 
@@ -131,7 +126,7 @@ class LinkLabTest {
         assertSame(context, event.source());
     }
 
-    private static void assertConnects(VerbsArena arena, RdmaServer server, Wire wire) throws Exception {
+    private static void assertConnects(VerbsArena arena, RdmaServer server, VethPair wire) throws Exception {
         FutureTask<RdmaConnection> accepting = accepting(server);
         try (RdmaConnection left = connect(arena, wire.left(0), wire.right(PORT), Lab.PATIENCE);
                 RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
@@ -145,7 +140,7 @@ class LinkLabTest {
     @ValueSource(strings = {"rxe", "siw"})
     void shouldNotHangWhileAnInterfaceIsDown(String type) throws Exception {
         List<String> before = Lab.resources();
-        try (Wire wire = Wire.add(type)) {
+        try (VethPair wire = VethPair.add(type)) {
             try (VerbsArena arena = VerbsArena.ofShared();
                     RdmaServer server = listen(arena, wire.right(PORT))) {
                 FutureTask<RdmaConnection> accepting = accepting(server);
@@ -184,7 +179,7 @@ class LinkLabTest {
     void shouldEndConnectionsOfAnInterfaceThatIsDown(String type) throws Exception {
         List<String> before = Lab.resources();
         String retries = Files.readString(SYN_RETRIES);
-        try (Wire wire = Wire.add(type)) {
+        try (VethPair wire = VethPair.add(type)) {
             try (VerbsArena arena = VerbsArena.ofShared();
                     RdmaServer server = listen(arena, wire.right(PORT))) {
                 FutureTask<RdmaConnection> accepting = accepting(server);
@@ -217,7 +212,7 @@ class LinkLabTest {
     @ValueSource(strings = {"rxe", "siw"})
     void shouldTellThatADeviceGoesAwayAndLetItGo(String type) throws Exception {
         List<String> before = Lab.resources();
-        try (Wire wire = Wire.add(type)) {
+        try (VethPair wire = VethPair.add(type)) {
             Process removal;
             try (VerbsArena arena = VerbsArena.ofShared();
                     RdmaServer server = listen(arena, wire.right(PORT));
@@ -230,7 +225,7 @@ class LinkLabTest {
                         RdmaConnection right = accepting.get(60, TimeUnit.SECONDS)) {
                     Context context = left.queuePair().context();
                     assertTrue(RdmaDevices.names().contains(wire.leftDevice()));
-                    removal = Wire.remove(wire.leftDevice());
+                    removal = VethPair.remove(wire.leftDevice());
                     CmEvent event = CmEvents.await(channel, CmEventType.DEVICE_REMOVAL);
                     assertSame(bound, event.id());
                     assertEquals(0, event.status());
@@ -253,7 +248,7 @@ class LinkLabTest {
                 // Nobody has to ask librdmacm for it: it was, when the event came. Nor has the arena it open any more,
                 // whose
                 // last connection there is closed.
-                Wire.assertRemoved(removal);
+                VethPair.assertRemoved(removal);
                 assertEquals(0, removal.exitValue());
                 assertThrows(
                         ConnectionException.class,
@@ -270,7 +265,7 @@ class LinkLabTest {
     @ValueSource(strings = {"rxe", "siw"})
     void shouldNoticeAnEndOfWhichNoAnswerIsPossibleAnyMore(String type) throws Exception {
         List<String> before = Lab.resources();
-        try (Wire wire = Wire.add(type)) {
+        try (VethPair wire = VethPair.add(type)) {
             Process removal;
             try (VerbsArena arena = VerbsArena.ofShared();
                     RdmaServer server = listen(arena, wire.right(PORT));
@@ -283,13 +278,13 @@ class LinkLabTest {
                     left.close();
                     right.id().channel().selectableChannel().register(selector, SelectionKey.OP_READ);
                     assertEquals(1, selector.select(Lab.SECONDS.toMillis()), "the end is there");
-                    removal = Wire.remove(wire.rightDevice());
+                    removal = VethPair.remove(wire.rightDevice());
                     CmEvents.await(channel, CmEventType.DEVICE_REMOVAL);
                     assertTrue(right.awaitDisconnect(Lab.SECONDS));
                     assertFalse(right.isConnected());
                 }
             }
-            Wire.assertRemoved(removal);
+            VethPair.assertRemoved(removal);
         }
         Lab.assertNothingLeft(before);
     }
@@ -299,7 +294,7 @@ class LinkLabTest {
     @ValueSource(strings = {"rxe", "siw"})
     void shouldListenAtAllAddressesThoughADeviceGoesAway(String type) throws Exception {
         List<String> before = Lab.resources();
-        try (Wire wire = Wire.add(type)) {
+        try (VethPair wire = VethPair.add(type)) {
             try (VerbsArena arena = VerbsArena.ofShared();
                     RdmaServer server = listen(arena, new InetSocketAddress(PORT))) {
                 FutureTask<RdmaConnection> accepting = accepting(server);
@@ -309,7 +304,7 @@ class LinkLabTest {
                         new FutureTask<>(() -> connect(arena, wire.left(0), wire.right(PORT), SOON));
                 Thread.ofPlatform().start(connecting);
                 ConnectionRequest request = server.awaitRequest(Lab.PATIENCE).orElseThrow();
-                Process removal = Wire.remove(wire.rightDevice());
+                Process removal = VethPair.remove(wire.rightDevice());
                 assertTrue(right.awaitDisconnect(Lab.SECONDS));
                 right.close();
                 left.close();
@@ -319,12 +314,12 @@ class LinkLabTest {
                 } catch (ConnectionException e) {
                     // The kernel has ended it already.
                 }
-                Wire.assertRemoved(removal);
+                VethPair.assertRemoved(removal);
                 ExecutionException failed =
                         assertThrows(ExecutionException.class, () -> connecting.get(60, TimeUnit.SECONDS));
                 assertInstanceOf(ConnectionException.class, failed.getCause());
                 // The others are served, and then the one that is back.
-                InetSocketAddress other = (type.equals("rxe") ? Network.ROCE : Network.IWARP).second(PORT);
+                InetSocketAddress other = (type.equals("rxe") ? LabWire.ROCE : LabWire.IWARP).second(PORT);
                 accepting = accepting(server);
                 connect(arena, null, other, Lab.PATIENCE).close();
                 accepting.get(60, TimeUnit.SECONDS).close();
@@ -338,15 +333,15 @@ class LinkLabTest {
     @ParameterizedTest
     @ValueSource(strings = {"rxe", "siw"})
     void shouldLetGoOfADeviceThatNobodyUsesAnyMore(String type) throws Exception {
-        try (Wire wire = Wire.add(type)) {
+        try (VethPair wire = VethPair.add(type)) {
             try (VerbsArena arena = VerbsArena.ofShared();
                     RdmaServer server = listen(arena, wire.right(PORT))) {
                 assertConnects(arena, server, wire);
                 // librdmacm keeps it open for the next id, and the arena for the next connection.
-                Process removal = Wire.remove(wire.leftDevice());
+                Process removal = VethPair.remove(wire.leftDevice());
                 assertFalse(removal.waitFor(500, TimeUnit.MILLISECONDS), "both have it open");
                 assertFalse(RdmaDevices.names().contains(wire.leftDevice()));
-                Wire.assertRemoved(removal);
+                VethPair.assertRemoved(removal);
                 wire.addAgain(wire.left);
                 assertConnects(arena, server, wire);
             }

@@ -313,7 +313,7 @@ class LostPeersLabTest {
     @Test
     void shouldNoticeInALoopOfTheProgramThatACableWasCut() throws Exception {
         Lab.assumeInLab("the interface is of the lab");
-        try (Wire wire = Wire.add("rxe");
+        try (VethPair wire = VethPair.add("rxe");
                 VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, wire.right(PORT))) {
             FutureTask<RdmaConnection> accepting =
@@ -390,7 +390,7 @@ class LostPeersLabTest {
             assertEnded(connection);
         } finally {
             Program.run("ip", "netns", "delete", name);
-            Process removal = Wire.remove("rxe_" + name);
+            Process removal = VethPair.remove("rxe_" + name);
             Bound bound = Bound.of(Lab.SECONDS);
             while (removal.isAlive()) {
                 bound.check("somebody has the device open");

@@ -96,14 +96,14 @@ final class Pair implements AutoCloseable {
     final End right;
 
     /** Both sides with the same options. */
-    Pair(Network network, int port, Consumer<RdmaConnectionOptions> options) throws Exception {
+    Pair(LabWire network, int port, Consumer<RdmaConnectionOptions> options) throws Exception {
         this(VerbsArena.ofShared(), network, port, options, options);
     }
 
     /** The client with the first options, and an address as well, and the server with the second ones. */
     Pair(
             VerbsArena arena,
-            Network network,
+            LabWire network,
             int port,
             Consumer<RdmaConnectionOptions> ofLeft,
             Consumer<RdmaConnectionOptions> ofRight)

@@ -65,16 +65,16 @@ class RcLabTest {
                 .queuePair(change -> change.maxSegments(4, 4).maxInlineData(64));
     }
 
-    private static Pair pair(Network network) throws Exception {
+    private static Pair pair(LabWire network) throws Exception {
         return new Pair(network, PORT, RcLabTest::options);
     }
 
     @ParameterizedTest
     @EnumSource
-    void shouldSendAndReceiveByPolling(Network network) throws Exception {
+    void shouldSendAndReceiveByPolling(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             assertEquals(
-                    network == Network.ROCE ? TransportType.IB : TransportType.IWARP,
+                    network == LabWire.ROCE ? TransportType.IB : TransportType.IWARP,
                     pair.left.connection.queuePair().context().transportType());
             for (int i = 0; i < 20; i++) {
                 int length = i * 100;
@@ -99,7 +99,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldSleepUntilSomethingCompletes(Network network) throws Exception {
+    void shouldSleepUntilSomethingCompletes(LabWire network) throws Exception {
         try (Pair pair = new Pair(network, PORT, options -> {
             options(options);
             options.completionEvents(true);
@@ -124,7 +124,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldGatherAndScatter(Network network) throws Exception {
+    void shouldGatherAndScatter(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             pair.left.fill(0, 600, 5);
             pair.right.post(pair.right
@@ -152,7 +152,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldSendInline(Network network) throws Exception {
+    void shouldSendInline(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             assertTrue(pair.left.connection.queuePair().capabilities().maxInlineData() >= 64);
             pair.right.post(pair.right.receive(1).add(pair.right.region, 0, 64));
@@ -169,7 +169,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldCarryImmediateDataWhereThereIsAny(Network network) throws Exception {
+    void shouldCarryImmediateDataWhereThereIsAny(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             SendWorkRequest send =
                     pair.left.request(2).sendWithImmediate(0x1234_5678).add(pair.left.region, 0, 10);
@@ -178,7 +178,7 @@ class RcLabTest {
                     .rdmaWriteWithImmediate(pair.right.region.address(), pair.right.region.rkey(), 77)
                     .add(pair.left.region, 0, 10);
             pair.right.post(pair.right.receive(1).add(pair.right.region, 0, 64));
-            if (network == Network.ROCE) {
+            if (network == LabWire.ROCE) {
                 pair.left.post(send);
                 pair.left.complete(2, CompletionOpcode.SEND);
                 pair.right.complete(1, CompletionOpcode.RECV);
@@ -218,7 +218,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldWriteAndReadLargeMemory(Network network) throws Exception {
+    void shouldWriteAndReadLargeMemory(LabWire network) throws Exception {
         int bytes = (1 << 20) + 12_345;
         try (Pair pair = pair(network)) {
             AccessFlag[] all = {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ};
@@ -265,7 +265,7 @@ class RcLabTest {
     /** Hardware of iWARP wants memory that the peer may write; Software iWARP does not. */
     @ParameterizedTest
     @EnumSource
-    void shouldReadIntoMemoryOfItsOwn(Network network) throws Exception {
+    void shouldReadIntoMemoryOfItsOwn(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             MemoryRegion local = pair.left.register(4096, AccessFlag.LOCAL_WRITE);
             pair.right.fill(0, 4096, 9);
@@ -282,7 +282,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldHaveManyOutstanding(Network network) throws Exception {
+    void shouldHaveManyOutstanding(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             for (int round = 0; round < 4; round++) {
                 for (int i = 0; i < WORK_REQUESTS; i++) {
@@ -308,7 +308,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldSayWhenAQueueIsFull(Network network) throws Exception {
+    void shouldSayWhenAQueueIsFull(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             int posted = 0;
             while (posted < 10_000
@@ -331,7 +331,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldFlushWhenItDisconnects(Network network) throws Exception {
+    void shouldFlushWhenItDisconnects(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             for (int i = 0; i < 3; i++) {
                 pair.left.post(pair.left.receive(i).add(pair.left.region, 0, 64));
@@ -347,9 +347,9 @@ class RcLabTest {
     }
 
     /** On iWARP a failure ends the connection, of which both sides are told; on RoCE only completions tell. */
-    private static void assertEnded(Network network, Pair pair, boolean rightHasPolledIt) throws InterruptedException {
+    private static void assertEnded(LabWire network, Pair pair, boolean rightHasPolledIt) throws InterruptedException {
         assertTrue(pair.left.connection.awaitDisconnect(Lab.SECONDS));
-        boolean rightLearns = rightHasPolledIt || network == Network.IWARP;
+        boolean rightLearns = rightHasPolledIt || network == LabWire.IWARP;
         Duration limit = rightLearns ? Lab.SECONDS : Duration.ofMillis(100);
         assertEquals(rightLearns, pair.right.connection.awaitDisconnect(limit));
     }
@@ -360,11 +360,11 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldFailWithoutAReceive(Network network) throws Exception {
+    void shouldFailWithoutAReceive(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             pair.left.post(pair.left.request(1).send().add(pair.left.region, 0, 64));
             CompletionStatus status = pair.left.sent(1);
-            if (network == Network.ROCE) {
+            if (network == LabWire.ROCE) {
                 assertEquals(CompletionStatus.RNR_RETRY_EXC_ERR, status);
             } else {
                 // iWARP never tries again; the send may have completed before its failure is known.
@@ -381,7 +381,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldFailOnABadKey(Network network) throws Exception {
+    void shouldFailOnABadKey(LabWire network) throws Exception {
         for (boolean read : new boolean[] {true, false}) {
             try (Pair pair = pair(network)) {
                 pair.right.fill(0, 64, 3);
@@ -395,7 +395,7 @@ class RcLabTest {
                 }
                 pair.left.post(request.add(pair.left.region, 0, 64));
                 CompletionStatus status = pair.left.sent(1);
-                if (network == Network.ROCE) {
+                if (network == LabWire.ROCE) {
                     assertEquals(CompletionStatus.REM_ACCESS_ERR, status);
                 } else if (read) {
                     assertOneOf(pair.left, status, CompletionStatus.WR_FLUSH_ERR, CompletionStatus.REM_ACCESS_ERR);
@@ -413,15 +413,15 @@ class RcLabTest {
     /** Software iWARP of Linux 6.1 grants reads of each region whose key the peer has; writes it does check. */
     @ParameterizedTest
     @EnumSource
-    void shouldFailOnMemoryThatIsNotGranted(Network network) throws Exception {
+    void shouldFailOnMemoryThatIsNotGranted(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             MemoryRegion local = pair.right.register(4096, AccessFlag.LOCAL_WRITE);
             SendWorkRequest read = pair.left.request(1).rdmaRead(local.address(), local.rkey());
             pair.left.post(read.add(pair.left.region, 0, 64));
             assertEquals(
-                    network == Network.ROCE ? CompletionStatus.REM_ACCESS_ERR : CompletionStatus.SUCCESS,
+                    network == LabWire.ROCE ? CompletionStatus.REM_ACCESS_ERR : CompletionStatus.SUCCESS,
                     pair.left.sent(1));
-            if (network == Network.IWARP) {
+            if (network == LabWire.IWARP) {
                 pair.left.fill(0, 64, 1);
                 pair.left.post(pair.left
                         .request(2)
@@ -437,13 +437,13 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldFailWhenAMessageIsTooLong(Network network) throws Exception {
+    void shouldFailWhenAMessageIsTooLong(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             pair.right.post(pair.right.receive(1).add(pair.right.region, 0, 64));
             pair.left.post(pair.left.request(2).send().add(pair.left.region, 0, 65));
             CompletionStatus sent = pair.left.sent(2);
             CompletionStatus received = pair.right.received(1);
-            if (network == Network.ROCE) {
+            if (network == LabWire.ROCE) {
                 assertOneOf(pair.left, sent, CompletionStatus.REM_OP_ERR, CompletionStatus.REM_INV_REQ_ERR);
                 assertOneOf(pair.right, received, CompletionStatus.LOC_QP_OP_ERR, CompletionStatus.LOC_LEN_ERR);
             } else {
@@ -456,9 +456,9 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldHaveAtomicsOnRoceOnly(Network network) throws Exception {
+    void shouldHaveAtomicsOnRoceOnly(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
-            if (network == Network.ROCE) {
+            if (network == LabWire.ROCE) {
                 MemoryRegion counter = pair.right.register(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_ATOMIC);
                 counter.memory().set(ValueLayout.JAVA_LONG, 0, 40);
                 pair.left.post(pair.left
@@ -488,8 +488,8 @@ class RcLabTest {
         }
     }
 
-    private static AtomicCapability atomicsOf(Network network) {
-        if (network == Network.IWARP) {
+    private static AtomicCapability atomicsOf(LabWire network) {
+        if (network == LabWire.IWARP) {
             return AtomicCapability.NONE;
         }
         return Lab.isInLab() ? AtomicCapability.HCA : AtomicCapability.GLOBAL;
@@ -501,11 +501,11 @@ class RcLabTest {
      */
     @ParameterizedTest
     @EnumSource
-    void shouldInvalidateWindowsOnRoceOnly(Network network) throws Exception {
+    void shouldInvalidateWindowsOnRoceOnly(LabWire network) throws Exception {
         try (Pair pair = pair(network)) {
             ProtectionDomain domain = pair.right.connection.protectionDomain();
             pair.right.post(pair.right.receive(1).add(pair.right.region, 0, 64));
-            if (network == Network.ROCE) {
+            if (network == LabWire.ROCE) {
                 MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
                 // What may be bound is said when a region is registered.
                 MemoryRegion region =
@@ -543,7 +543,7 @@ class RcLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldTakeReceivesFromASharedQueue(Network network) throws Exception {
+    void shouldTakeReceivesFromASharedQueue(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             Context context;
             try (EventChannel channel = EventChannel.create()) {

@@ -58,7 +58,7 @@ class RdmaServerLabTest {
         before = Lab.resources();
     }
 
-    private static RdmaConnectionOptions from(Network network) {
+    private static RdmaConnectionOptions from(LabWire network) {
         return new RdmaConnectionOptions()
                 .sendWorkRequests(8)
                 .receiveWorkRequests(8)
@@ -111,7 +111,7 @@ class RdmaServerLabTest {
     @ParameterizedTest
     @EnumSource
     @Shows("rdma_destroy_qp")
-    void shouldServeSeveralClientsAtOnce(Network network) throws Exception {
+    void shouldServeSeveralClientsAtOnce(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
                 ExecutorService threads = Executors.newCachedThreadPool()) {
@@ -166,7 +166,7 @@ class RdmaServerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldSleepUntilSomethingCompletes(Network network) throws Exception {
+    void shouldSleepUntilSomethingCompletes(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
             Peer serving = new Peer(arena);
@@ -203,7 +203,7 @@ class RdmaServerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldSayWhyThereIsNoConnection(Network network) throws Exception {
+    void shouldSayWhyThereIsNoConnection(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
                 ExecutorService threads = Executors.newCachedThreadPool()) {
@@ -217,7 +217,7 @@ class RdmaServerLabTest {
             assertEquals(network.nobodyListens(), nobody.status());
             assertEquals("ECONNREFUSED", nobody.errnoName());
             // TCP is refused while the function waits for it; no event tells.
-            assertEquals(network == Network.ROCE ? CmEventType.REJECTED : null, nobody.event());
+            assertEquals(network == LabWire.ROCE ? CmEventType.REJECTED : null, nobody.event());
             assertTrue(nobody.getMessage().contains("nobody listens at "), nobody::getMessage);
             String address = network.second(PORT + 1).getAddress().getHostAddress() + ":" + (PORT + 1);
             assertTrue(nobody.getMessage().contains("/" + address), nobody::getMessage);
@@ -234,7 +234,7 @@ class RdmaServerLabTest {
                     threads.submit(() -> client.connect(network.second(PORT), from(network), Lab.SECONDS));
             assertTrue(server.awaitRequest(Lab.SECONDS).isPresent());
             server.close();
-            assertEquals(network == Network.ROCE ? 28 : -104, rejection(ignored).status());
+            assertEquals(network == LabWire.ROCE ? 28 : -104, rejection(ignored).status());
 
             ConnectionException unreachable = assertInstanceOf(
                     ConnectionException.class,
@@ -263,7 +263,7 @@ class RdmaServerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldEndAWaitWhenItCloses(Network network) throws Exception {
+    void shouldEndAWaitWhenItCloses(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
             RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
@@ -296,7 +296,7 @@ class RdmaServerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldMakeQueuePairsWhereItIsTold(Network network) throws Exception {
+    void shouldMakeQueuePairsWhereItIsTold(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 ProtectionDomain own = open(arena, network.second(0)).allocateProtectionDomain();
                 RdmaServer server = RdmaServer.listen(
@@ -346,8 +346,8 @@ class RdmaServerLabTest {
     /** On iWARP bytes come as they were sent; InfiniBand fills them up with zeros, to 56 and 196. */
     @ParameterizedTest
     @EnumSource
-    void shouldCarryPrivateDataBothWays(Network network) throws Exception {
-        boolean roce = network == Network.ROCE;
+    void shouldCarryPrivateDataBothWays(LabWire network) throws Exception {
+        boolean roce = network == LabWire.ROCE;
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
                 ExecutorService threads = Executors.newCachedThreadPool()) {
@@ -391,7 +391,7 @@ class RdmaServerLabTest {
     /** Some that wait in the kernel, and one that was taken. */
     @ParameterizedTest
     @EnumSource
-    void shouldEndPendingRequestsWhenItCloses(Network network) throws Exception {
+    void shouldEndPendingRequestsWhenItCloses(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, network.second(PORT));
                 ExecutorService threads = Executors.newCachedThreadPool()) {
@@ -428,7 +428,7 @@ class RdmaServerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldMakePrivateDataOfEachConnection(Network network) throws Exception {
+    void shouldMakePrivateDataOfEachConnection(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, network.second(PORT))) {
             RdmaConnectionOptions options = from(network).privateData(RdmaServerLabTest::numberOf);
@@ -445,7 +445,7 @@ class RdmaServerLabTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldNotConnectWithoutThePrivateDataOfAFunction(Network network) throws Exception {
+    void shouldNotConnectWithoutThePrivateDataOfAFunction(LabWire network) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, network.second(PORT))) {
             RdmaConnectionOptions options = from(network).privateData(connection -> {

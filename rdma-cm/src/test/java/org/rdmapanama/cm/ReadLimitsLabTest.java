@@ -33,7 +33,7 @@ class ReadLimitsLabTest {
     private static Pair connect(ConnectionParameters client, ConnectionParameters server) throws Exception {
         return new Pair(
                 VerbsArena.ofShared(),
-                Network.ROCE,
+                LabWire.ROCE,
                 PORT,
                 options -> options.parameters(client),
                 options -> options.parameters(server));

@@ -12,7 +12,7 @@ final class Rping {
     private Rping() {}
 
     /** One that listens at the second address already. */
-    static Program server(Network network, int port) throws IOException, InterruptedException {
+    static Program server(LabWire network, int port) throws IOException, InterruptedException {
         Program server = Program.start("rping", "-s", "-a", network.secondHost(), "-p", Integer.toString(port));
         String own = " pid " + server.pid() + " ";
         Bound bound = Bound.ofSeconds(20);
@@ -29,7 +29,7 @@ final class Rping {
     }
 
     /** One that connects from the first address to the second one. */
-    static Program client(Network network, int port) throws IOException {
+    static Program client(LabWire network, int port) throws IOException {
         return Program.start(
                 "rping",
                 "-c",

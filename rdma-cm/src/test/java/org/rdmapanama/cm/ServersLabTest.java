@@ -56,29 +56,9 @@ class ServersLabTest {
         return new RdmaConnectionOptions().sendWorkRequests(2).receiveWorkRequests(2);
     }
 
-    /** Clients that ask, and never do what the answer asks of them. */
-    private static final class Stalled implements AutoCloseable {
-        private final List<EventChannel> channels = new ArrayList<>();
-
-        /** All on one channel, from which nobody takes the answers. */
-        void add(int count) throws InterruptedException {
-            EventChannel channel = EventChannel.create();
-            channels.add(channel);
-            List<CmId> ids = new ArrayList<>();
-            for (int i = 0; i < count; i++) {
-                CmId id = channel.createId(PortSpace.TCP);
-                TwoIds.resolve(channel, id, PORT);
-                ids.add(id);
-            }
-            for (CmId id : ids) {
-                id.connect(TwoIds.parameters());
-            }
-        }
-
-        @Override
-        public void close() {
-            channels.forEach(EventChannel::close);
-        }
+    /** Nobody takes the answers. */
+    private static void add(StalledClients stalled, int count) throws InterruptedException {
+        stalled.add(count, Lab.second(PORT), i -> new byte[0]);
     }
 
     private static RdmaServer listen(VerbsArena arena, RdmaServerOptions options) {
@@ -108,9 +88,9 @@ class ServersLabTest {
                 .onFailedHandshake(failures::add);
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = listen(arena, options);
-                Stalled stalled = new Stalled();
+                StalledClients stalled = new StalledClients();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
-            stalled.add(STALLED);
+            add(stalled, STALLED);
             serveUntil(server, STALLED);
             Future<RdmaConnection> connecting = connecting(threads, arena);
             try (RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
@@ -135,9 +115,9 @@ class ServersLabTest {
                 new RdmaServerOptions().connections(small()).handshakeTimeout(Duration.ofMinutes(2));
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = listen(arena, options);
-                Stalled stalled = new Stalled();
+                StalledClients stalled = new StalledClients();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
-            stalled.add(MANY);
+            add(stalled, MANY);
             serveUntil(server, MANY);
             for (int i = 0; i < 3; i++) {
                 Future<RdmaConnection> connecting = connecting(threads, arena);
@@ -156,9 +136,9 @@ class ServersLabTest {
                 new RdmaServerOptions().connections(small()).maxPending(2).patience(Duration.ofHours(1));
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = listen(arena, options);
-                Stalled stalled = new Stalled();
+                StalledClients stalled = new StalledClients();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
-            stalled.add(2);
+            add(stalled, 2);
             serveUntil(server, 2);
             Future<RdmaConnection> connecting = connecting(threads, arena);
             Bound bound = Bound.of(Lab.SECONDS);
@@ -184,9 +164,9 @@ class ServersLabTest {
                 .onFailedHandshake(failures::add);
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = listen(arena, options);
-                Stalled stalled = new Stalled();
+                StalledClients stalled = new StalledClients();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
-            stalled.add(2);
+            add(stalled, 2);
             serveUntil(server, 2);
             Future<RdmaConnection> connecting = connecting(threads, arena);
             try (RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
@@ -300,7 +280,7 @@ class ServersLabTest {
         try (VerbsArena arena = VerbsArena.ofConfined();
                 VerbsArena ofClients = VerbsArena.ofShared();
                 RdmaServer server = listen(arena, new RdmaServerOptions().connections(small()));
-                Stalled stalled = new Stalled();
+                StalledClients stalled = new StalledClients();
                 ExecutorService threads = Executors.newCachedThreadPool()) {
             Future<RdmaConnection> one = connecting(threads, ofClients);
             RdmaConnection taken = server.accept(Lab.SECONDS).orElseThrow();
@@ -316,7 +296,7 @@ class ServersLabTest {
             RdmaConnection first = one.get(30, TimeUnit.SECONDS);
             RdmaConnection second = two.get(30, TimeUnit.SECONDS);
             assertTrue(taken.isConnected());
-            stalled.add(1);
+            add(stalled, 1);
             threads.submit(server::close).get(30, TimeUnit.SECONDS);
             assertTrue(second.awaitDisconnect(Lab.SECONDS));
             assertTrue(first.isConnected());

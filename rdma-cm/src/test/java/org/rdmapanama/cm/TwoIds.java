@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,7 +48,11 @@ final class TwoIds implements AutoCloseable {
     }
 
     static void resolve(EventChannel channel, CmId id, int port) throws InterruptedException {
-        id.resolveAddress(Lab.first(0), Lab.second(port), RESOLVING);
+        resolve(channel, id, Lab.second(port));
+    }
+
+    static void resolve(EventChannel channel, CmId id, InetSocketAddress server) throws InterruptedException {
+        id.resolveAddress(Lab.first(0), server, RESOLVING);
         CmEvents.await(channel, CmEventType.ADDR_RESOLVED);
         id.resolveRoute(RESOLVING);
         CmEvents.await(channel, CmEventType.ROUTE_RESOLVED);

@@ -2,20 +2,25 @@ package org.rdmapanama.rsocket;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.ProtocolException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
@@ -164,6 +169,27 @@ class BadPeersLabTest {
         }
         assertTrue(connected > 0, "some mutations are allowed");
         assertTrue(connected < mutations.size(), "some are refused");
+        assertHonestOnesAreUndisturbed();
+    }
+
+    /** It has no private data, or too little; what arrives may be padded with zeros. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, ConnectionData.BYTES - 1})
+    void shouldSayThatAServerIsNotAnRsocket(int bytes) throws Exception {
+        RdmaServer stranger = RdmaServer.listen(arena, Lab.freeAddress(Lab.SECOND_HOST));
+        RSocketChannel channel = RSocketChannel.open();
+        CompletableFuture<Boolean> connecting =
+                Async.start(() -> channel.connect(stranger.localAddress(), Async.LIMIT));
+        try (RdmaConnection accepted = stranger.awaitRequest(Lab.SECONDS)
+                .orElseThrow()
+                .accept(new RdmaConnectionOptions().privateData(new byte[bytes]), Lab.SECONDS)) {
+            Throwable failure = assertThrows(ExecutionException.class, () -> Async.get(connecting))
+                    .getCause();
+            assertInstanceOf(ProtocolException.class, failure);
+            assertTrue(failure.getMessage().contains("the peer"), failure.getMessage());
+            assertTrue(accepted.queuePair().isOpen());
+        }
+        assertFalse(channel.isOpen());
         assertHonestOnesAreUndisturbed();
     }
 

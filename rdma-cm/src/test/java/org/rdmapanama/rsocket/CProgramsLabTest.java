@@ -30,6 +30,9 @@ import org.rdmapanama.testing.Lab;
 class CProgramsLabTest {
     private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
 
+    private static final String ROCE = "10.77.0.";
+    private static final String IWARP = "10.78.0.";
+
     /** With which both sides begin. */
     private static final int GREETING = 16;
 
@@ -52,7 +55,7 @@ class CProgramsLabTest {
         }
     }
 
-    private static RSocketChannel connect(Program server, int port, boolean maps) throws Exception {
+    private static RSocketChannel connect(Program server, String network, int port, boolean maps) throws Exception {
         Bound.of(Async.LIMIT).await("a server", () -> {
             assertTrue(server.isAlive(), server::toString);
             return server.output().contains("usec/xfer");
@@ -62,21 +65,22 @@ class CProgramsLabTest {
         if (maps) {
             channel.setOption(RSocketOptions.RDMA_IOMAPSIZE, 1);
         }
-        channel.bind(new InetSocketAddress(Lab.FIRST_HOST, 0));
-        channel.connect(new InetSocketAddress(Lab.SECOND_HOST, port));
+        channel.bind(new InetSocketAddress(network + 1, 0));
+        channel.connect(new InetSocketAddress(network + 2, port));
         return channel;
     }
 
-    private static RServerSocketChannel listen(int port) throws IOException {
+    private static RServerSocketChannel listen(String network, int port) throws IOException {
         RServerSocketChannel server = RServerSocketChannel.open();
         server.setOption(RSocketOptions.RDMA_IOMAPSIZE, 1);
-        server.bind(new InetSocketAddress(Lab.SECOND_HOST, port));
+        server.bind(new InetSocketAddress(network + 2, port));
         return server;
     }
 
-    private static String[] command(String program, int port, boolean server, int iterations, int count, int size) {
+    private static String[] command(
+            String program, String network, int port, boolean server, int iterations, int count, int size) {
         // Its options are set only after it listens, and after it has printed the titles of its table.
-        String text = "stdbuf -oL " + program + (server ? " -b 10.77.0.2" : " -s 10.77.0.2 -b 10.77.0.1") + " -p "
+        String text = "stdbuf -oL " + program + (server ? " -b " : " -b " + network + "1 -s ") + network + "2" + " -p "
                 + port + " -I " + iterations + " -C " + count + " -S " + size + " -T v";
         return text.split(" ", -1);
     }
@@ -95,8 +99,8 @@ class CProgramsLabTest {
     @CsvSource({"3, 4, 5000", "1, 1, 1000000", "50, 1, 64"})
     void shouldBeAClientOfRstream(int iterations, int count, int size) throws Exception {
         int port = Lab.port();
-        try (Program server = Program.start(command("rstream", port, true, iterations, count, size));
-                RSocketChannel channel = connect(server, port, false)) {
+        try (Program server = Program.start(command("rstream", ROCE, port, true, iterations, count, size));
+                RSocketChannel channel = connect(server, ROCE, port, false)) {
             Sequence sent = new Sequence();
             Sequence received = new Sequence();
             send(channel, sent, GREETING);
@@ -119,8 +123,8 @@ class CProgramsLabTest {
     @CsvSource({"3, 4, 5000", "1, 1, 1000000"})
     void shouldBeAServerOfRstream(int iterations, int count, int size) throws Exception {
         int port = Lab.port();
-        try (RServerSocketChannel server = listen(port);
-                Program client = Program.start(command("rstream", port, false, iterations, count, size));
+        try (RServerSocketChannel server = listen(ROCE, port);
+                Program client = Program.start(command("rstream", ROCE, port, false, iterations, count, size));
                 RSocketChannel channel = server.accept()) {
             Sequence sent = new Sequence();
             Sequence received = new Sequence();
@@ -183,11 +187,11 @@ class CProgramsLabTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"3, 64", "2, 5000", "1, 300000"})
-    void shouldBeAClientOfRiostream(int iterations, int size) throws Exception {
+    @CsvSource({ROCE + ", 3, 64", ROCE + ", 2, 5000", ROCE + ", 1, 300000", IWARP + ", 3, 64", IWARP + ", 2, 5000"})
+    void shouldBeAClientOfRiostream(String network, int iterations, int size) throws Exception {
         int port = Lab.port();
-        try (Program server = Program.start(command("riostream", port, true, iterations, 1, size));
-                RSocketChannel channel = connect(server, port, true)) {
+        try (Program server = Program.start(command("riostream", network, port, true, iterations, 1, size));
+                RSocketChannel channel = connect(server, network, port, true)) {
             Placement placement = new Placement(channel, size);
             try (IoMapping mapping = channel.mapForRemoteWrite(placement.target, 0)) {
                 assertEquals(0, mapping.offset());
@@ -204,11 +208,11 @@ class CProgramsLabTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"2, 5000"})
-    void shouldBeAServerOfRiostream(int iterations, int size) throws Exception {
+    @CsvSource({ROCE + ", 2, 5000", IWARP + ", 2, 5000"})
+    void shouldBeAServerOfRiostream(String network, int iterations, int size) throws Exception {
         int port = Lab.port();
-        try (RServerSocketChannel server = listen(port);
-                Program client = Program.start(command("riostream", port, false, iterations, 1, size));
+        try (RServerSocketChannel server = listen(network, port);
+                Program client = Program.start(command("riostream", network, port, false, iterations, 1, size));
                 RSocketChannel channel = server.accept()) {
             Placement placement = new Placement(channel, size);
             try (IoMapping mapping = channel.mapForRemoteWrite(placement.target, 0)) {
@@ -229,8 +233,8 @@ class CProgramsLabTest {
     @Test
     void shouldSeeThatThePeerWasKilled() throws Exception {
         int port = Lab.port();
-        try (Program server = Program.start(command("rstream", port, true, 1, 1, 1000));
-                RSocketChannel channel = connect(server, port, false)) {
+        try (Program server = Program.start(command("rstream", ROCE, port, true, 1, 1, 1000));
+                RSocketChannel channel = connect(server, ROCE, port, false)) {
             send(channel, new Sequence(), GREETING);
             receive(channel, new Sequence(), GREETING);
             var reading = Async.start(() -> channel.read(ByteBuffer.allocate(1)));

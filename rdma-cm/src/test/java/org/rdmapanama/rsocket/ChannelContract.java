@@ -342,6 +342,23 @@ abstract class ChannelContract {
         readFully(accepted, ByteBuffer.allocate(1));
     }
 
+    @Test
+    void shouldEndAWriteThatWaitsWhenTheOutputEnds() throws Exception {
+        CompletableFuture<?> writing = Async.start(waiting(3));
+        Thread.sleep(100);
+        assertFalse(writing.isDone());
+        client.shutdownOutput();
+        ExecutionException failure = assertThrows(ExecutionException.class, () -> Async.get(writing));
+        assertInstanceOf(ClosedChannelException.class, failure.getCause());
+        assertTrue(client.isOpen());
+        ByteBuffer target = ByteBuffer.allocate(MEGABYTE);
+        while (accepted.read(target.clear()) >= 0) {
+            // All that was written before.
+        }
+        accepted.write(data(1));
+        readFully(client, ByteBuffer.allocate(1));
+    }
+
     /** What was written before closing arrives. */
     @ParameterizedTest
     @ValueSource(ints = {1, 4096, 100_000})
@@ -454,6 +471,7 @@ abstract class ChannelContract {
                         StandardSocketOptions.SO_KEEPALIVE,
                         StandardSocketOptions.SO_REUSEADDR,
                         StandardSocketOptions.SO_LINGER,
+                        StandardSocketOptions.IP_TOS,
                         StandardSocketOptions.TCP_NODELAY)));
         assertTrue(server.supportedOptions()
                 .containsAll(List.of(StandardSocketOptions.SO_RCVBUF, StandardSocketOptions.SO_REUSEADDR)));
@@ -474,6 +492,11 @@ abstract class ChannelContract {
         assertEquals(3, client.getOption(StandardSocketOptions.SO_LINGER));
         client.setOption(StandardSocketOptions.SO_LINGER, -5);
         assertEquals(-1, client.getOption(StandardSocketOptions.SO_LINGER));
+        assertEquals(0, client.getOption(StandardSocketOptions.IP_TOS));
+        client.setOption(StandardSocketOptions.IP_TOS, 0x20);
+        assertEquals(0x20, client.getOption(StandardSocketOptions.IP_TOS));
+        assertThrows(IllegalArgumentException.class, () -> client.setOption(StandardSocketOptions.IP_TOS, 256));
+        assertThrows(IllegalArgumentException.class, () -> client.setOption(StandardSocketOptions.IP_TOS, -1));
         assertTrue(server.getOption(StandardSocketOptions.SO_REUSEADDR));
         client.setOption(StandardSocketOptions.SO_SNDBUF, 100_000);
         assertTrue(client.getOption(StandardSocketOptions.SO_SNDBUF) >= 100_000);

@@ -8,12 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertThrowsExactly;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -32,6 +34,11 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.ffm.NeedsKernelDevice;
+import org.rdmapanama.ffm.Program;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
@@ -265,6 +272,44 @@ class RSocketChannelLabTest {
         }
     }
 
+    private static void assertMost(DeviceAttributes device, RSocketChannel channel) throws IOException {
+        int sends = channel.getOption(RSocketOptions.RDMA_SQSIZE);
+        int receives = channel.getOption(RSocketOptions.RDMA_RQSIZE);
+        int most = Math.min(65_534, Math.min(device.maxWorkRequests(), device.maxCompletionQueueEntries() / 2));
+        assertTrue(sends > most / 2 && sends <= most, () -> sends + " of " + device);
+        assertTrue(receives > most / 2 && receives <= most, () -> receives + " of " + device);
+    }
+
+    @Test
+    void shouldHaveQueuesAsLargeAsTheDeviceAllows() throws Exception {
+        try (RServerSocketChannel server = RServerSocketChannel.open();
+                RSocketChannel client = RSocketChannel.open()) {
+            for (SocketOption<Integer> each : List.of(RSocketOptions.RDMA_SQSIZE, RSocketOptions.RDMA_RQSIZE)) {
+                server.setOption(each, 65_534);
+                client.setOption(each, 65_534);
+            }
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
+            Channels.Pair.connect(server, client);
+            try (RSocketChannel accepted = server.accept();
+                    RegisteredMemory memory =
+                            client.registerForWrite(Arena.ofAuto().allocate(1))) {
+                DeviceAttributes device = memory.region().context().queryDevice();
+                assertMost(device, client);
+                assertMost(device, accepted);
+                client.configureBlocking(false);
+                // Nobody reads, and each message has a byte.
+                int receives = accepted.getOption(RSocketOptions.RDMA_RQSIZE);
+                Bound bound = Bound.of(Async.LIMIT);
+                int written = 0;
+                while (written < receives) {
+                    bound.check("not as many messages as there are credits");
+                    written += client.write(ByteBuffer.allocate(1));
+                }
+                Channels.readFully(accepted, ByteBuffer.allocate(written));
+            }
+        }
+    }
+
     @Test
     void shouldHaveOptions() throws Exception {
         try (RServerSocketChannel server = RServerSocketChannel.open();
@@ -304,6 +349,29 @@ class RSocketChannelLabTest {
                 assertEquals(sent.length, Async.get(writing));
                 assertArrayEquals(sent, received.array());
             }
+        }
+    }
+
+    /** Both what the client sends and what the server answers. */
+    @ParameterizedTest
+    @ValueSource(strings = {"10.77.0.1", "10.77.0.2"})
+    @NeedsKernelDevice("tcpdump")
+    void shouldSendPacketsOfTheTypeOfService(String sender) throws Exception {
+        try (RServerSocketChannel server = RServerSocketChannel.open();
+                RSocketChannel client = RSocketChannel.open();
+                Program capture = Program.start(
+                        "tcpdump", "-i", "veth0", "-c", "1", "udp port 4791 and ip[1] = 0x20 and src host " + sender)) {
+            capture.await("listening on veth0");
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
+            client.setOption(StandardSocketOptions.IP_TOS, 0x20);
+            Channels.Pair.connect(server, client);
+            try (RSocketChannel accepted = server.accept()) {
+                Channels.writeFully(client, ByteBuffer.allocate(1000));
+                Channels.readFully(accepted, ByteBuffer.allocate(1000));
+                Channels.writeFully(accepted, ByteBuffer.allocate(1000));
+                Channels.readFully(client, ByteBuffer.allocate(1000));
+            }
+            capture.assertSucceeds();
         }
     }
 

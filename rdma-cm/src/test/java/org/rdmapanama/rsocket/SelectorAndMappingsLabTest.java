@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
 import org.rdmapanama.testing.Lab;
 
@@ -253,6 +254,27 @@ class SelectorAndMappingsLabTest {
             }
             pair.accepted().close();
             high.close();
+        }
+    }
+
+    /** Writing into memory takes no room in the stream, which may be full because the peer waits for the memory. */
+    @Test
+    void shouldWriteIntoMemoryOfAPeerThatDoesNotRead() throws Exception {
+        byte[] sent = FillPattern.bytes(4 << 20, 1);
+        try (Channels.Pair pair = mappingPair()) {
+            MemorySegment memory = Arena.ofAuto().allocate(sent.length);
+            pair.accepted().mapForRemoteWrite(memory, 0);
+            Channels.writeFully(pair.accepted(), ByteBuffer.allocate(1));
+            Channels.readFully(pair.client(), ByteBuffer.allocate(1));
+            pair.client().configureBlocking(false);
+            ByteBuffer much = ByteBuffer.allocate(sent.length);
+            Bound.of(Async.LIMIT).await("no room", () -> pair.client().write(much) == 0);
+            pair.client().configureBlocking(true);
+            assertEquals(
+                    sent.length,
+                    Async.get(Async.start(() -> pair.client().writeRemote(MemorySegment.ofArray(sent), 0))));
+            Bound.of(Async.LIMIT)
+                    .await("the data", () -> MemorySegment.ofArray(sent).mismatch(memory) < 0);
         }
     }
 

@@ -348,6 +348,8 @@ abstract class SocketContract {
             other.setReceiveBufferSize(100_000);
             assertTrue(other.getReceiveBufferSize() >= 100_000);
             assertFalse(other.getOOBInline());
+            other.setTrafficClass(0x10);
+            assertEquals(0x10, other.getTrafficClass());
             other.setOption(StandardSocketOptions.TCP_NODELAY, false);
             assertFalse(other.getOption(StandardSocketOptions.TCP_NODELAY));
             assertTrue(other.supportedOptions().contains(StandardSocketOptions.SO_LINGER));

@@ -20,6 +20,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaConnection;
@@ -95,7 +97,7 @@ class StreamLabTest {
                 written.fill(piece.asSlice(0, end));
             }
             if (at < end) {
-                at += from.write(piece, at, end - at);
+                at += from.write(piece, at, end - at, null);
             }
         }
 
@@ -163,18 +165,18 @@ class StreamLabTest {
         try (StreamPair pair = open(iwarp, StreamSizes.DEFAULT)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
-            assertEquals(100, client.write(buffer, 0, 100));
+            assertEquals(100, client.write(buffer, 0, 100, null));
             client.end(false);
             await("the end", pair, () -> accepted.isReadable() && client.isFlushed());
             assertEquals(100, accepted.read(buffer, 0, PIECE));
             await("the end", pair, accepted::isReadable);
             assertEquals(-1, accepted.read(buffer, 0, PIECE));
-            SocketException shut = assertThrows(SocketException.class, () -> client.write(buffer, 0, 1));
+            SocketException shut = assertThrows(SocketException.class, () -> client.write(buffer, 0, 1, null));
             assertEquals(
                     "Broken pipe: the output has been shut down, or the peer has closed the connection",
                     shut.getMessage());
 
-            assertEquals(50, accepted.write(buffer, 0, 50));
+            assertEquals(50, accepted.write(buffer, 0, 50, null));
             accepted.end(false);
             await("the answer", pair, client::isReadable);
             assertEquals(50, client.read(buffer, 0, PIECE));
@@ -194,7 +196,7 @@ class StreamLabTest {
             long[] written = {0};
             await("a full buffer", pair, () -> {
                 try {
-                    written[0] += client.write(buffer, 0, PIECE);
+                    written[0] += client.write(buffer, 0, PIECE, null);
                     return written[0] == sizes.receiveBytes() && client.isFlushed();
                 } catch (IOException e) {
                     throw new AssertionError(e);
@@ -203,7 +205,7 @@ class StreamLabTest {
             for (int i = 0; i < 100; i++) {
                 client.progress();
                 accepted.progress();
-                assertEquals(0, client.write(buffer, 0, PIECE));
+                assertEquals(0, client.write(buffer, 0, PIECE, null));
                 assertFalse(client.isWritable());
             }
             assertEquals(sizes.receiveBytes() / 2, accepted.read(buffer, 0, sizes.receiveBytes() / 2));
@@ -219,15 +221,62 @@ class StreamLabTest {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
             for (int i = 0; i < sizes.receives(); i++) {
-                assertEquals(1, client.write(buffer, 0, 1));
+                assertEquals(1, client.write(buffer, 0, 1, null));
             }
-            assertEquals(0, client.write(buffer, 0, 1), "no credit is left");
+            assertEquals(0, client.write(buffer, 0, 1, null), "no credit is left");
             await("all of them", pair, () -> client.isFlushed() && accepted.isFlushed());
-            assertEquals(0, client.write(buffer, 0, 1), "the peer has read nothing");
+            assertEquals(0, client.write(buffer, 0, 1, null), "the peer has read nothing");
             assertEquals(sizes.receives(), accepted.read(buffer, 0, PIECE));
             await("credits", pair, client::isWritable);
-            assertEquals(1, client.write(buffer, 0, 1));
+            assertEquals(1, client.write(buffer, 0, 1, null));
         }
+    }
+
+    /** Each waits for the other: there is neither a credit nor room, in either direction. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldComeFreeWhenBothSidesAreFull(boolean iwarp) throws Exception {
+        int messages = 16;
+        int bytes = 256;
+        int all = messages * bytes;
+        StreamSizes sizes = new StreamSizes(1 << 16, all, 64, messages, 0, 0);
+        try (StreamPair pair = open(iwarp, sizes)) {
+            Stream client = pair.clientStream();
+            Stream accepted = pair.acceptedStream();
+            for (int round = 0; round < 50; round++) {
+                fill(pair, all, bytes);
+                for (int i = 0; i < 20; i++) {
+                    client.progress();
+                    accepted.progress();
+                    assertFalse(client.isWritable());
+                    assertFalse(accepted.isWritable());
+                    assertEquals(0, client.write(buffer, 0, 1, null));
+                    assertEquals(0, accepted.write(buffer, 0, 1, null));
+                }
+                await("all of them", pair, () -> client.available() == all && accepted.available() == all);
+                assertEquals(all, client.read(buffer, 0, PIECE));
+                assertEquals(all, accepted.read(buffer, 0, PIECE));
+                await("room on both sides", pair, () -> client.isWritable() && accepted.isWritable());
+            }
+        }
+    }
+
+    /** Both sides write by turns until neither can. */
+    private void fill(StreamPair pair, int size, int piece) throws Exception {
+        long[] written = new long[2];
+        await("both are full", pair, () -> {
+            try {
+                written[0] += pair.clientStream().write(buffer, 0, piece, null);
+                written[1] += pair.acceptedStream().write(buffer, 0, piece, null);
+                return written[0] == size && written[1] == size;
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
+        await(
+                "all is sent",
+                pair,
+                () -> pair.clientStream().isFlushed() && pair.acceptedStream().isFlushed());
     }
 
     @ParameterizedTest
@@ -255,7 +304,7 @@ class StreamLabTest {
             assertEquals(expected, e.getMessage());
             assertEquals(
                     expected,
-                    assertThrows(ProtocolException.class, () -> accepted.write(buffer, 0, 1))
+                    assertThrows(ProtocolException.class, () -> accepted.write(buffer, 0, 1, null))
                             .getMessage());
         }
     }
@@ -266,6 +315,56 @@ class StreamLabTest {
 
     private static int radix(String number) {
         return number.startsWith("0x") ? 16 : 10;
+    }
+
+    /** Connects a client that is no stream and has no receives, so that what is sent to it does not arrive. */
+    private static StreamPair openToAPeerWithoutReceives(int credits) throws Exception {
+        return StreamPair.open(Lab.FIRST_HOST, Lab.SECOND_HOST, withoutReceives(credits), StreamSizes.DEFAULT);
+    }
+
+    /** Options of that client. */
+    static RdmaConnectionOptions withoutReceives(int credits) {
+        return RawPeer.options(credits, PIECE, 0);
+    }
+
+    /** A number of credits has 16 bits, and no sign. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 32_767, 32_768, 40_000, 65_535})
+    void shouldUseAnyNumberOfCredits(int credits) throws Exception {
+        try (StreamPair pair = openToAPeerWithoutReceives(credits)) {
+            Stream accepted = pair.acceptedStream();
+            assertTrue(accepted.isWritable());
+            assertEquals(100, accepted.write(buffer, 0, 100, null));
+            assertEquals(credits > 1, accepted.isWritable());
+            // Writing into memory of the peer takes none.
+            assertTrue(accepted.isReady(Stream.Wanted.REMOTE_ROOM));
+        }
+    }
+
+    /** What was written is still on its way when both sides have ended their output. */
+    @Test
+    void shouldFlushAfterBothSidesHaveEnded() throws Exception {
+        try (StreamPair pair = openToAPeerWithoutReceives(16)) {
+            Stream accepted = pair.acceptedStream();
+            assertEquals(1000, accepted.write(buffer, 0, 1000, null));
+            accepted.end(false);
+            QueuePair client = pair.client().queuePair();
+            client.postSend(SendWorkRequest.allocate(pair.arena(), 1)
+                    .rdmaWriteWithImmediate(0, 0, StreamMessage.of(StreamMessage.CONTROL, StreamMessage.SHUTDOWN)));
+            Bound.of(Async.LIMIT).await("the end", () -> {
+                accepted.progress();
+                return accepted.isReadable();
+            });
+            assertFalse(accepted.isFlushed());
+            ReceiveWorkRequest receive = ReceiveWorkRequest.allocate(pair.arena(), 1);
+            for (int i = 0; i < 16; i++) {
+                client.postReceive(receive);
+            }
+            Bound.of(Async.LIMIT).await("everything has arrived", () -> {
+                accepted.progress();
+                return accepted.isFlushed();
+            });
+        }
     }
 
     /** Sends back what comes, until the peer ends the stream. */
@@ -279,7 +378,7 @@ class StreamLabTest {
                 left[0] = stream.read(buffer, 0, PIECE);
             }
             if (left[0] > 0) {
-                long count = stream.write(buffer, at[0], left[0]);
+                long count = stream.write(buffer, at[0], left[0], null);
                 at[0] += count;
                 left[0] -= count;
             }
@@ -315,7 +414,7 @@ class StreamLabTest {
                     pair,
                     () -> accepted.isReadable() && pair.clientStream().isFlushed());
             assertEquals(-1, accepted.read(buffer, 0, PIECE));
-            assertThrows(SocketException.class, () -> accepted.write(buffer, 0, 1));
+            assertThrows(SocketException.class, () -> accepted.write(buffer, 0, 1, null));
         }
     }
 }

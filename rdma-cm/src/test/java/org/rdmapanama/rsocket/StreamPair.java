@@ -1,6 +1,7 @@
 package org.rdmapanama.rsocket;
 
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.ConnectionRequest;
@@ -76,6 +77,12 @@ record StreamPair(VerbsArena arena, RdmaServer server, RdmaConnection client, Rd
 
     @Override
     public void close() {
+        for (RdmaConnection each : List.of(client, accepted)) {
+            each.close();
+            if (of(each) != null) {
+                of(each).close();
+            }
+        }
         arena.close();
     }
 }

@@ -3,14 +3,22 @@ package org.rdmapanama.internal;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
+import org.rdmapanama.ExtendedCompletionQueue;
+import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.PollCursor;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.memory.AccessFlag;
 
 /**
@@ -46,11 +54,36 @@ public abstract class ObjectModelAccess {
     /** Returns the arena that owns a region. */
     public abstract VerbsArena arenaOf(MemoryRegion region);
 
+    /** For {@link org.rdmapanama.internal.provider.RegionMemory}. */
+    public abstract MemoryRegion registerOwn(
+            ProtectionDomain protectionDomain, long byteSize, long byteAlignment, AccessFlag... access);
+
     /** Returns the attributes of a device, which are queried once while it is open. */
     public abstract DeviceAttributes attributes(Context context);
 
     /** For {@link org.rdmapanama.internal.provider.NativeModify}. */
     public abstract void modify(QueuePair queuePair, MemorySegment attributes, int mask);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract QueuePair createQueuePair(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract ExtendedQueuePair createExtendedQueuePair(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract ExtendedCompletionQueue createCompletionQueue(
+            Context context, CompletionQueueOptions options, DriverFunction function);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract long call(Context context, String function, String capability, LongSupplier call);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract long call(AddressHandle handle, String function, String capability, LongSupplier call);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract ExtendedCompletionQueue queueOf(PollCursor cursor);
 
     /** Has an arena close an object of another module before everything else. */
     public abstract void addDependent(VerbsArena arena, AutoCloseable dependent);

@@ -1,2 +1,5 @@
-/** What is said of registered memory: access, advice, flushing, kinds of windows, and why a change failed. */
+/**
+ * What is said of registered memory: access, advice, flushing, kinds of windows, what a fork does to it, and why a change
+ * failed.
+ */
 package org.rdmapanama.memory;

@@ -13,11 +13,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
-import org.rdmapanama.CStructs;
 import org.rdmapanama.device.Rate;
 import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.testing.CStructs;
 
 class AddressVectorTest {
     private static final Gid GID = new Gid(1, 2);

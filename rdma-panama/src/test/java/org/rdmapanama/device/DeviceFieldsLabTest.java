@@ -27,7 +27,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.CStructs;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
@@ -37,6 +36,7 @@ import org.rdmapanama.ffm.Shows;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.LabDevices;
 
 /** Every field of a device and a port, next to what a C program reads of the same device. */
@@ -121,7 +121,7 @@ class DeviceFieldsLabTest {
 
     /** What a part of the C program prints. One program has them all, because the compiler takes its time in the lab. */
     private static String inC(String part) throws IOException {
-        LabDevices.assumeNative("C program that could open it");
+        LabDevices.assumeSeenByPrograms("C program that could open it");
         if (inC == null) {
             StringBuilder statements = new StringBuilder();
             parts().forEach((name, body) -> statements
@@ -367,7 +367,7 @@ class DeviceFieldsLabTest {
     void shouldKnowTheRateOfThePort() throws Exception {
         assertTrue(port.gigabitsPerSecond() > 0);
         assertEquals(port.lanes() * port.gigabitsPerSecondOfLane(), port.gigabitsPerSecond());
-        LabDevices.assumeNative("file of /sys");
+        LabDevices.assumeSeenByPrograms("file of /sys");
         String rate = Files.readString(
                 Path.of("/sys/class/infiniband", LabDevices.first().name(), "ports/1/rate"));
         Matcher number = Pattern.compile("^([0-9.]+) Gb/sec \\((\\d+)X").matcher(rate);

@@ -2,6 +2,8 @@ package org.rdmapanama.interleaving;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
 import java.util.function.Supplier;
 import org.rdmapanama.interleaving.Schedule.Deviation;
 
@@ -35,15 +37,20 @@ public final class Explorer {
      */
     public static int explore(Supplier<Scenario> scenarios, int deviations) {
         Explorer explorer = new Explorer(scenarios);
-        explorer.run(List.of(), deviations);
+        try (ExecutorService thread = OneProcessor.thread()) {
+            thread.submit(() -> explorer.run(List.of(), deviations)).get();
+        } catch (ExecutionException e) {
+            throw new AssertionError(e.getCause().getMessage(), e.getCause());
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("nobody interrupts an exploration", e);
+        }
         return explorer.runs;
     }
 
     private void run(List<Deviation> deviations, int left) {
         runs++;
         Scenario scenario = scenarios.get();
-        List<Runnable> threads = scenario.threads();
-        List<Deviation> alternatives = new Schedule(threads.size(), deviations).run(threads);
+        List<Deviation> alternatives = new Schedule(scenario.threads(), deviations).run();
         scenario.check();
         if (left > 0) {
             for (Deviation next : alternatives) {

@@ -5,9 +5,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.Lock;
+import java.util.stream.Stream;
 
 /**
  * One run of a few threads, of which one at a time goes on, until the schedule gives the turn to another: at a step, when
@@ -25,8 +25,9 @@ final class Schedule {
 
     private static final ThreadLocal<Schedule> CURRENT = new ThreadLocal<>();
 
-    private static final ExecutorService THREADS =
-            Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
+    /** One for each place, so that two of a run are never the same; no scenario has more. */
+    private static final List<ExecutorService> THREADS =
+            Stream.generate(OneProcessor::thread).limit(4).toList();
 
     /** To another thread than the one that would go on, at a step of the run. */
     record Deviation(int step, int thread) {}
@@ -51,6 +52,8 @@ final class Schedule {
     private final int[] held;
     private final Semaphore[] turns;
     private final Thread[] threads;
+    private final boolean[] started;
+    private final List<Runnable> bodies;
     private final CountDownLatch over;
     private final List<Deviation> alternatives = new ArrayList<>();
     private int applied;
@@ -59,7 +62,9 @@ final class Schedule {
     private long now;
     private volatile Throwable failure;
 
-    Schedule(int count, List<Deviation> deviations) {
+    Schedule(List<Runnable> bodies, List<Deviation> deviations) {
+        int count = bodies.size();
+        this.bodies = bodies;
         this.deviations = deviations;
         lastDeviation = deviations.isEmpty() ? -1 : deviations.getLast().step();
         states = new State[count];
@@ -71,6 +76,7 @@ final class Schedule {
         turns = new Semaphore[count];
         Arrays.setAll(turns, i -> new Semaphore(0));
         threads = new Thread[count];
+        started = new boolean[count];
         over = new CountDownLatch(count);
     }
 
@@ -80,12 +86,8 @@ final class Schedule {
     }
 
     /** Runs all; returns the deviations that this run could have had behind its last one. */
-    List<Deviation> run(List<Runnable> bodies) {
-        for (int i = 0; i < bodies.size(); i++) {
-            int index = i;
-            THREADS.execute(() -> body(index, bodies.get(index)));
-        }
-        turns[0].release();
+    List<Deviation> run() {
+        start(0);
         try {
             over.await();
         } catch (InterruptedException e) {
@@ -97,12 +99,17 @@ final class Schedule {
         return alternatives;
     }
 
-    private void body(int index, Runnable body) {
+    /** A thread begins when it first has the turn: waking it before would take time, and it would only wait. */
+    private void start(int index) {
+        started[index] = true;
+        THREADS.get(index).execute(() -> body(index));
+    }
+
+    private void body(int index) {
         threads[index] = Thread.currentThread();
         CURRENT.set(this);
-        turns[index].acquireUninterruptibly();
         try {
-            body.run();
+            bodies.get(index).run();
         } catch (Abandoned expected) {
             // The failure is known.
         } catch (Throwable e) {
@@ -122,11 +129,16 @@ final class Schedule {
     }
 
     private void fail(Throwable e) {
-        if (failure == null) {
-            failure = e;
+        if (failure != null) {
+            return;
         }
-        for (Semaphore turn : turns) {
-            turn.release();
+        failure = e;
+        for (int i = 0; i < turns.length; i++) {
+            if (started[i]) {
+                turns[i].release();
+            } else {
+                over.countDown();
+            }
         }
     }
 
@@ -180,7 +192,11 @@ final class Schedule {
         }
         if (next != me) {
             current = next;
-            turns[next].release();
+            if (started[next]) {
+                turns[next].release();
+            } else {
+                start(next);
+            }
             if (states[me] != State.ENDED) {
                 turns[me].acquireUninterruptibly();
                 checkGoesOn();

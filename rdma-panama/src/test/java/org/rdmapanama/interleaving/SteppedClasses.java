@@ -23,6 +23,7 @@ public final class SteppedClasses extends ClassLoader {
     private static final String STEPS = Steps.class.getName().replace('.', '/');
 
     private static final Map<String, String> INSTEAD = Map.of(
+            "java/lang/foreign/Arena.ofShared", "()Ljava/lang/foreign/Arena;",
             "java/util/concurrent/locks/LockSupport.unpark", "(Ljava/lang/Thread;)V",
             "java/util/concurrent/locks/ReentrantLock.lock", "(Ljava/util/concurrent/locks/Lock;)V",
             "java/util/concurrent/locks/ReentrantLock.unlock", "(Ljava/util/concurrent/locks/Lock;)V",

@@ -1,5 +1,6 @@
 package org.rdmapanama.interleaving;
 
+import java.lang.foreign.Arena;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -72,6 +73,11 @@ public final class Steps {
     /** Instead of {@link Thread#onSpinWait}. */
     public static void spin() {
         park(1);
+    }
+
+    /** Instead of {@link Arena#ofShared}. */
+    public static Arena ofShared() {
+        return new ReusedArena();
     }
 
     /** Instead of {@link System#nanoTime}. */

@@ -15,13 +15,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.Commands;
 import org.rdmapanama.Context;
 import org.rdmapanama.Insides;
 import org.rdmapanama.ProtectionDomain;
-import org.rdmapanama.RecordingProvider;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.ffm.Shows;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.testing.Commands;
 import org.rdmapanama.testing.LabDevices;
 
 /** The cases of rdma-core's test_pd.py, its class PDTest, by their names there. */

@@ -87,6 +87,12 @@ public final class LabDevices {
         assumeTrue(areNative(), () -> Lab.FIRST_DEVICE + " is in this process only: there is no " + what);
     }
 
+    /** Skips the test, visibly, where it compares with what other programs, or the kernel, say of a device. */
+    public static void assumeSeenByPrograms(String what) {
+        assumeTrue(
+                areNative() && !Lab.isCard(), () -> Lab.FIRST_DEVICE + " is in this process only: there is no " + what);
+    }
+
     /** Skips the test, visibly, where it waits or looks by file descriptors. */
     public static void assumeHasDescriptors() {
         assumeNative("file descriptor");
@@ -94,7 +100,7 @@ public final class LabDevices {
 
     /** Skips the test, visibly, where functions of the test take the place of a driver's, which libibverbs calls. */
     public static void assumeHasDriver() {
-        assumeNative("driver of libibverbs whose functions could be replaced");
+        assumeSeenByPrograms("driver of libibverbs whose functions could be replaced");
     }
 
     /** Skips the test, visibly, when a device lacks something. Soft-RoCE lacks none of what the tests ask for. */

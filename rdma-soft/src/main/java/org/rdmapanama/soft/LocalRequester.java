@@ -116,10 +116,7 @@ final class LocalRequester extends Requester {
         if (here != LocalWork.TO_PEER) {
             return here;
         }
-        boolean isAnswered = opcode == VerbsConstants.WR_READ
-                || opcode == VerbsConstants.WR_COMPARE_SWAP
-                || opcode == VerbsConstants.WR_FETCH_ADD;
-        if (isAnswered && queuePair.maxReadAtomic() == 0) {
+        if (SendQueue.isAnswered(opcode) && queuePair.maxReadAtomic() == 0) {
             return VerbsConstants.LOC_QP_OP_ERR;
         }
         int status = toPeer(slot, opcode, part);
@@ -150,8 +147,7 @@ final class LocalRequester extends Requester {
             segments.start(SendQueue.list(slot), SendQueue.segments(slot), done);
             return peer.responder.read(slot, segments, done, part);
         }
-        if (queuePair.type == VerbsConstants.RC
-                && (opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD)) {
+        if (queuePair.type == VerbsConstants.RC && SendQueue.isAtomic(opcode)) {
             segments.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
             return peer.responder.atomic(slot, segments);
         }

@@ -84,9 +84,7 @@ final class LocalWork {
             device.windows.unbind(memory);
             return VerbsConstants.SUCCESS;
         }
-        boolean reads = opcode == VerbsConstants.WR_READ
-                || opcode == VerbsConstants.WR_COMPARE_SWAP
-                || opcode == VerbsConstants.WR_FETCH_ADD;
+        boolean reads = SendQueue.isAnswered(opcode);
         if (ScatterGatherCursor.check(
                         device,
                         queuePair.protectionDomain,

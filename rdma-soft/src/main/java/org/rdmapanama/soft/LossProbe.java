@@ -9,6 +9,9 @@ final class LossProbe extends LazyTimer {
     /** The longest pause between two probes is that between the first two times this power of two. */
     private static final int MAX_DOUBLINGS = 8;
 
+    /** How long the next answer takes after one, if a peer that was late is at work again. Clocks may count milliseconds. */
+    private static final long NEXT_NANOS = 1_000_000;
+
     private final WireRequester requester;
 
     /** The number of probes since the last answer that was timed. */
@@ -31,6 +34,11 @@ final class LossProbe extends LazyTimer {
         }
     }
 
+    /** Expects another answer soon after one. */
+    void armForNext() {
+        waitUntil(System.nanoTime() + NEXT_NANOS);
+    }
+
     /**
      * Notes an answer.
      *
@@ -43,9 +51,13 @@ final class LossProbe extends LazyTimer {
         }
     }
 
+    /** Notes that a probe is sent. */
+    void probed() {
+        unanswered++;
+    }
+
     @Override
     void due() {
-        unanswered++;
         requester.answerOverdue();
     }
 

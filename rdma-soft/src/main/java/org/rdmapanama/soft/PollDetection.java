@@ -89,6 +89,18 @@ final class PollDetection {
         return false;
     }
 
+    /**
+     * Called when a thread that may have polled waits until the thread of the device tells it of an event. Returns whether
+     * callers handled the packets until now.
+     */
+    boolean end() {
+        pollsWhileSleeping = 0;
+        turnsOfWaiters = 0;
+        boolean was = polled;
+        polled = false;
+        return was;
+    }
+
     /** Returns the length of the next nap, in nanoseconds. */
     long nap() {
         return nap;

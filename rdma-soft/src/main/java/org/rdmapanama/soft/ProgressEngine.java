@@ -86,6 +86,9 @@ public final class ProgressEngine {
     /** Whether a polling thread has done all the work since the thread of the device last checked. */
     private volatile boolean doneByOthers;
 
+    /** Whether a thread may have gone to sleep since {@link #allSent}. */
+    private boolean slept;
+
     /** When a polling thread last sent all answers, including those that could have waited. */
     private long allSent = System.nanoTime();
 
@@ -331,7 +334,25 @@ public final class ProgressEngine {
         lock.lock();
         try {
             sendLeft();
+            slept = true;
+            wire.expectSleepers(true);
             return !wire.hasMore() && !wire.sleep();
+        } finally {
+            unlock();
+        }
+    }
+
+    /**
+     * Has the thread of the device handle the packets, because a thread that waits for an event neither polls nor waits for
+     * the descriptor from now on: its looks for the event until now do not mean that it handles packets.
+     */
+    public void leaveToThread() {
+        lock.lock();
+        try {
+            sendLeft();
+            if (polling.end()) {
+                wake();
+            }
         } finally {
             unlock();
         }
@@ -369,6 +390,9 @@ public final class ProgressEngine {
         if (now - allSent > PollDetection.LONGEST_NAP_NANOS) {
             allSent = now;
             senders.send(DeferredSenders.NOW);
+            // Threads that still sleep are told what completes. When polling ends, the thread of the device takes over.
+            wire.expectSleepers(slept);
+            slept = false;
         }
         return any;
     }

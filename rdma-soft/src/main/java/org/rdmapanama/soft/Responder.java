@@ -131,22 +131,45 @@ final class Responder {
             return MORE;
         }
         int flags = opcode == VerbsConstants.WR_SEND_IMM ? VerbsConstants.WC_FLAG_IMM : 0;
-        int immediate = Memory.getInt(slot + SendQueue.IMMEDIATE);
         if (opcode == VerbsConstants.WR_SEND_INV) {
             flags = VerbsConstants.WC_FLAG_INV;
-            if (!invalidate(immediate)) {
-                return fail(VerbsConstants.REM_INV_REQ_ERR);
-            }
         }
+        int immediate = flags == 0 ? 0 : Memory.getInt(slot + SendQueue.IMMEDIATE);
+        return endSend(bytes, flags, immediate, from.number, isSolicited(slot))
+                ? VerbsConstants.SUCCESS
+                : fail(VerbsConstants.REM_INV_REQ_ERR);
+    }
+
+    private static boolean isSolicited(long slot) {
+        return (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0;
+    }
+
+    /**
+     * Completes the receive in use with a whole message of a peer, and invalidates the key that it names, if it names one.
+     *
+     * @param flags 0, WC_FLAG_IMM or WC_FLAG_INV
+     * @param immediate the immediate data, or the key
+     * @param source the number of the peer's queue pair
+     * @return false if the peer may not invalidate that key: then nothing has happened
+     */
+    boolean endSend(long bytes, int flags, int immediate, int source, boolean solicited) {
+        if (flags == VerbsConstants.WC_FLAG_INV && !invalidate(immediate)) {
+            return false;
+        }
+        completeReceive(VerbsConstants.SUCCESS, VerbsConstants.WC_RECV, bytes, immediate, source, flags, solicited);
+        return true;
+    }
+
+    /** Completes the receive in use with the immediate data of a whole write of a peer. */
+    void endWrite(long bytes, int immediate, int source, boolean solicited) {
         completeReceive(
                 VerbsConstants.SUCCESS,
-                VerbsConstants.WC_RECV,
+                VerbsConstants.WC_RECV_WITH_IMM,
                 bytes,
-                flags == 0 ? 0 : immediate,
-                from.number,
-                flags,
-                (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0);
-        return VerbsConstants.SUCCESS;
+                immediate,
+                source,
+                VerbsConstants.WC_FLAG_IMM,
+                solicited);
     }
 
     /** Fails the receive in use and the queue pair; an unreliable one only loses the message. */
@@ -182,14 +205,7 @@ final class Responder {
             return MORE;
         }
         if (withImmediate) {
-            completeReceive(
-                    VerbsConstants.SUCCESS,
-                    VerbsConstants.WC_RECV_WITH_IMM,
-                    bytes,
-                    Memory.getInt(slot + SendQueue.IMMEDIATE),
-                    from.number,
-                    VerbsConstants.WC_FLAG_IMM,
-                    (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0);
+            endWrite(bytes, Memory.getInt(slot + SendQueue.IMMEDIATE), from.number, isSolicited(slot));
         }
         return VerbsConstants.SUCCESS;
     }
@@ -276,7 +292,7 @@ final class Responder {
     }
 
     /** Invalidates a key at the request of the peer. Returns false if that is not allowed. */
-    boolean invalidate(int rkey) {
+    private boolean invalidate(int rkey) {
         KeyedMemory memory = device.keys.get(rkey);
         // Only its owner may invalidate the key of a region, and would not be notified.
         boolean possible =
@@ -304,7 +320,7 @@ final class Responder {
                 withImmediate ? Memory.getInt(slot + SendQueue.IMMEDIATE) : 0,
                 from.number,
                 VerbsConstants.WC_FLAG_GRH | (withImmediate ? VerbsConstants.WC_FLAG_IMM : 0),
-                (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0);
+                isSolicited(slot));
     }
 
     /** Receives a datagram of another device, with a GRH before the data. */

@@ -3,7 +3,7 @@ package org.rdmapanama.soft;
 import org.rdmapanama.soft.wire.Psn;
 
 /**
- * A bounded queue of read and atomic requests of a peer, ordered by PSN. {@link WireResponder} has two: requests that
+ * A bounded queue of read and atomic requests of a peer, ordered by PSN. {@link ReadResponder} has two: requests that
  * wait for their response, and recent ones whose response may have to be repeated. Callers must hold the lock of the
  * device.
  */

@@ -114,7 +114,7 @@ final class SendQueue {
         Memory.putInt(slot + OPCODE, opcode);
         Memory.putInt(slot + FLAGS, flags);
         Memory.putInt(slot + IMMEDIATE, Memory.getInt(request + IMM_DATA));
-        boolean atomic = opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD;
+        boolean atomic = isAtomic(opcode);
         if (opcode == VerbsConstants.WR_BIND_MW) {
             writeBind(
                     slot,
@@ -209,6 +209,15 @@ final class SendQueue {
     /** Returns the size of the message, in bytes. */
     static long bytes(long slot) {
         return Integer.toUnsignedLong(Memory.getInt(slot + BYTES));
+    }
+
+    /** Returns whether the peer answers an operation with more than an acknowledgement. */
+    static boolean isAnswered(int opcode) {
+        return opcode == VerbsConstants.WR_READ || isAtomic(opcode);
+    }
+
+    static boolean isAtomic(int opcode) {
+        return opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD;
     }
 
     void clear() {

@@ -26,7 +26,11 @@ final class SoftCompletionChannel {
     /** Creates a channel, whose waiting threads do the work of the device. */
     SoftCompletionChannel(NativeBlock struct, int number, SoftDevice device) {
         source = ReadySource.of(
-                this::hasEvent, device.wire().descriptor(), device.engine::maySleep, device.engine::progressForWaiter);
+                this::hasEvent,
+                device.wire().descriptor(),
+                device.engine::maySleep,
+                device.engine::progressForWaiter,
+                device.engine::leaveToThread);
         this.struct = struct;
         this.number = number;
     }

@@ -91,7 +91,7 @@ public final class SoftDevice {
     final HandleTable<SoftSharedReceiveQueue> sharedReceives = new HandleTable<>(Integer.SIZE, MOST_HANDLES, 0);
     final HandleTable<SoftAddressHandle> addressHandles = new HandleTable<>(Integer.SIZE, MOST_HANDLES, 0);
     final HandleTable<SoftProtectionDomain> protectionDomains = new HandleTable<>(Integer.SIZE, MOST_HANDLES, 0);
-    final MulticastGroups groups = new MulticastGroups();
+    final MulticastTable groups = new MulticastTable();
     final MemoryWindows windows = new MemoryWindows(keys);
 
     private volatile CmTimes cmTimes = CmTimes.USUAL;

@@ -169,6 +169,10 @@ final class SoftQueuePair {
         if (!States.canGo(state, target) || !States.isComplete(type, state, target, mask)) {
             return Errno.EINVAL;
         }
+        if (isDraining() && target != VerbsConstants.RESET && target != VerbsConstants.ERR) {
+            // What was started goes on with the attributes that it began with (IBA specification, section 10.3.1.5).
+            return Errno.EINVAL;
+        }
         int refused = QueuePairFields.check(to, mask, device);
         if (refused != 0) {
             return refused;
@@ -234,9 +238,14 @@ final class SoftQueuePair {
                 : new WireRequester(this, device, path, mtuBytes(), firstPsn);
     }
 
+    /** Returns whether the queue pair is to stop sending, and has not finished what was started. */
+    private boolean isDraining() {
+        return state == VerbsConstants.SQD && !requester.isDrained();
+    }
+
     /** Reports, once, that a draining queue pair has finished what was started. */
     private void tellDrained() {
-        if (tellsDrained && state == VerbsConstants.SQD && requester.isDrained()) {
+        if (tellsDrained && state == VerbsConstants.SQD && !isDraining()) {
             tellsDrained = false;
             context.asyncEvent(rdma_h.IBV_EVENT_SQ_DRAINED(), struct.address());
         }
@@ -289,6 +298,7 @@ final class SoftQueuePair {
         MemorySegment all = Native.struct(to, ibv_qp_attr.layout());
         ibv_qp_attr.qp_state(all, state);
         ibv_qp_attr.cur_qp_state(all, state);
+        ibv_qp_attr.sq_draining(all, (byte) (isDraining() ? 1 : 0));
         MemorySegment cap = ibv_qp_init_attr.cap(Native.struct(initial.address(), ibv_qp_init_attr.layout()));
         ibv_qp_attr.cap(all, cap);
         Memory.copy(initial.address(), initialAttributes, ibv_qp_init_attr.sizeof());
@@ -400,8 +410,7 @@ final class SoftQueuePair {
                 && state != VerbsConstants.ERR) {
             return Errno.EINVAL;
         }
-        boolean atomic = opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD;
-        if (atomic && (remoteAddress & Long.BYTES - 1) != 0) {
+        if (SendQueue.isAtomic(opcode) && (remoteAddress & Long.BYTES - 1) != 0) {
             return Errno.EINVAL;
         }
         boolean send = opcode == VerbsConstants.WR_SEND

@@ -41,8 +41,8 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     /** PSNs are ordered only within half of their range. */
     private static final long MAX_PACKETS = (1 << 23) - 2L * SendWindow.MOST_BYTES / 256;
 
-    /** No packet is being timed. */
-    private static final int NOT_TIMED = -1;
+    /** In place of a PSN. */
+    private static final int NONE = -1;
 
     /** State of a slot: the work request has been executed locally. */
     private static final int DONE = 1;
@@ -102,7 +102,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     private int unasked;
 
     /** The PSN of the packet whose answer is timed, and when it was sent. */
-    private int timedPsn = NOT_TIMED;
+    private int timedPsn = NONE;
 
     private long timedSince;
 
@@ -115,6 +115,18 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     private boolean isProbing;
 
     private int probedPsn;
+
+    /** Whether the last progress was an acknowledgement of no more than the packet that was sent again. */
+    private boolean isProbeAnswered;
+
+    /** The last PSN at which a part of a read was requested from its middle on: its responses may begin there. */
+    private int resumedPsn = NONE;
+
+    /** How many probes were sent since {@link #oldest} was sent the last time. */
+    private int probesSinceSent;
+
+    /** How many probes of the time before may still be answered by an RNR NAK, which spends no retry. */
+    private int lateProbes;
 
     /** Whether packets from {@link #oldest} on have been retransmitted since it was found missing. */
     private boolean gapTold;
@@ -301,14 +313,6 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         return Memory.getInt(slot + SendQueue.OPCODE);
     }
 
-    private static boolean isAtomic(int opcode) {
-        return opcode == VerbsConstants.WR_COMPARE_SWAP || opcode == VerbsConstants.WR_FETCH_ADD;
-    }
-
-    private static boolean isAnswered(int opcode) {
-        return opcode == VerbsConstants.WR_READ || isAtomic(opcode);
-    }
-
     private static long bytesOf(long slot) {
         return Integer.toUnsignedLong(Memory.getInt(slot + SendQueue.BYTES));
     }
@@ -330,7 +334,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             retire();
             return true;
         }
-        if (isAnswered(opcode)) {
+        if (SendQueue.isAnswered(opcode)) {
             return ask(slot, opcode);
         }
         return isAdmitted(1) && sendPart(slot, opcode, false);
@@ -357,12 +361,12 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if ((Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_FENCE) != 0 && outstanding > 0) {
             return false;
         }
-        int state = isAnswered(opcode) && queuePair.maxReadAtomic() == 0
+        int state = SendQueue.isAnswered(opcode) && queuePair.maxReadAtomic() == 0
                 ? VerbsConstants.LOC_QP_OP_ERR
                 : queuePair.work.execute(slot, opcode, reliable);
         int packets = 0;
         if (state == LocalWork.TO_PEER) {
-            int count = isAtomic(opcode) ? 1 : Psn.count(bytesOf(slot), mtu);
+            int count = SendQueue.isAtomic(opcode) ? 1 : Psn.count(bytesOf(slot), mtu);
             state = count > MAX_PACKETS ? FAILED + VerbsConstants.LOC_LEN_ERR : 0;
             packets = state == 0 ? count : 0;
         } else {
@@ -448,7 +452,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
 
     /** Times the answer to the next packet, unless an earlier transmission may be answered or another packet is timed. */
     private void time() {
-        if (timedPsn == NOT_TIMED && Psn.compare(next, untimed) >= 0) {
+        if (timedPsn == NONE && Psn.compare(next, untimed) >= 0) {
             timedPsn = next;
             timedSince = System.nanoTime();
         }
@@ -475,13 +479,13 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
     }
 
-    /** Returns how much of a read is requested at once, from the current offset on, in bytes; 0 for an atomic. */
-    private int partToRead(long slot, int opcode) {
-        if (isAtomic(opcode)) {
+    /** Returns how much of a read is requested at once, from an offset on, in bytes; 0 for an atomic. */
+    private int partToRead(long slot, int opcode, long from) {
+        if (SendQueue.isAtomic(opcode)) {
             return 0;
         }
-        long sent = offset / mtu;
-        return (int) Math.min(bytesOf(slot) - offset, (readPackets - sent % readPackets) * mtu);
+        long sent = from / mtu;
+        return (int) Math.min(bytesOf(slot) - from, (readPackets - sent % readPackets) * mtu);
     }
 
     /** Requests a part of a read, or an atomic. Returns false if too many are outstanding. */
@@ -489,7 +493,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (outstanding >= queuePair.maxReadAtomic()) {
             return false;
         }
-        int part = partToRead(slot, opcode);
+        int part = partToRead(slot, opcode, offset);
         int packets = Psn.count(part, mtu);
         if (!isAdmitted(packets) || !request(slot, opcode, part)) {
             return false;
@@ -497,7 +501,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         offset += part;
         advance(packets);
         asked[(firstAsked + outstanding++) % asked.length] = Psn.add(next, -1);
-        if (isAtomic(opcode) || offset == bytesOf(slot)) {
+        if (SendQueue.isAtomic(opcode) || offset == bytesOf(slot)) {
             endOfMessage();
         }
         return true;
@@ -513,7 +517,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         Bth.write(packet, code, false, 0, Bth.DEFAULT_PKEY, queuePair.destination(), true, next);
         long remote = Memory.getLong(slot + SendQueue.REMOTE);
         int rkey = Memory.getInt(slot + SendQueue.RKEY);
-        if (isAtomic(opcode)) {
+        if (SendQueue.isAtomic(opcode)) {
             long compareAdd = Memory.getLong(slot + SendQueue.COMPARE_ADD);
             boolean add = opcode == VerbsConstants.WR_FETCH_ADD;
             AtomicEth.write(
@@ -524,6 +528,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
                     add ? 0 : compareAdd);
         } else {
             Reth.write(packet + Reth.OFFSET, remote + offset, rkey, part);
+            if (offset / mtu % readPackets != 0) {
+                resumedPsn = next;
+            }
         }
         time();
         device.wire().send(Opcode.headerBytes(code));
@@ -545,9 +552,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             return;
         }
         if (Opcode.isReadResponse(opcode)) {
-            response(psn, packet + Opcode.headerBytes(opcode), payloadBytes);
+            response(psn, packet, opcode, payloadBytes);
         } else if (opcode == Opcode.RC_ATOMIC_ACKNOWLEDGE) {
-            atomicResponse(psn, AtomicAckEth.original(packet + AtomicAckEth.OFFSET));
+            atomicResponse(psn, packet);
         } else if (opcode == Opcode.RC_ACKNOWLEDGE) {
             acknowledged(psn, Aeth.syndrome(packet + Aeth.OFFSET));
         }
@@ -556,11 +563,13 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
 
     private void acknowledged(int psn, int syndrome) {
         if (Aeth.isAck(syndrome)) {
-            boolean lost = isProbing && psn == probedPsn;
+            boolean isOfProbe = isProbing && psn == probedPsn;
             coverUpTo(Psn.next(psn));
-            if (lost && isWaiting()) {
-                // The peer got the probe, and nothing of what was sent before it.
-                rewindToMissing();
+            if (isOfProbe && isWaiting()) {
+                // Either the peer got the probe and nothing of what was sent before it, or it was only late and goes
+                // on.
+                isProbeAnswered = true;
+                lossProbe.armForNext();
             }
             return;
         }
@@ -568,11 +577,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             return;
         }
         if (Aeth.isRnrNak(syndrome)) {
-            rewind();
-            if (!pausing && queuePair.timer.mayRetryWhenReady()) {
-                pausing = true;
-                queuePair.timer.pause(Aeth.rnrNanos(Aeth.code(syndrome)));
-            }
+            notReady(Aeth.rnrNanos(Aeth.code(syndrome)));
             return;
         }
         if (Aeth.code(syndrome) == Aeth.PSN_SEQUENCE_ERROR) {
@@ -584,6 +589,27 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (sends.tail != started) {
             queuePair.failFirst(statusOf(Aeth.code(syndrome)));
         }
+    }
+
+    /**
+     * Waits until the peer may have posted a receive. The peer answers each probe with an RNR NAK as well: together with that
+     * for the packet itself, they spend one retry.
+     */
+    private void notReady(long nanos) {
+        rewind();
+        boolean isLate = lateProbes > 0;
+        if (isLate) {
+            lateProbes--;
+        }
+        if (pausing || !(isLate || queuePair.timer.mayRetryWhenReady())) {
+            return;
+        }
+        if (!isLate) {
+            lateProbes = probesSinceSent;
+        }
+        probesSinceSent = 0;
+        pausing = true;
+        queuePair.timer.pause(nanos);
     }
 
     private static int statusOf(int nak) {
@@ -608,7 +634,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             if (Psn.compare(following, oldest) <= 0) {
                 continue;
             }
-            if (isAnswered(opcodeOf(slot))) {
+            if (SendQueue.isAnswered(opcodeOf(slot))) {
                 complete = false;
                 break;
             }
@@ -630,13 +656,16 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         pausing = false;
         gapTold = false;
         isProbing = false;
+        isProbeAnswered = false;
+        probesSinceSent = 0;
+        lateProbes = 0;
         if (Psn.compare(untimed, oldest) < 0) {
             // It must not fall behind by half the range of PSNs.
             untimed = oldest;
         }
-        boolean isTimed = timedPsn != NOT_TIMED && Psn.compare(timedPsn, oldest) < 0;
+        boolean isTimed = timedPsn != NONE && Psn.compare(timedPsn, oldest) < 0;
         if (isTimed) {
-            timedPsn = NOT_TIMED;
+            timedPsn = NONE;
             window().answered(System.nanoTime() - timedSince);
         }
         while (outstanding > 0 && Psn.compare(asked[firstAsked], oldest) < 0) {
@@ -662,22 +691,24 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
     }
 
-    private void response(int psn, long payload, int bytes) {
-        if (!coverUpTo(psn) || sends.tail == started) {
+    private void response(int psn, long packet, int opcode, int bytes) {
+        long slot = answeredBy(psn);
+        if (slot == 0) {
             return;
         }
-        long slot = sends.slot(sends.tail);
-        if (opcodeOf(slot) != VerbsConstants.WR_READ || psn != oldest) {
-            return;
-        }
-        long at = (long) Psn.compare(psn, Memory.getInt(slot + SendQueue.FIRST_PSN)) * mtu;
-        long rest = bytesOf(slot) - at;
-        int packets = Psn.count(bytes, mtu);
-        if (!fits(bytes, rest) || Psn.compare(Psn.add(psn, packets), farthest) > 0) {
+        if (opcodeOf(slot) != VerbsConstants.WR_READ || !isAck(packet, opcode)) {
             queuePair.failFirst(VerbsConstants.BAD_RESP_ERR);
             return;
         }
-        if (!queuePair.work.takePart(slot, at, payload, bytes, segments)) {
+        long at = (long) Psn.compare(psn, Memory.getInt(slot + SendQueue.FIRST_PSN)) * mtu;
+        int rest = partToRead(slot, VerbsConstants.WR_READ, at);
+        int packets = Psn.count(bytes, mtu);
+        boolean isInOrder = isStartPossible(opcode, psn, at) && Opcode.isEnd(opcode) == (bytes == rest);
+        if (!isInOrder || !fits(bytes, rest) || Psn.compare(Psn.add(psn, packets), farthest) > 0) {
+            queuePair.failFirst(VerbsConstants.BAD_RESP_ERR);
+            return;
+        }
+        if (!queuePair.work.takePart(slot, at, packet + Opcode.headerBytes(opcode), bytes, segments)) {
             queuePair.failFirst(VerbsConstants.LOC_PROT_ERR);
             return;
         }
@@ -685,21 +716,41 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         progress();
     }
 
+    /** Returns the slot of the work request that a response is the next one for, or 0. */
+    private long answeredBy(int psn) {
+        return coverUpTo(psn) && sends.tail != started && psn == oldest ? sends.slot(sends.tail) : 0;
+    }
+
+    /** Returns whether a response says that the request was executed, if it has a header for that. */
+    private static boolean isAck(long packet, int opcode) {
+        return !Opcode.hasAeth(opcode) || Aeth.isAck(Aeth.syndrome(packet + Aeth.OFFSET));
+    }
+
+    /**
+     * Returns whether the responses to one request may begin, or go on, with this packet. Those to a request that is repeated
+     * from its middle on may do either (Soft-RoCE goes on).
+     */
+    private boolean isStartPossible(int opcode, int psn, long at) {
+        boolean begins = at / mtu % readPackets == 0;
+        return Opcode.isStart(opcode) ? begins || psn == resumedPsn : !begins;
+    }
+
     /** Returns whether a response packet may have so many bytes where so many are left. */
-    private boolean fits(int bytes, long rest) {
+    private boolean fits(int bytes, int rest) {
         boolean several = device.wire().isOfSeveral() && bytes > 0 && (bytes == rest || bytes % mtu == 0);
         return bytes == Math.min(mtu, rest) || (several && bytes <= rest);
     }
 
-    private void atomicResponse(int psn, long original) {
-        if (!coverUpTo(psn) || sends.tail == started) {
+    private void atomicResponse(int psn, long packet) {
+        long slot = answeredBy(psn);
+        if (slot == 0) {
             return;
         }
-        long slot = sends.slot(sends.tail);
-        if (!isAtomic(opcodeOf(slot)) || psn != oldest) {
+        if (!SendQueue.isAtomic(opcodeOf(slot)) || !isAck(packet, Opcode.RC_ATOMIC_ACKNOWLEDGE)) {
+            queuePair.failFirst(VerbsConstants.BAD_RESP_ERR);
             return;
         }
-        device.scratch(original);
+        device.scratch(AtomicAckEth.original(packet + AtomicAckEth.OFFSET));
         if (!queuePair.work.takePart(slot, 0, device.scratch(), Long.BYTES, segments)) {
             queuePair.failFirst(VerbsConstants.LOC_PROT_ERR);
             return;
@@ -754,22 +805,35 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     /** Continues from the first unacknowledged packet. */
     private void rewind() {
         outstanding = 0;
-        timedPsn = NOT_TIMED;
+        timedPsn = NONE;
         untimed = farthest;
         isProbing = false;
+        isProbeAnswered = false;
+        // What is sent now is not overdue yet: sending arms it anew.
+        lossProbe.stop();
         seek(oldest);
         count(0);
     }
 
-    /** Called when an answer is overdue: sends the first unacknowledged packet again, and asks for an acknowledgement. */
+    /**
+     * Called when an answer is overdue: sends the first unacknowledged packet again, and asks for an acknowledgement; or all
+     * of them, if the last answer was to such a packet and nothing has come since.
+     */
     void answerOverdue() {
         if (!isWaiting() || path.peer == null) {
             return;
         }
+        device.wire().overdue(path.peer, path.sourceIndex);
+        if (isProbeAnswered) {
+            // No probe: the peer has just answered one, so what is sent again counts towards its window.
+            rewindToMissing();
+            run();
+            return;
+        }
+        lossProbe.probed();
         if (lossProbe.unanswered() >= PROBES_TO_HOLD) {
             count(0);
         }
-        device.wire().overdue(path.peer, path.sourceIndex);
         sendAgain();
         expectAnswer();
     }
@@ -779,16 +843,19 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         int place = sends.current;
         long at = offset;
         // Its answer may be that of the repetition.
-        timedPsn = NOT_TIMED;
+        timedPsn = NONE;
         untimed = farthest;
         seek(oldest);
         long slot = sends.slot(sends.current);
         int opcode = opcodeOf(slot);
-        if (isAnswered(opcode)) {
-            request(slot, opcode, partToRead(slot, opcode));
+        if (SendQueue.isAnswered(opcode)) {
+            request(slot, opcode, partToRead(slot, opcode, offset));
         } else {
             isProbing = sendPart(slot, opcode, true);
             probedPsn = oldest;
+            if (isProbing) {
+                probesSinceSent++;
+            }
         }
         next = before;
         sends.current = place;

@@ -3,7 +3,6 @@ package org.rdmapanama.soft;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
-import org.rdmapanama.soft.wire.AtomicAckEth;
 import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Ieth;
@@ -14,15 +13,13 @@ import org.rdmapanama.soft.wire.Reth;
 
 /**
  * The answering half of an RC or UC queue pair whose peer is on another device: takes packets in order, executes each
- * request exactly once, and sends acknowledgements and responses (IBA specification, sections 9.7.4 and 9.7.5).
+ * request exactly once, and sends acknowledgements (IBA specification, sections 9.7.4 and 9.7.5). {@link ReadResponder}
+ * answers reads and atomics.
  *
  * <p>{@link SoftQueuePair} passes it the packets of the peer; {@link ProgressEngine} lets it answer at the end of a turn.
  * Callers must hold the lock of the device.
  */
 final class WireResponder extends DeferredSender {
-    /** Read response packets per turn, so that other queue pairs get their turn. */
-    private static final int RESPONSES_PER_TURN = 32;
-
     /** No NAK is waiting. */
     private static final int NO_COMPLAINT = -1;
 
@@ -77,14 +74,8 @@ final class WireResponder extends DeferredSender {
     /** The event that tells of that failure, of enum ibv_event_type, or NO_EVENT if a completion has told of it. */
     private int event;
 
-    /** Reads and atomics that wait for their response, in order. */
-    private final ResponderResources pending = new ResponderResources(SoftDevice.MAX_READ_ATOMIC);
-
-    /** How many bytes of the first one have been sent. */
-    private long readDone;
-
-    /** The most recently answered ones, in case a response gets lost. */
-    private final ResponderResources answered = new ResponderResources(SoftDevice.MAX_READ_ATOMIC);
+    /** What answers reads and atomics. */
+    private final ReadResponder reads;
 
     WireResponder(SoftQueuePair queuePair, SoftDevice device, SoftAddressHandle path, int mtu, int firstPsn) {
         super(queuePair);
@@ -94,11 +85,16 @@ final class WireResponder extends DeferredSender {
         responder = queuePair.responder;
         reliable = queuePair.type == VerbsConstants.RC;
         expected = firstPsn;
+        reads = new ReadResponder(this, device, mtu);
     }
 
     /** Sets the address of the peer. */
     void path(SoftAddressHandle newPath) {
         path = newPath;
+    }
+
+    SoftAddressHandle path() {
+        return path;
     }
 
     /** Returns whether a request with this PSN continues what came before. */
@@ -220,20 +216,12 @@ final class WireResponder extends DeferredSender {
         } else if (Opcode.hasInvalidate(opcode)) {
             flags = VerbsConstants.WC_FLAG_INV;
             immediate = Ieth.rkey(packet + Ieth.OFFSET);
-            if (!responder.invalidate(immediate)) {
-                failReceive(VerbsConstants.REM_INV_REQ_ERR, Aeth.REMOTE_OPERATIONAL_ERROR);
-                return false;
-            }
         }
-        responder.completeReceive(
-                VerbsConstants.SUCCESS,
-                VerbsConstants.WC_RECV,
-                received,
-                immediate,
-                queuePair.destination(),
-                flags,
-                Bth.solicited(packet));
-        return true;
+        boolean ended = responder.endSend(received, flags, immediate, queuePair.destination(), Bth.solicited(packet));
+        if (!ended) {
+            failReceive(VerbsConstants.REM_INV_REQ_ERR, Aeth.REMOTE_OPERATIONAL_ERROR);
+        }
+        return ended;
     }
 
     private boolean write(long packet, int opcode, int bytes) {
@@ -270,13 +258,10 @@ final class WireResponder extends DeferredSender {
         }
         received = after;
         if (Opcode.hasImmediate(opcode)) {
-            responder.completeReceive(
-                    VerbsConstants.SUCCESS,
-                    VerbsConstants.WC_RECV_WITH_IMM,
+            responder.endWrite(
                     received,
                     ImmDt.immediate(packet + Opcode.immediateOffset(opcode)),
                     queuePair.destination(),
-                    VerbsConstants.WC_FLAG_IMM,
                     Bth.solicited(packet));
         }
         return true;
@@ -291,24 +276,20 @@ final class WireResponder extends DeferredSender {
         int rkey = Reth.rkey(packet + Reth.OFFSET);
         long bytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
         int status = responder.checkAccess(rkey, address, bytes, VerbsConstants.REMOTE_READ);
-        if (pending.isFull()) {
+        if (reads.isFull()) {
             // Treated as lost.
             return;
         }
         if (status != VerbsConstants.SUCCESS) {
             refuse(nakOf(status));
-        } else if (isTooMany() || bytes > SoftDevice.MAX_MESSAGE) {
+        } else if (reads.areTooMany() || bytes > SoftDevice.MAX_MESSAGE) {
             refuse(Aeth.INVALID_REQUEST);
         } else {
-            pending.add(expected, Psn.count(bytes, mtu), address, bytes, rkey);
+            reads.read(expected, address, bytes, rkey);
             expected = Psn.add(expected, Psn.count(bytes, mtu));
             messages++;
             respond();
         }
-    }
-
-    private boolean isTooMany() {
-        return pending.fresh() >= queuePair.maxDestinationReadAtomic();
     }
 
     private void atomic(long packet, int opcode) {
@@ -321,17 +302,15 @@ final class WireResponder extends DeferredSender {
             return;
         }
         long place = responder.placeOf(rkey, address);
-        if ((place & (Long.BYTES - 1)) != 0 || isTooMany()) {
+        if ((place & (Long.BYTES - 1)) != 0 || reads.areTooMany()) {
             refuse(Aeth.INVALID_REQUEST);
             return;
         }
-        if (pending.isFull()) {
+        if (reads.isFull()) {
             // Treated as lost.
             return;
         }
-        // It must not change what an earlier read has not read yet (IBA specification, section 10.8.3.3).
-        long operation = opcode == Opcode.RC_FETCH_ADD ? ResponderResources.ADD : ResponderResources.SWAP;
-        pending.addAtomic(expected, operation, address, rkey, AtomicEth.swapOrAdd(eth), AtomicEth.compare(eth));
+        reads.atomic(expected, opcode, eth);
         expected = Psn.next(expected);
         messages++;
         respond();
@@ -339,51 +318,13 @@ final class WireResponder extends DeferredSender {
 
     /** Handles a duplicate request: the answer was lost, or the packet was duplicated. */
     private void again(long packet, int opcode) {
-        if (opcode == Opcode.RC_RDMA_READ_REQUEST) {
-            readAgain(packet);
-        } else if (Opcode.hasAtomicEth(opcode)) {
-            int psn = Bth.psn(packet);
-            int place = answered.find(psn);
-            if (place >= 0 && answered.bytes(place) == ResponderResources.EXECUTED && !pending.isFull()) {
-                askAgain(psn, 1, answered.address(place), ResponderResources.EXECUTED, 0);
+        if (opcode == Opcode.RC_RDMA_READ_REQUEST || Opcode.hasAtomicEth(opcode)) {
+            if (reads.again(packet, opcode)) {
+                respond();
             }
         } else if (Opcode.isEnd(opcode) || Bth.ackRequest(packet)) {
             acknowledge();
         }
-    }
-
-    private void readAgain(long packet) {
-        int psn = Bth.psn(packet);
-        int place = pending.find(psn);
-        if (place >= 0) {
-            // Its response has not been sent yet, or only in part.
-            if (place == pending.first()) {
-                readDone = Math.min(readDone, (long) Psn.compare(psn, pending.psn(place)) * mtu);
-                respond();
-            }
-            return;
-        }
-        place = answered.find(psn);
-        if (place < 0 || answered.bytes(place) == ResponderResources.EXECUTED || pending.isFull()) {
-            return;
-        }
-        long skipped = (long) Psn.compare(psn, answered.psn(place)) * mtu;
-        long address = Reth.remoteAddress(packet + Reth.OFFSET);
-        long bytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
-        // No more than the original request was granted.
-        if (Reth.rkey(packet + Reth.OFFSET) == answered.key(place)
-                && address == answered.address(place) + skipped
-                && bytes <= answered.bytes(place) - skipped) {
-            askAgain(psn, Psn.count(bytes, mtu), address, bytes, answered.key(place));
-        }
-    }
-
-    /** Queues a repeated request before later ones; responses in progress start again. */
-    private void askAgain(int psn, int packets, long address, long bytes, int key) {
-        if (pending.insert(psn, packets, address, bytes, key)) {
-            readDone = 0;
-        }
-        respond();
     }
 
     // Answers.
@@ -404,14 +345,19 @@ final class WireResponder extends DeferredSender {
     /** Returns whether all that is due is an acknowledgement that can be delayed beyond this many turns. */
     @Override
     boolean canWait(int turns) {
-        return pending.count() == 0 && turns != DeferredSenders.NOW && delay.canWait(turns);
+        return reads.areAnswered() && turns != DeferredSenders.NOW && delay.canWait(turns);
     }
 
     /** Sends what is due; if there is more, the rest follows in the next turn. */
     @Override
     void endTurn() {
-        respond();
-        if (pending.count() == 0) {
+        if (reads.respond()) {
+            endAnswers();
+        }
+    }
+
+    private void respond() {
+        if (reads.respond() && complaint != NO_COMPLAINT) {
             endAnswers();
         }
     }
@@ -453,144 +399,40 @@ final class WireResponder extends DeferredSender {
         if (packet == 0) {
             return false;
         }
-        writeBase(packet, Opcode.RC_ACKNOWLEDGE, 0, psn);
+        begin(packet, Opcode.RC_ACKNOWLEDGE, 0, psn);
         Aeth.write(packet + Aeth.OFFSET, syndrome, messages);
         device.wire().send(Opcode.headerBytes(Opcode.RC_ACKNOWLEDGE));
         return true;
     }
 
-    private void writeBase(long packet, int opcode, int pad, int psn) {
+    /** Writes the base header of an answer. */
+    void begin(long packet, int opcode, int pad, int psn) {
         Bth.write(packet, opcode, false, pad, Bth.DEFAULT_PKEY, queuePair.destination(), false, psn);
     }
 
-    /** Sends pending responses, up to the limit per turn, and then what follows them. */
-    private void respond() {
-        for (int i = 0; i < RESPONSES_PER_TURN && pending.count() > 0; i++) {
-            if (!respondOnce()) {
-                return;
-            }
-        }
-        if (pending.count() > 0) {
-            device.engine.goOnLater(this);
-        } else if (complaint != NO_COMPLAINT) {
-            endAnswers();
+    /** Returns the number of completed messages (MSN). */
+    int messages() {
+        return messages;
+    }
+
+    /** Called when a packet has been answered, which acknowledges all before it. */
+    void answered(int psn) {
+        if (Psn.next(psn) == expected) {
+            delay.acknowledged();
         }
     }
 
-    /** Sends the next response packet. Returns false if there is no room now. */
-    private boolean respondOnce() {
-        int at = pending.first();
-        if (pending.bytes(at) < 0) {
-            return respondToAtomic(at);
-        }
-        long packet = device.engine.begin(this, path);
-        if (packet == 0) {
-            return false;
-        }
-        long bytes = pending.bytes(at);
-        int part = (int) Math.min(device.wire().payload(mtu), bytes - readDone);
-        boolean first = readDone == 0;
-        boolean last = readDone + part == bytes;
-        int psn = Psn.add(pending.psn(at), (int) (readDone / mtu));
-        long address = pending.address(at) + readDone;
-        // The region may have been deregistered since.
-        if (responder.checkAccess(pending.key(at), address, part, VerbsConstants.REMOTE_READ)
-                != VerbsConstants.SUCCESS) {
-            if (pending.isAgain(at)) {
-                // The requester may well have the response already.
-                endAnswer();
-                return true;
-            }
-            refuseLate(psn);
-            return true;
-        }
-        int opcode = responseCode(first, last);
-        int pad = -part & 3;
-        writeBase(packet, opcode, pad, psn);
-        if (Opcode.hasAeth(opcode)) {
-            Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);
-        }
-        long payload = packet + Opcode.headerBytes(opcode);
-        if (part > 0) {
-            Memory.copy(responder.placeOf(pending.key(at), address), payload, part);
-        }
-        Memory.zero(payload + part, pad);
-        device.wire().send(Opcode.headerBytes(opcode) + part + pad);
-        readDone += part;
-        if (last) {
-            endAnswer();
-        }
-        return true;
-    }
-
-    /** Executes and answers an atomic. Returns false if there is no room for the answer now. */
-    private boolean respondToAtomic(int at) {
-        if (pending.bytes(at) != ResponderResources.EXECUTED) {
-            int rkey = pending.key(at);
-            long address = pending.address(at);
-            if (responder.checkAccess(rkey, address, Long.BYTES, VerbsConstants.REMOTE_ATOMIC)
-                    != VerbsConstants.SUCCESS) {
-                refuseLate(pending.psn(at));
-                return true;
-            }
-            long place = responder.placeOf(rkey, address);
-            long before = pending.bytes(at) == ResponderResources.ADD
-                    ? Memory.getAndAdd(place, pending.swapOrAdd(at))
-                    : Memory.compareAndExchange(place, pending.compare(at), pending.swapOrAdd(at));
-            pending.executed(at, before);
-        }
-        boolean answered = answerAtomic(pending.psn(at), pending.address(at));
-        if (answered) {
-            endAnswer();
-        }
-        return answered;
-    }
-
-    /** Refuses a request that was accepted before, because its region has been deregistered since. */
-    private void refuseLate(int psn) {
-        pending.clear();
+    /** Refuses a read or an atomic that was accepted before, because its region has been deregistered since. */
+    void refuseLate(int psn) {
+        reads.clear();
         delay.acknowledged();
         answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
         queuePair.fail(rdma_h.IBV_EVENT_QP_ACCESS_ERR());
     }
 
-    /** Finishes the first pending request. */
-    private void endAnswer() {
-        int at = pending.first();
-        if (!pending.isAgain(at)) {
-            answered.addLatest(
-                    pending.psn(at), pending.packets(at), pending.address(at), pending.bytes(at), pending.key(at));
-        }
-        pending.removeFirst();
-        readDone = 0;
-    }
-
-    private boolean answerAtomic(int psn, long before) {
-        long packet = device.engine.begin(this, path);
-        if (packet == 0) {
-            return false;
-        }
-        if (Psn.next(psn) == expected) {
-            // It is the last one, and acknowledges all earlier packets.
-            delay.acknowledged();
-        }
-        writeBase(packet, Opcode.RC_ATOMIC_ACKNOWLEDGE, 0, psn);
-        Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, messages);
-        AtomicAckEth.write(packet + AtomicAckEth.OFFSET, before);
-        device.wire().send(Opcode.headerBytes(Opcode.RC_ATOMIC_ACKNOWLEDGE));
-        return true;
-    }
-
-    private static int responseCode(boolean first, boolean last) {
-        if (first) {
-            return last ? Opcode.RC_RDMA_READ_RESPONSE_ONLY : Opcode.RC_RDMA_READ_RESPONSE_FIRST;
-        }
-        return last ? Opcode.RC_RDMA_READ_RESPONSE_LAST : Opcode.RC_RDMA_READ_RESPONSE_MIDDLE;
-    }
-
     /** Stops answering, after acknowledging what has arrived. */
     void stop() {
-        pending.clear();
+        reads.clear();
         complaint = NO_COMPLAINT;
         endAnswers();
         delay.acknowledged();
@@ -610,7 +452,7 @@ final class WireResponder extends DeferredSender {
     private void complain(int syndrome, boolean isFatal) {
         complaint = syndrome;
         fatal = isFatal;
-        if (pending.count() == 0) {
+        if (reads.areAnswered()) {
             endAnswers();
         }
     }

@@ -26,6 +26,7 @@ import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.net.LocalAddresses;
 import org.rdmapanama.soft.wire.UdpFlow;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.LiveHeap;
 
 /** Connections of one process with itself, over a good wire and a bad one, and with somebody who means no good. */
 @Timeout(value = 200, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -40,22 +41,22 @@ class ConnectionsTest {
     private static final int SOON = 3;
     private static final long MEMORY_MARGIN = 64L << 20;
 
-    private static MemorySegment attributes(Meeting meeting, long id, int state) {
+    private static MemorySegment attributes(CmFixture meeting, long id, int state) {
         MemorySegment attributes = meeting.arena.allocate(ibv_qp_attr.layout());
         ibv_qp_attr.qp_state(attributes, state);
         long mask = meeting.arena.allocate(8).address();
-        Meeting.succeed(meeting.manager.initQueuePairAttributes(id, attributes.address(), mask));
+        CmFixture.succeed(meeting.manager.initQueuePairAttributes(id, attributes.address(), mask));
         return attributes;
     }
 
     /** From the request to the end, each event once. */
-    private static void connectAndDisconnect(Meeting meeting, int number) {
+    private static void connectAndDisconnect(CmFixture meeting, int number) {
         long client = meeting.client(ADDRESS, number, "hello");
-        Meeting.Event request = meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), 0);
+        CmFixture.Event request = meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), 0);
         assertEquals("hello", request.text());
         long server = request.id();
-        Meeting.succeed(meeting.manager.accept(server, meeting.parameters(number + 1, "welcome")));
-        Meeting.Event response = meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), client);
+        CmFixture.succeed(meeting.manager.accept(server, meeting.parameters(number + 1, "welcome")));
+        CmFixture.Event response = meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), client);
         assertEquals("welcome", response.text());
         MemorySegment clientReceives = attributes(meeting, client, VerbsConstants.RTR);
         MemorySegment serverReceives = attributes(meeting, server, VerbsConstants.RTR);
@@ -66,16 +67,16 @@ class ConnectionsTest {
         assertEquals(ibv_qp_attr.sq_psn(clientSends), ibv_qp_attr.rq_psn(serverReceives));
         assertEquals(ibv_qp_attr.sq_psn(serverSends), ibv_qp_attr.rq_psn(clientReceives));
         assertEquals(ibv_qp_attr.path_mtu(clientReceives), ibv_qp_attr.path_mtu(serverReceives));
-        Meeting.succeed(meeting.manager.establish(client));
+        CmFixture.succeed(meeting.manager.establish(client));
         meeting.expect(rdma_h.RDMA_CM_EVENT_ESTABLISHED(), server);
 
-        Meeting.succeed(meeting.manager.disconnect(client));
+        CmFixture.succeed(meeting.manager.disconnect(client));
         meeting.expect(rdma_h.RDMA_CM_EVENT_DISCONNECTED(), server);
-        Meeting.succeed(meeting.manager.disconnect(server));
+        CmFixture.succeed(meeting.manager.disconnect(server));
         // The client's end, and both are over after a while, in any order.
         Set<String> rest = new HashSet<>();
         for (int i = 0; i < 3; i++) {
-            Meeting.Event event = meeting.next(400);
+            CmFixture.Event event = meeting.next(400);
             rest.add(event.type() + " of the " + (event.id() == client ? "client" : "server"));
         }
         assertEquals(
@@ -90,7 +91,7 @@ class ConnectionsTest {
 
     @Test
     void shouldConnectAndDisconnect() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long listener = meeting.listener(ADDRESS, 4);
             connectAndDisconnect(meeting, 100);
             assertNull(meeting.next(SOON));
@@ -100,7 +101,7 @@ class ConnectionsTest {
 
     @Test
     void shouldConnectOverABadWire() {
-        try (Meeting meeting = new Meeting("faults", "loss=0.2,duplicate=0.2,reorder=0.1,corrupt=0.1,seed=5")) {
+        try (CmFixture meeting = new CmFixture("faults", "loss=0.2,duplicate=0.2,reorder=0.1,corrupt=0.1,seed=5")) {
             // A tenth of the usual: many messages are lost.
             device(meeting).cmTimes(new CmTimes(25_000_000, 430_000_000, 410));
             long listener = meeting.listener(ADDRESS, 4);
@@ -116,10 +117,10 @@ class ConnectionsTest {
     @Test
     @EnabledOnOs(OS.LINUX)
     void shouldSayWhenAHostHasNoDevice() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             Bound bound = Bound.ofSeconds(10);
             long client = meeting.client(new InetSocketAddress("127.0.0.2", PORT), 5, "");
-            Meeting.Event event = meeting.expect(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), client);
+            CmFixture.Event event = meeting.expect(rdma_h.RDMA_CM_EVENT_UNREACHABLE(), client);
             assertEquals(-Errno.EHOSTUNREACH, event.status());
             bound.check("nobody said so at once");
             assertNull(meeting.next(SOON));
@@ -128,17 +129,17 @@ class ConnectionsTest {
 
     @Test
     void shouldReject() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long nobody = meeting.client(ADDRESS, 5, "");
-            Meeting.Event refused = meeting.expect(rdma_h.RDMA_CM_EVENT_REJECTED(), nobody);
+            CmFixture.Event refused = meeting.expect(rdma_h.RDMA_CM_EVENT_REJECTED(), nobody);
             assertEquals(8, refused.status());
             long listener = meeting.listener(ADDRESS, 4);
             long client = meeting.client(ADDRESS, 7, "");
             long server =
                     meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), 0).id();
             long text = meeting.arena.allocateFrom("not now").address();
-            Meeting.succeed(meeting.manager.reject(server, text, (byte) 7));
-            Meeting.Event rejected = meeting.expect(rdma_h.RDMA_CM_EVENT_REJECTED(), client);
+            CmFixture.succeed(meeting.manager.reject(server, text, (byte) 7));
+            CmFixture.Event rejected = meeting.expect(rdma_h.RDMA_CM_EVENT_REJECTED(), client);
             assertEquals(28, rejected.status());
             assertEquals("not now", rejected.text());
             long gone = meeting.client(ADDRESS, 9, "");
@@ -157,10 +158,10 @@ class ConnectionsTest {
     /** Whoever binds to an address asks for others of its kind. */
     @Test
     void shouldNotResolveAnAddressOfAnotherKind() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long other = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("::1"), PORT));
             long bound = meeting.id();
-            Meeting.succeed(meeting.manager.bindAddress(bound, meeting.address(ADDRESS)));
+            CmFixture.succeed(meeting.manager.bindAddress(bound, meeting.address(ADDRESS)));
             assertEquals(-Errno.EINVAL, meeting.manager.resolveAddress(bound, 0, other, 1000));
             assertEquals(
                     -Errno.EINVAL, meeting.manager.resolveAddress(meeting.id(), meeting.address(ADDRESS), other, 1000));
@@ -170,7 +171,7 @@ class ConnectionsTest {
     /** There are fewer ports to choose from than there may be ids. */
     @Test
     void shouldNotResolveWithoutAFreePort() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long target = meeting.address(ADDRESS);
             long any = meeting.address(new InetSocketAddress(ADDRESS.getAddress(), 0));
             long bound = meeting.id();
@@ -187,7 +188,7 @@ class ConnectionsTest {
             assertNull(meeting.next(0));
             assertEquals(0, meeting.manager.sourcePort(id));
             meeting.destroy(last);
-            Meeting.succeed(meeting.manager.resolveAddress(id, 0, target, 1000));
+            CmFixture.succeed(meeting.manager.resolveAddress(id, 0, target, 1000));
             meeting.expect(rdma_h.RDMA_CM_EVENT_ADDR_RESOLVED(), id);
             assertTrue(meeting.manager.sourcePort(id) != 0);
         }
@@ -195,7 +196,7 @@ class ConnectionsTest {
 
     @Test
     void shouldResolveForWhoIsInterrupted() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long id = meeting.id();
             Thread.currentThread().interrupt();
             int result = meeting.manager.resolveAddress(id, 0, meeting.address(ADDRESS), 1000);
@@ -205,11 +206,11 @@ class ConnectionsTest {
         }
     }
 
-    private static int port(Meeting meeting) {
+    private static int port(CmFixture meeting) {
         return device(meeting).wire().port();
     }
 
-    private static SoftDevice device(Meeting meeting) {
+    private static SoftDevice device(CmFixture meeting) {
         long list = meeting.manager.getDevices(0);
         try {
             return SoftDevice.contextAt(Memory.getLong(list)).device();
@@ -218,13 +219,13 @@ class ConnectionsTest {
         }
     }
 
-    private static Attacker attacker(Meeting meeting, InetAddress address) throws IOException {
+    private static Attacker attacker(CmFixture meeting, InetAddress address) throws IOException {
         return new Attacker(address, 0, new InetSocketAddress(address, port(meeting)));
     }
 
     @Test
     void shouldKeepNoMoreRequestsThanItIsTold() throws Exception {
-        try (Meeting meeting = new Meeting();
+        try (CmFixture meeting = new CmFixture();
                 Attacker attacker = attacker(meeting, ADDRESS.getAddress())) {
             long listener = meeting.listener(ADDRESS, 5);
             for (int i = 1; i <= 50; i++) {
@@ -232,7 +233,7 @@ class ConnectionsTest {
             }
             Set<Long> requests = new HashSet<>();
             Thread.sleep(500);
-            for (Meeting.Event each = meeting.next(SOON); each != null; each = meeting.next(SOON)) {
+            for (CmFixture.Event each = meeting.next(SOON); each != null; each = meeting.next(SOON)) {
                 assertEquals(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), each.type());
                 assertTrue(requests.add(each.id()));
             }
@@ -247,7 +248,7 @@ class ConnectionsTest {
     /** Packets that are longer than the interface takes would be lost, all of them. */
     @Test
     void shouldRefuseAnMtuThatTheInterfaceDoesNotHave() throws Exception {
-        try (Meeting meeting = new Meeting("address", "all")) {
+        try (CmFixture meeting = new CmFixture("address", "all")) {
             LocalAddresses addresses = device(meeting).addresses();
             meeting.listener(new InetSocketAddress(InetAddress.ofLiteral("0.0.0.0"), ADDRESS.getPort()), 5);
             for (int i = 0; i < addresses.count(); i++) {
@@ -255,7 +256,7 @@ class ConnectionsTest {
                 if (addresses.address(i) instanceof Inet4Address) {
                     try (Attacker attacker = attacker(meeting, addresses.address(i))) {
                         attacker.request(100 + i, SERVICE, rdma_h.IBV_MTU_4096());
-                        Meeting.Event event = meeting.next(fits ? 100 : SOON);
+                        CmFixture.Event event = meeting.next(fits ? 100 : SOON);
                         assertEquals(fits, event != null, addresses.address(i)::toString);
                     }
                 }
@@ -268,7 +269,7 @@ class ConnectionsTest {
     @EnabledOnOs(OS.LINUX)
     void shouldAskForLessWhereThePeerHasASmallerMtu() throws Exception {
         InetAddress there = InetAddress.ofLiteral("127.0.0.3");
-        try (Meeting meeting = new Meeting();
+        try (CmFixture meeting = new CmFixture();
                 Attacker peer = new Attacker(
                         there, UdpFlow.ROCE_PORT, new InetSocketAddress(ADDRESS.getAddress(), port(meeting)))) {
             long client = meeting.client(new InetSocketAddress(there, PORT), 5, "");
@@ -298,10 +299,10 @@ class ConnectionsTest {
     /** Groups are within the process, whichever way the machine would send to them, and if there is none. */
     @Test
     void shouldResolveGroupsFromTheLoopbackAddress() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long id = meeting.id();
             long group = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("230.1.2.3"), 0));
-            Meeting.succeed(meeting.manager.resolveAddress(id, 0, group, 1000));
+            CmFixture.succeed(meeting.manager.resolveAddress(id, 0, group, 1000));
             meeting.expect(rdma_h.RDMA_CM_EVENT_ADDR_RESOLVED(), id);
         }
     }
@@ -309,11 +310,11 @@ class ConnectionsTest {
     /** Requests from there would get lost. */
     @Test
     void shouldNotResolveAddressesElsewhereFromTheLoopbackAddress() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long id = meeting.id();
             long source = meeting.address(new InetSocketAddress(ADDRESS.getAddress(), 0));
             long elsewhere = meeting.address(new InetSocketAddress(InetAddress.ofLiteral("192.0.2.77"), PORT));
-            Meeting.succeed(meeting.manager.resolveAddress(id, source, elsewhere, 1000));
+            CmFixture.succeed(meeting.manager.resolveAddress(id, source, elsewhere, 1000));
             int status = meeting.expect(rdma_h.RDMA_CM_EVENT_ADDR_ERROR(), id).status();
             assertTrue(Set.of(-Errno.ENODEV, -Errno.ENETUNREACH).contains(status), () -> "status " + status);
         }
@@ -322,18 +323,18 @@ class ConnectionsTest {
     /** What to do where an address of the machine is none of the device. */
     @Test
     void shouldNameTheSettingThatGivesItMoreAddresses() {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             for (int errno : new int[] {Errno.ENODEV, Errno.EADDRNOTAVAIL}) {
                 String cure = meeting.manager.cure(errno);
                 assertTrue(cure.contains("soft0 has only the loopback addresses 127.0.0.1"), cure);
                 assertTrue(cure.contains("-Dorg.rdmapanama.soft.address=all"), cure);
             }
         }
-        try (Meeting meeting = new Meeting("address", "127.0.0.1", "port", "21500")) {
+        try (CmFixture meeting = new CmFixture("address", "127.0.0.1", "port", "21500")) {
             String cure = meeting.manager.cure(Errno.ENODEV);
             assertTrue(cure.contains("address=all") && cure.contains("at UDP port 215"), cure);
         }
-        try (Meeting meeting = new Meeting("address", "all", "port", "21500")) {
+        try (CmFixture meeting = new CmFixture("address", "all", "port", "21500")) {
             String cure = meeting.manager.cure(Errno.ENODEV);
             assertTrue(!cure.contains("address=all") && cure.contains("at UDP port 215"), cure);
         }
@@ -342,12 +343,10 @@ class ConnectionsTest {
     @Test
     void shouldStandDatagramsOfAnySort() throws Exception {
         SplittableRandom random = new SplittableRandom(20261122);
-        try (Meeting meeting = new Meeting();
+        try (CmFixture meeting = new CmFixture();
                 Attacker attacker = attacker(meeting, ADDRESS.getAddress())) {
             long listener = meeting.listener(ADDRESS, 5);
-            System.gc();
-            Runtime runtime = Runtime.getRuntime();
-            long before = runtime.totalMemory() - runtime.freeMemory();
+            long before = LiveHeap.bytes();
             for (int i = 0; i < DATAGRAMS; i++) {
                 for (int at = 0; at < Mad.BYTES; at += Long.BYTES) {
                     Memory.putLong(attacker.mad() + at, random.nextLong());
@@ -361,19 +360,18 @@ class ConnectionsTest {
                     Memory.putNetInt(attacker.mad() + Req.PRIVATE, random.nextBoolean() ? 0x0040_0000 : 0);
                 }
                 attacker.send(random.nextInt(16) == 0 ? 4 * random.nextInt(64) : Mad.BYTES);
-                for (Meeting.Event each = meeting.next(0); each != null; each = meeting.next(0)) {
+                for (CmFixture.Event each = meeting.next(0); each != null; each = meeting.next(0)) {
                     if (each.type() == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST()) {
                         meeting.destroy(each.id());
                     }
                 }
             }
-            for (Meeting.Event each = meeting.next(SOON); each != null; each = meeting.next(SOON)) {
+            for (CmFixture.Event each = meeting.next(SOON); each != null; each = meeting.next(SOON)) {
                 if (each.type() == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST()) {
                     meeting.destroy(each.id());
                 }
             }
-            System.gc();
-            long after = runtime.totalMemory() - runtime.freeMemory();
+            long after = LiveHeap.bytes();
             assertTrue(after < before + MEMORY_MARGIN, () -> "from " + before + " to " + after + " bytes");
             connectAndDisconnect(meeting, 300);
             meeting.destroy(listener);

@@ -10,12 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Random;
@@ -46,11 +42,6 @@ class FaultyWireTest {
     private static final int MTU = 1024;
 
     // Of captures.
-    private static final int FILE_HEADER = 24;
-    private static final int RECORD_HEADER = 16;
-    private static final int IPV4_HEADER = 20;
-    private static final int IPV6_HEADER = 40;
-    private static final int UDP_HEADER = 8;
     private static final int PSN = 8;
     private static final int READ_LENGTH = Bth.BYTES + Long.BYTES + Integer.BYTES;
 
@@ -191,7 +182,7 @@ class FaultyWireTest {
         int again = 0;
         int answers = 0;
         int most = 0;
-        for (ByteBuffer packet : packetsOf(capture)) {
+        for (ByteBuffer packet : CapturedPackets.of(capture)) {
             int opcode = packet.get(0);
             if (Opcode.isReadResponse(opcode)) {
                 answers++;
@@ -215,20 +206,6 @@ class FaultyWireTest {
         int needed = reads * HALF / MTU;
         int finalAnswers = answers;
         assertTrue(answers < 2 * needed, () -> finalAnswers + " answers for " + needed + " packets");
-    }
-
-    /** What comes behind the headers of IP and UDP. */
-    private static List<ByteBuffer> packetsOf(Path capture) throws IOException {
-        ByteBuffer file = ByteBuffer.wrap(Files.readAllBytes(capture)).order(ByteOrder.nativeOrder());
-        List<ByteBuffer> packets = new ArrayList<>();
-        for (int at = FILE_HEADER; at < file.limit(); ) {
-            int length = file.getInt(at + RECORD_HEADER / 2);
-            int ip = at + RECORD_HEADER;
-            int headers = (file.get(ip) >> 4 == 4 ? IPV4_HEADER : IPV6_HEADER) + UDP_HEADER;
-            packets.add(file.slice(ip + headers, length - headers).order(ByteOrder.BIG_ENDIAN));
-            at = ip + length;
-        }
-        return packets;
     }
 
     /**
@@ -261,7 +238,7 @@ class FaultyWireTest {
         int again = 0;
         int data = 0;
         Set<Integer> seen = new HashSet<>();
-        for (ByteBuffer packet : packetsOf(capture)) {
+        for (ByteBuffer packet : CapturedPackets.of(capture)) {
             int opcode = packet.get(0);
             int psn = packet.getInt(PSN) & Bth.MASK_24;
             if (Opcode.isRdmaWrite(opcode) || Opcode.isReadResponse(opcode)) {

@@ -28,6 +28,7 @@ import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.soft.net.Peer;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.LiveHeap;
 
 /**
  * Requests for connections that nobody wants, from many addresses, with identifiers that never come twice: to a server,
@@ -53,13 +54,13 @@ class FloodTest {
     private final SplittableRandom random = new SplittableRandom(20261123);
     private final AtomicInteger answers = new AtomicInteger();
 
-    private Meeting server;
-    private Meeting clients;
+    private CmFixture server;
+    private CmFixture clients;
     private SoftDevice device;
 
     @BeforeEach
     void open() {
-        server = new Meeting("wire", "true");
+        server = new CmFixture("wire", "true");
         clients = server.beside();
         SoftContext context = SoftDevice.open();
         device = context.device();
@@ -117,15 +118,15 @@ class FloodTest {
 
     /** Accepts what is wanted, and turns the others away. Returns whether there was a request. */
     private boolean serve() {
-        Meeting.Event event = server.next(0);
+        CmFixture.Event event = server.next(0);
         if (event == null) {
             return false;
         }
         if (event.type() == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST()) {
             if (event.text().equals(WANTED)) {
-                Meeting.succeed(server.manager.accept(event.id(), server.parameters(7, "welcome")));
+                CmFixture.succeed(server.manager.accept(event.id(), server.parameters(7, "welcome")));
             } else {
-                Meeting.succeed(server.manager.reject(event.id(), 0, (byte) 0));
+                CmFixture.succeed(server.manager.reject(event.id(), 0, (byte) 0));
                 server.destroy(event.id());
             }
         } else if (event.type() == rdma_h.RDMA_CM_EVENT_DISCONNECTED()) {
@@ -139,7 +140,7 @@ class FloodTest {
         Bound bound = Bound.of(LIMIT);
         long start = System.nanoTime();
         long client = clients.client(ADDRESS, 5, WANTED);
-        Meeting.Event answer = clients.next(0);
+        CmFixture.Event answer = clients.next(0);
         while (answer == null) {
             bound.check("the client is not connected");
             if (!serve()) {
@@ -148,17 +149,11 @@ class FloodTest {
             answer = clients.next(0);
         }
         assertEquals(rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE(), answer.type(), answer::toString);
-        Meeting.succeed(clients.manager.establish(client));
+        CmFixture.succeed(clients.manager.establish(client));
         long nanos = System.nanoTime() - start;
-        Meeting.succeed(clients.manager.disconnect(client));
+        CmFixture.succeed(clients.manager.disconnect(client));
         clients.destroy(client);
         return nanos;
-    }
-
-    private static long usedMemory() {
-        System.gc();
-        Runtime runtime = Runtime.getRuntime();
-        return runtime.totalMemory() - runtime.freeMemory();
     }
 
     private int peers() {
@@ -174,7 +169,7 @@ class FloodTest {
     void shouldLetClientsInBesideRequestsThatNobodyWants() throws Exception {
         long listener = server.listener(ADDRESS, BACKLOG);
         connect();
-        long before = usedMemory();
+        long before = LiveHeap.bytes();
         long received = device.wire().received();
         long start = System.nanoTime();
         CompletableFuture<Integer> flood = Async.start(() -> flood(REQUESTS));
@@ -201,7 +196,7 @@ class FloodTest {
         assertTrue(answers.get() <= REQUESTS, () -> answers.get() + " answers");
         assertTrue(peers() <= 2 * 1024, () -> peers() + " peers");
         connect();
-        long after = usedMemory();
+        long after = LiveHeap.bytes();
         assertTrue(after < before + MEMORY_MARGIN, () -> "from " + before + " to " + after + " bytes");
         server.destroy(listener);
     }
@@ -210,7 +205,7 @@ class FloodTest {
     @Test
     void shouldKeepAsManyRequestsAsTheServerWants() throws Exception {
         long listener = server.listener(ADDRESS, BACKLOG);
-        long before = usedMemory();
+        long before = LiveHeap.bytes();
         flood(REQUESTS / 10);
         Bound bound = Bound.of(LIMIT);
         long received = device.wire().received();
@@ -220,13 +215,13 @@ class FloodTest {
             Thread.sleep(100);
         } while (device.wire().received() != received);
         int waiting = 0;
-        for (Meeting.Event event = server.next(0); event != null; event = server.next(0)) {
+        for (CmFixture.Event event = server.next(0); event != null; event = server.next(0)) {
             assertEquals(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), event.type());
             server.destroy(event.id());
             waiting++;
         }
         assertEquals(BACKLOG, waiting);
-        long after = usedMemory();
+        long after = LiveHeap.bytes();
         assertTrue(after < before + MEMORY_MARGIN, () -> "from " + before + " to " + after + " bytes");
         // And there is room again.
         connect();

@@ -13,10 +13,12 @@ import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.DatagramChannel;
+import java.nio.file.Path;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
@@ -24,14 +26,18 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.soft.net.RingAccess;
+import org.rdmapanama.soft.net.RingAttacker;
 import org.rdmapanama.soft.net.SegmentSocket;
 import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.UdpFlow;
+import org.rdmapanama.testing.LiveHeap;
 
 /**
  * A million packets of somebody who means no good: of any bytes, and of right headers with wrong contents and a right
@@ -151,24 +157,52 @@ class HostilePacketsTest {
         }
     }
 
+    /** Through shared memory, as a process of the same user may. One packet can stand for several there. */
+    private void sendThroughRing(SoftDevice device, RingAttacker attacker) {
+        device.lock();
+        try {
+            attacker.takeAnswers();
+            for (int i = 0; i < PACKETS_PER_LOOK; i++) {
+                if (!attacker.send(address, Math.max(write(), Bth.BYTES))) {
+                    return;
+                }
+            }
+        } finally {
+            device.unlock();
+        }
+    }
+
+    private static RingAttacker attacker(SoftDevice device, InetSocketAddress from, Path directory) throws IOException {
+        device.lock();
+        try {
+            return new RingAttacker(device.wire(), from, directory);
+        } finally {
+            device.unlock();
+        }
+    }
+
+    /** How the packets come. */
+    private enum Way {
+        ONE_BY_ONE,
+        BATCHES,
+        RING
+    }
+
     @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void shouldStandAMillionPackets(boolean batches) throws IOException {
+    @EnumSource
+    void shouldStandAMillionPackets(Way way, @TempDir Path directory) throws Exception {
         try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions().timeout(12), "wire", "true");
                 DatagramChannel attacker = DatagramChannel.open(StandardProtocolFamily.INET)) {
-            Wire wire =
-                    SoftDevice.contextAt(pair.context.nativeAddress()).device().wire();
-            InetAddress own = SoftDevice.contextAt(pair.context.nativeAddress())
-                    .device()
-                    .addresses()
-                    .address(0);
+            SoftDevice victim =
+                    SoftDevice.contextAt(pair.context.nativeAddress()).device();
+            Wire wire = victim.wire();
+            InetAddress own = victim.addresses().address(0);
             assertTrue(own instanceof Inet4Address);
             attacker.bind(new InetSocketAddress(own, 0));
             InetSocketAddress device = new InetSocketAddress(own, wire.port());
             peer = (InetSocketAddress) attacker.getLocalAddress();
             flow = UdpFlow.of(peer, device);
             SegmentSocket segments = new SegmentSocket(attacker, device);
-            Attack attack = batches ? () -> sendBatches(segments) : () -> sendEach(attacker, device);
 
             // What is granted lies between what is not, in the same page.
             MemorySegment all = pair.arena.allocate(GUARD + GRANTED + GUARD, 4096);
@@ -186,14 +220,18 @@ class HostilePacketsTest {
             };
             QueuePair[] open = new QueuePair[8];
             receive = ReceiveWorkRequest.allocate(pair.arena, 1).add(granted, 1000, 2000);
-            connectVictims(pair, open);
+            connectVictims(pair, open, way);
+            RingAttacker ring = way == Way.RING ? attacker(victim, peer, directory) : null;
+            Attack attack = switch (way) {
+                case ONE_BY_ONE -> () -> sendEach(attacker, device);
+                case BATCHES -> () -> sendBatches(segments);
+                case RING -> () -> sendThroughRing(victim, ring);
+            };
 
             SendWorkRequest write = pair.request()
                     .rdmaWrite(pair.memory.address() + SoftPair.BYTES / 2, pair.region.rkey())
                     .add(pair.region, 0, 2000);
-            Runtime runtime = Runtime.getRuntime();
-            System.gc();
-            long before = runtime.totalMemory() - runtime.freeMemory();
+            long before = LiveHeap.bytes();
             int looks = PACKETS / PACKETS_PER_LOOK;
             for (int look = 0; look < looks; look++) {
                 attack.send();
@@ -202,10 +240,16 @@ class HostilePacketsTest {
                 pair.complete(write);
                 assertEquals((byte) look, pair.memory.get(JAVA_BYTE, SoftPair.BYTES / 2));
                 if (look % (looks / 50) == 0) {
-                    connectVictims(pair, open);
+                    connectVictims(pair, open, way);
                 }
             }
             segments.close();
+            if (ring != null) {
+                long through = RingAccess.received(wire);
+                assertTrue(ring.isUsed(), "the link has ended");
+                assertTrue(through > PACKETS / 2, () -> through + " packets came through shared memory");
+                ring.close();
+            }
             assertEquals(-1, all.asSlice(0, GUARD).mismatch(untouched(pair, GUARD)), "written before the region");
             assertEquals(
                     -1, all.asSlice(GUARD + GRANTED).mismatch(untouched(pair, GUARD)), "written behind the region");
@@ -218,14 +262,18 @@ class HostilePacketsTest {
                     "none of them got as far as what is granted");
             long arrived = wire.received();
             assertTrue(arrived > PACKETS / 2, () -> arrived + " packets arrived");
-            System.gc();
-            long after = runtime.totalMemory() - runtime.freeMemory();
+            long after = LiveHeap.bytes();
             assertTrue(after < before + MEMORY_MARGIN, () -> "from " + before + " to " + after + " bytes");
         }
     }
 
     /** Makes the queue pairs that the packets go to anew: some of them have failed. */
-    private void connectVictims(SoftPair pair, QueuePair[] open) {
+    private void connectVictims(SoftPair pair, QueuePair[] open, Way way) {
+        ConnectOptions options = new ConnectOptions();
+        if (way == Way.RING) {
+            // So that many packets are as long as several.
+            options.pathMtu(Mtu.ofBytes(256));
+        }
         victims = new int[open.length + 2];
         numbers = new int[victims.length];
         for (int i = 0; i < open.length; i++) {
@@ -243,7 +291,7 @@ class HostilePacketsTest {
             numbers[i] = i == 0 ? 0 : random.nextInt() & Bth.MASK_24;
             if (i > 0) {
                 // The attacker is the peer: packets of other sockets would not get far.
-                open[i].localEndpoint(new ConnectOptions());
+                open[i].localEndpoint(options);
                 open[i].connect(new Endpoint(0, PEER, numbers[i], PacketPeer.gid(peer)));
             }
             for (int count = 0; count < 4; count++) {

@@ -38,7 +38,7 @@ class OpeningTest {
     }
 
     private static SoftContext opened(String... settings) {
-        return SoftSettings.with(settings, SoftDevice::open);
+        return DeviceProperties.with(settings, SoftDevice::open);
     }
 
     private static String failure(String... settings) {

@@ -45,6 +45,9 @@ final class PacketPeer implements AutoCloseable {
 
     final CompletionQueue queue;
 
+    /** The number of the first packet that the queue pair sends. */
+    private final int firstOfQueuePair;
+
     private final DatagramChannel channel;
     private final InetSocketAddress device;
     private final InvariantCrc crc = new InvariantCrc();
@@ -54,6 +57,11 @@ final class PacketPeer implements AutoCloseable {
 
     /** With a queue pair of this type, which has reached RTS. */
     PacketPeer(SoftPair pair, QueuePairType type) throws IOException {
+        this(pair, type, new ConnectOptions());
+    }
+
+    /** The same with options. */
+    PacketPeer(SoftPair pair, QueuePairType type, ConnectOptions options) throws IOException {
         SoftDevice soft = SoftDevice.contextAt(pair.context.nativeAddress()).device();
         InetAddress own = soft.addresses().address(0);
         channel = DatagramChannel.open(StandardProtocolFamily.INET).bind(new InetSocketAddress(own, 0));
@@ -62,7 +70,8 @@ final class PacketPeer implements AutoCloseable {
         device = new InetSocketAddress(own, soft.wire().port());
         queue = pair.context.createCompletionQueue(4);
         queuePair = pair.domain.createQueuePair(new QueuePairOptions(type, queue));
-        queuePair.localEndpoint(new ConnectOptions().pathMtu(Mtu.ofBytes(MTU)));
+        firstOfQueuePair =
+                queuePair.localEndpoint(options.pathMtu(Mtu.ofBytes(MTU))).packetSequenceNumber();
         queuePair.connect(new Endpoint(0, NUMBER, FIRST, gid(socket())));
     }
 
@@ -79,15 +88,11 @@ final class PacketPeer implements AutoCloseable {
 
     /** Sends a packet that asks for no acknowledgement; numbers count from 0. */
     void send(int opcode, int number, int payload) throws IOException {
-        Bth.write(
-                address,
-                opcode,
-                false,
-                -payload & 3,
-                Bth.DEFAULT_PKEY,
-                queuePair.number(),
-                false,
-                Psn.add(FIRST, number));
+        sendNumbered(opcode, Psn.add(FIRST, number), payload);
+    }
+
+    private void sendNumbered(int opcode, int psn, int payload) throws IOException {
+        Bth.write(address, opcode, false, -payload & 3, Bth.DEFAULT_PKEY, queuePair.number(), false, psn);
         int length = Opcode.headerBytes(opcode) + payload + (-payload & 3);
         int all = crc.append(UdpFlow.of(socket(), device), packet, length);
         channel.send(packet.limit(all).position(0), device);
@@ -106,6 +111,24 @@ final class PacketPeer implements AutoCloseable {
         send(Opcode.RC_FETCH_ADD, number, 0);
     }
 
+    /** Answers a packet of the queue pair, the first of which has the number 0. */
+    void respond(int opcode, int number, int syndrome, int payload) throws IOException {
+        if (Opcode.hasAeth(opcode)) {
+            Aeth.write(address + Aeth.OFFSET, syndrome, 0);
+        }
+        sendNumbered(opcode, Psn.add(firstOfQueuePair, number), payload);
+    }
+
+    /** Returns the next packet that the queue pair sends, which must have this opcode and number. */
+    byte[] request(int opcode, int number) throws IOException {
+        return receive(opcode, Psn.add(firstOfQueuePair, number));
+    }
+
+    /** Returns the number of the next packet that the queue pair sends. */
+    int nextNumber() throws IOException {
+        return Psn.compare(psn(receive()), firstOfQueuePair);
+    }
+
     /** How long to wait for an answer. */
     void limit(Duration limit) throws IOException {
         channel.socket().setSoTimeout((int) limit.toMillis());
@@ -118,13 +141,26 @@ final class PacketPeer implements AutoCloseable {
 
     /** Returns the next packet, with room behind it; it must have this opcode and number. */
     byte[] next(int opcode, int number) throws IOException {
+        return receive(opcode, Psn.add(FIRST, number));
+    }
+
+    private byte[] receive(int opcode, int psn) throws IOException {
+        byte[] bytes = receive();
+        assertEquals(opcode, bytes[0]);
+        assertEquals(psn, psn(bytes));
+        return bytes;
+    }
+
+    private static int psn(byte[] bytes) {
+        return ByteBuffer.wrap(bytes).getInt(8) & Bth.MASK_24;
+    }
+
+    private byte[] receive() throws IOException {
         byte[] bytes = new byte[InvariantCrc.MAX_PACKET_BYTES];
         do {
             channel.socket().receive(new DatagramPacket(bytes, bytes.length));
             // The device also asks whether it can share memory with this peer.
         } while (bytes[0] == Opcode.UD_SEND_ONLY);
-        assertEquals(opcode, bytes[0]);
-        assertEquals(Psn.add(FIRST, number), ByteBuffer.wrap(bytes).getInt(8) & Bth.MASK_24);
         return bytes;
     }
 

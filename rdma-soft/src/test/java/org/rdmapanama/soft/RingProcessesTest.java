@@ -50,8 +50,8 @@ class RingProcessesTest {
     private static final int HALF = RingPeer.BYTES / 4;
     private static final int CHANGES = Integer.getInteger("hostile.changes", 350_000);
 
-    /** About a second, and again: longer than it takes to notice that a peer does not read. */
-    private static final int TIMEOUT = 18;
+    /** Four seconds, eight times: a peer may be stopped for longer than it takes to notice that it does not read. */
+    private static final int TIMEOUT = 20;
 
     @TempDir
     private Path folder;
@@ -68,7 +68,7 @@ class RingProcessesTest {
     }
 
     /** This side, and the other process. */
-    private final class Meeting implements AutoCloseable {
+    private final class CmFixture implements AutoCloseable {
         private final RingPeer.End own;
         private final Program program;
         private final Wire wire;
@@ -77,12 +77,12 @@ class RingProcessesTest {
         private final long remote;
         private final int rkey;
 
-        Meeting(boolean sleeps, String ring, String... more) throws Exception {
+        CmFixture(boolean sleeps, String ring, String... more) throws Exception {
             Path file = Files.createTempFile(folder, "place", "");
             Files.delete(file);
             List<String> settings = new ArrayList<>(List.of("address", "127.0.0.1", "ring", shared.toString()));
             settings.addAll(List.of(more));
-            own = SoftSettings.with(settings.toArray(String[]::new), () -> new RingPeer.End(sleeps, TIMEOUT));
+            own = DeviceProperties.with(settings.toArray(String[]::new), () -> new RingPeer.End(sleeps, TIMEOUT));
             program = Program.javaWith(
                     List.of("-Dorg.rdmapanama.soft.address=127.0.0.1", "-Dorg.rdmapanama.soft.ring=" + ring),
                     RingPeer.class,
@@ -136,26 +136,45 @@ class RingProcessesTest {
 
         /** Exchanges messages until they go through shared memory. */
         void awaitLink(int pair) throws InterruptedException {
+            long before = RingAccess.received(wire);
             Bound bound = Bound.ofSeconds(60);
-            while (RingAccess.received(wire) == 0) {
+            while (RingAccess.received(wire) == before) {
                 bound.check("packets go through sockets");
                 echo(pair, 64, 1);
             }
             assertTrue(wire.hasLinks());
         }
 
+        /** The link that there is, or null. */
+        Object link() {
+            own.device().lock();
+            try {
+                return RingAccess.link(wire);
+            } finally {
+                own.device().unlock();
+            }
+        }
+
         void awaitEndOfLink() throws InterruptedException {
             Bound.ofSeconds(60).await(() -> "the link has not ended", () -> !wire.hasLinks());
         }
 
-        /** What happens on the second connection goes over sockets, and goes well. */
-        void assertUsesSockets() throws InterruptedException {
-            long before = RingAccess.received(wire);
-            long all = wire.received();
+        /** What happens on the second connection goes well. */
+        void exchange() throws InterruptedException {
             for (int i = 0; i < 20; i++) {
                 echo(1, 100 + 200 * i, i);
                 move(1, 10_000 + i, i);
             }
+        }
+
+        /**
+         * It goes over sockets as well: only where no link is offered again, which happens two seconds after a peer that was
+         * idle has ended one, or has been found idle.
+         */
+        void assertUsesSockets() throws InterruptedException {
+            long before = RingAccess.received(wire);
+            long all = wire.received();
+            exchange();
             assertEquals(before, RingAccess.received(wire));
             assertTrue(wire.received() > all);
         }
@@ -173,14 +192,14 @@ class RingProcessesTest {
         }
     }
 
-    private Meeting meet(boolean sleeps) throws Exception {
-        return new Meeting(sleeps, shared.toString());
+    private CmFixture meet(boolean sleeps) throws Exception {
+        return new CmFixture(sleeps, shared.toString());
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void shouldTalkThroughSharedMemory(boolean sleeps) throws Exception {
-        try (Meeting meeting = meet(sleeps)) {
+        try (CmFixture meeting = meet(sleeps)) {
             meeting.awaitLink(1);
             long before = RingAccess.received(meeting.wire);
             long all = meeting.wire.received();
@@ -219,7 +238,7 @@ class RingProcessesTest {
 
     @Test
     void shouldNoticeThatThePeerWasKilled() throws Exception {
-        try (Meeting meeting = meet(false)) {
+        try (CmFixture meeting = meet(false)) {
             meeting.awaitLink(1);
             meeting.program.kill();
             meeting.awaitEndOfLink();
@@ -228,7 +247,7 @@ class RingProcessesTest {
 
     @Test
     void shouldGoOnAfterThePeerWasStopped() throws Exception {
-        try (Meeting meeting = meet(false)) {
+        try (CmFixture meeting = meet(false)) {
             meeting.awaitLink(1);
             meeting.program.signal("STOP");
             meeting.own.pairs[1].postSend(meeting.request
@@ -238,14 +257,17 @@ class RingProcessesTest {
             meeting.awaitEndOfLink();
             meeting.program.signal("CONT");
             assertEquals(CompletionStatus.SUCCESS, meeting.own.next().status(0));
-            meeting.assertUsesSockets();
+            meeting.exchange();
+            // Each side offers another link after some seconds.
+            meeting.awaitLink(1);
+            meeting.exchange();
             meeting.assertServes();
         }
     }
 
     @Test
     void shouldGoOnWhenTheFileBecomesShorter() throws Exception {
-        try (Meeting meeting = meet(false)) {
+        try (CmFixture meeting = meet(false)) {
             meeting.awaitLink(1);
             RingAccess.truncate();
             meeting.assertUsesSockets();
@@ -258,7 +280,7 @@ class RingProcessesTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3})
     void shouldStandAnyContents(int seed) throws Exception {
-        try (Meeting meeting = meet(false);
+        try (CmFixture meeting = meet(false);
                 Arena arena = Arena.ofShared()) {
             // Nothing of the second connection may be in that memory, where an old packet can become a new one.
             meeting.awaitLink(0);
@@ -266,6 +288,7 @@ class RingProcessesTest {
             own.all.asSlice(0, RingPeer.GUARD).fill((byte) 0x5a);
             own.all.asSlice(RingPeer.GUARD + RingPeer.BYTES).fill((byte) 0x5a);
             MemorySegment shared = RingAccess.map(arena);
+            Object attacked = meeting.link();
             Thread attacker = new Thread(() -> attack(shared, new SplittableRandom(seed)), "attacker");
             attacker.start();
             SendWorkRequest write =
@@ -281,9 +304,10 @@ class RingProcessesTest {
                 for (long at = RingAccess.rings(); at < shared.byteSize(); at += 64) {
                     shared.set(JAVA_INT, at, Integer.MAX_VALUE);
                 }
-                return own.queue.poll(own.completions) == 0 && !meeting.wire.hasLinks();
+                return own.queue.poll(own.completions) == 0 && !attacked.equals(meeting.link());
             });
-            meeting.assertUsesSockets();
+            // A side that finds only that the other one has ended the link offers another one.
+            meeting.exchange();
             for (MemorySegment each :
                     List.of(own.all.asSlice(0, RingPeer.GUARD), own.all.asSlice(RingPeer.GUARD + RingPeer.BYTES))) {
                 for (long at = 0; at < each.byteSize(); at++) {
@@ -313,7 +337,7 @@ class RingProcessesTest {
 
     @Test
     void shouldUseSocketsWhereThePeerDoesNotWantSharedMemory() throws Exception {
-        try (Meeting meeting = new Meeting(false, "none")) {
+        try (CmFixture meeting = new CmFixture(false, "none")) {
             meeting.assertUsesSockets();
             assertFalse(meeting.wire.hasLinks());
             meeting.assertServes();
@@ -325,7 +349,7 @@ class RingProcessesTest {
     void shouldCapturePackets() throws Exception {
         Path file = folder.resolve("captured.pcap");
         int port;
-        try (Meeting meeting = new Meeting(false, shared.toString(), "pcap", file.toString())) {
+        try (CmFixture meeting = new CmFixture(false, shared.toString(), "pcap", file.toString())) {
             meeting.awaitLink(1);
             for (int i = 0; i < 100; i++) {
                 meeting.echo(0, 1000, i);

@@ -38,7 +38,7 @@ final class SoftPair implements AutoCloseable {
     /** With names and values of settings, which hold while the device is open. */
     SoftPair(QueuePairType type, ConnectOptions options, String... settings) {
         pair = ConnectedPair.of(type)
-                .through(own -> SoftSettings.with(settings, () -> Context.open(own, SoftDevice.NAME)))
+                .through(own -> DeviceProperties.with(settings, () -> Context.open(own, SoftDevice.NAME)))
                 .shared()
                 .bufferSize(BYTES)
                 .queues(DEPTH, DEPTH)

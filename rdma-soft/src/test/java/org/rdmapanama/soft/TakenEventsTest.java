@@ -44,32 +44,32 @@ class TakenEventsTest {
 
     @Test
     void shouldKeepAnIdUntilItsEventIsAcknowledged() throws InterruptedException {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long id = meeting.id();
-            Meeting.succeed(meeting.manager.resolveAddress(id, 0, meeting.address(ADDRESS), 1000));
+            CmFixture.succeed(meeting.manager.resolveAddress(id, 0, meeting.address(ADDRESS), 1000));
             long event = taken(meeting);
 
-            shouldWait(() -> meeting.destroy(id), () -> Meeting.succeed(meeting.manager.ackEvent(event)));
+            shouldWait(() -> meeting.destroy(id), () -> CmFixture.succeed(meeting.manager.ackEvent(event)));
         }
     }
 
     @Test
     void shouldKeepAListenerUntilARequestToItIsAcknowledged() throws InterruptedException {
-        try (Meeting meeting = new Meeting()) {
+        try (CmFixture meeting = new CmFixture()) {
             long listener = meeting.listener(ADDRESS, 4);
             meeting.client(ADDRESS, 7, "");
             long event = taken(meeting);
 
             long request = Memory.getLong(event + rdma_cm_event.id$offset());
-            shouldWait(() -> meeting.destroy(listener), () -> Meeting.succeed(meeting.manager.ackEvent(event)));
-            Meeting.succeed(meeting.manager.destroyId(request));
+            shouldWait(() -> meeting.destroy(listener), () -> CmFixture.succeed(meeting.manager.ackEvent(event)));
+            CmFixture.succeed(meeting.manager.destroyId(request));
         }
     }
 
-    private static long taken(Meeting meeting) {
+    private static long taken(CmFixture meeting) {
         assertTrue(meeting.awaitEvent(FOR_A_WHILE_MILLIS));
         long pointer = meeting.arena.allocate(ValueLayout.JAVA_LONG).address();
-        Meeting.succeed(meeting.manager.getEvent(meeting.channel, pointer));
+        CmFixture.succeed(meeting.manager.getEvent(meeting.channel, pointer));
         return Memory.getLong(pointer);
     }
 

@@ -64,7 +64,7 @@ class UdpSocketsTest {
                 }
             }
         });
-        try (Meeting meeting = new Meeting("port", Integer.toString(PORT))) {
+        try (CmFixture meeting = new CmFixture("port", Integer.toString(PORT))) {
             other.start();
             for (int i = 0; i < ROUNDS; i++) {
                 meeting.destroy(meeting.client(address("127.0.0.1", 17_471), 1, ""));

@@ -29,19 +29,32 @@ import org.rdmapanama.device.TransportType;
 import org.rdmapanama.device.TsoCapabilities;
 
 /** Describes one device in the terms of ibv_devinfo: people search for {@code max_qp_wr}, not for a translation. */
-final class DeviceReport {
+public final class DeviceReport {
     private static final String NOT_SUPPORTED = "not supported";
 
     private final PrintWriter out;
     private final boolean verbose;
 
-    DeviceReport(PrintWriter out, boolean verbose) {
+    /**
+     * Creates a report.
+     *
+     * @param out receives the text
+     * @param verbose whether to print all attributes, and the GID tables
+     */
+    public DeviceReport(PrintWriter out, boolean verbose) {
         this.out = out;
         this.verbose = verbose;
     }
 
-    /** Prints a device and one of its ports, or all of them if the port is 0. */
-    void print(Device device, Context context, int onlyPort) {
+    /**
+     * Prints a device and its ports.
+     *
+     * @param device the device
+     * @param context its context
+     * @param onlyPort the only port to print, from 1, or 0 for all
+     * @throws Failure if there is no such port
+     */
+    public void print(Device device, Context context, int onlyPort) {
         DeviceAttributes attributes = context.queryDevice();
         int ports = attributes.physicalPorts();
         if (onlyPort > ports) {

@@ -32,6 +32,9 @@ final class EndpointExchange implements AutoCloseable {
 
     private final SocketChannel channel;
 
+    /** Where the peer is, also once this is closed. */
+    private final InetSocketAddress remote;
+
     /** Names the peer in messages. */
     private final String peer;
 
@@ -47,6 +50,7 @@ final class EndpointExchange implements AutoCloseable {
         this.peer = peer;
         this.otherwise = otherwise;
         this.timeout = timeout;
+        remote = (InetSocketAddress) channel.getRemoteAddress();
         channel.socket().setTcpNoDelay(true);
         channel.socket().setSoTimeout(Tcp.millis(timeout));
     }
@@ -62,7 +66,7 @@ final class EndpointExchange implements AutoCloseable {
         /** Waits for a client for at most the limit; the timeout applies to every message of that client. */
         EndpointExchange accept(Duration limit, Duration timeout) throws IOException {
             SocketChannel channel = listener.accept(limit);
-            InetSocketAddress client = (InetSocketAddress) channel.socket().getRemoteSocketAddress();
+            InetSocketAddress client = (InetSocketAddress) channel.getRemoteAddress();
             return new EndpointExchange(
                     channel,
                     timeout,
@@ -88,12 +92,12 @@ final class EndpointExchange implements AutoCloseable {
 
     /** Returns the peer's address and port, for people to read. */
     String client() {
-        return Addresses.text((InetSocketAddress) channel.socket().getRemoteSocketAddress());
+        return Addresses.text(remote);
     }
 
     /** Returns the peer's address, which determines which address of the device to use. */
     InetAddress peer() {
-        return channel.socket().getInetAddress();
+        return remote.getAddress();
     }
 
     void send(Endpoint endpoint) throws IOException {

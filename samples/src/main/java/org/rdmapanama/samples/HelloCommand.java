@@ -44,7 +44,7 @@ final class HelloCommand implements Callable<Integer> {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = Context.open(arena, ChosenDevice.of(DeviceList.query()));
             ProtectionDomain pd = context.allocateProtectionDomain();
-            CompletionQueue queue = context.createCompletionQueue(16);
+            CompletionQueue queue = context.createCompletionQueue(16, context.createCompletionChannel(), 0);
             QueuePair left = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
             QueuePair right = pd.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue));
             left.connect(right.localEndpoint());
@@ -58,7 +58,9 @@ final class HelloCommand implements Callable<Integer> {
                     .add(region, 0, GREETING.length() + 1)
                     .signaled(true));
             WorkCompletions completions = new WorkCompletions(arena, 16);
-            await(queue, completions);
+            if (queue.await(completions, LIMIT) == 0) {
+                throw new Failure("the write did not complete within " + LIMIT.toSeconds() + " s");
+            }
             if (!completions.succeeded(0)) {
                 throw new Failure(completions.describe(0));
             }
@@ -66,18 +68,5 @@ final class HelloCommand implements Callable<Integer> {
             out.flush();
         }
         return 0;
-    }
-
-    private static void await(CompletionQueue queue, WorkCompletions completions) throws InterruptedException {
-        long start = System.nanoTime();
-        while (queue.poll(completions) == 0) {
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
-            if (System.nanoTime() - start > LIMIT.toNanos()) {
-                throw new Failure("the write did not complete within " + LIMIT.toSeconds() + " s");
-            }
-            Thread.onSpinWait();
-        }
     }
 }

@@ -5,22 +5,13 @@ import java.io.PrintWriter;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
-import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
-import org.rdmapanama.Device;
-import org.rdmapanama.DeviceList;
-import org.rdmapanama.VerbsArena;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
-import org.rdmapanama.device.Mtu;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
-import picocli.CommandLine.Spec.Target;
 
 /** Connection options that pingpong, serve and transfer share, named like those of the C programs. */
-public final class LinkOptions {
+public final class LinkOptions extends DeviceOptions {
     /** A century, which stands for "without a limit". */
     public static final Duration FOR_EVER = Duration.ofDays(36_500);
 
@@ -35,68 +26,20 @@ public final class LinkOptions {
     private int port;
 
     @Option(
-            names = {"-d", "--device", "--ib-dev"},
-            paramLabel = "NAME",
-            description = "RDMA device (the one named by the variable RDMA_DEVICE, or else the first).")
-    private String deviceName;
-
-    @Option(
-            names = {"-i", "--device-port", "--ib-port"},
-            paramLabel = "N",
-            defaultValue = "1",
-            description = "Port of the device, from 1 (${DEFAULT-VALUE}).")
-    private int devicePort;
-
-    @Option(
-            names = {"-g", "--gid-index", "--gid-idx"},
-            paramLabel = "INDEX",
-            defaultValue = "${env:RDMA_GID_INDEX:--1}",
-            description =
-                    "Index of the port's address to use, see 'device-info -v'; -1 chooses one (RDMA_GID_INDEX, or -1).")
-    private int gidIndex;
-
-    @Option(
-            names = {"-l", "--sl"},
-            paramLabel = "LEVEL",
-            defaultValue = "0",
-            description = "Service level, 0 to 15 (${DEFAULT-VALUE}).")
-    private int serviceLevel;
-
-    @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
             defaultValue = "30",
             description = "Give up when the peer stays silent this long; " + EVER + " (${DEFAULT-VALUE}).")
     private long timeoutSeconds;
 
-    @Spec(Target.MIXEE)
-    private CommandSpec spec;
-
     /** For picocli. */
     public LinkOptions() {}
 
-    /** Checks the ranges that the option types do not check. */
+    @Override
     public void check() {
+        super.check();
         range("--port", port, 1, 65535);
-        range("--device-port", devicePort, 1, 255);
-        range("--gid-index", gidIndex, -1, 255);
-        range("--sl", serviceLevel, 0, 15);
         range("--timeout", timeoutSeconds, 0, MAX_SECONDS);
-    }
-
-    /**
-     * Checks that the value of an option lies within a range.
-     *
-     * @param option the name of the option
-     * @param value its value
-     * @param min the smallest valid value
-     * @param max the largest valid value
-     * @throws ParameterException if the value is outside the range
-     */
-    public void range(String option, long value, long min, long max) {
-        if (value < min || value > max) {
-            throw wrong(option + " must be between " + min + " and " + max + ", not " + value);
-        }
     }
 
     /** Checks that the size given by an option is between 1 byte and a maximum. */
@@ -107,31 +50,12 @@ public final class LinkOptions {
     }
 
     /**
-     * Creates the exception for wrong usage.
-     *
-     * @param message what is wrong
-     * @return the exception, for the caller to throw
-     */
-    public ParameterException wrong(String message) {
-        return new ParameterException(spec.commandLine(), message);
-    }
-
-    /**
      * Returns the TCP port on which the two sides meet.
      *
      * @return the TCP port
      */
     public int port() {
         return port;
-    }
-
-    /**
-     * Returns the port of the device.
-     *
-     * @return the port, from 1
-     */
-    public int devicePort() {
-        return devicePort;
     }
 
     /**
@@ -183,17 +107,6 @@ public final class LinkOptions {
     }
 
     /**
-     * Prints a warning: what is unexpected, but not a failure.
-     *
-     * @param message the warning
-     */
-    public void note(String message) {
-        PrintWriter err = spec.commandLine().getErr();
-        err.println(spec.qualifiedName() + ": " + message);
-        err.flush();
-    }
-
-    /**
      * Prints a hint that may help two sides that poll.
      *
      * @param context the device of this side
@@ -226,43 +139,9 @@ public final class LinkOptions {
     /** Rejects options that choose a device when the device is chosen by its address. */
     void noDevice() {
         for (String option : List.of("--device", "--device-port", "--gid-index", "--sl")) {
-            if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
+            if (commandLine().getParseResult().hasMatchedOption(option)) {
                 throw wrong(option + " is for --tcp: the connection manager finds the device by its address");
             }
         }
-    }
-
-    /**
-     * Returns the device that was asked for, or else the preferred one.
-     *
-     * @return the device
-     */
-    public Device device() {
-        DeviceList devices = DeviceList.query();
-        return deviceName == null ? ChosenDevice.of(devices) : devices.byName(deviceName);
-    }
-
-    /**
-     * Opens the device.
-     *
-     * @param arena the arena that owns the context
-     * @return the context of the device
-     */
-    public Context open(VerbsArena arena) {
-        return Context.open(arena, device());
-    }
-
-    /**
-     * Returns the options for connecting.
-     *
-     * @param mtu the path MTU, or null for that of the port
-     * @return the options
-     */
-    public ConnectOptions connectOptions(Mtu mtu) {
-        return new ConnectOptions()
-                .port(devicePort)
-                .gidIndex(gidIndex)
-                .serviceLevel(serviceLevel)
-                .pathMtu(mtu);
     }
 }

@@ -3,7 +3,6 @@ package org.rdmapanama.samples;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -95,6 +94,7 @@ final class PingLink implements AutoCloseable {
         return new RdmaConnectionOptions()
                 .sendWorkRequests(QUEUE)
                 .receiveWorkRequests(QUEUE)
+                .singleCompletionQueue(true)
                 .completionEvents(true)
                 .parameters(new ConnectionParameters().responderResources(1).initiatorDepth(1))
                 .prepare(this::prepare);
@@ -219,11 +219,11 @@ final class PingLink implements AutoCloseable {
     private boolean await(int request) throws InterruptedException {
         long start = System.nanoTime();
         while ((completed & request) == 0) {
-            if (poll() || sleep()) {
+            if (take(connection.sendQueue().await(completions, LOOK))) {
                 continue;
             }
             // What arrived before the end counts.
-            if (!connection.isConnected() && !poll()) {
+            if (!connection.isConnected() && !take(connection.sendQueue().poll(completions))) {
                 return false;
             }
             if (System.nanoTime() - start > limitNanos) {
@@ -235,20 +235,8 @@ final class PingLink implements AutoCloseable {
         return true;
     }
 
-    /** Sleeps until a work request completes. Returns false if none did for a moment. */
-    private boolean sleep() throws InterruptedException {
-        // In this order, because a work request that completes after the poll then causes an event.
-        connection.sendQueue().requestNotification(false);
-        connection.receiveQueue().requestNotification(false);
-        return poll() || connection.completionChannel().await(LOOK) != null;
-    }
-
-    private boolean poll() {
-        return poll(connection.receiveQueue()) || poll(connection.sendQueue());
-    }
-
-    private boolean poll(CompletionQueue queue) {
-        int count = queue.poll(completions);
+    /** Takes note of what has completed. Returns false if nothing has. */
+    private boolean take(int count) {
         boolean any = false;
         for (int i = 0; i < count; i++) {
             // On iWARP the queue pair fails together with the connection.

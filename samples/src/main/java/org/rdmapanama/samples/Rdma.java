@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.rdmapanama.samples.learn.LearnCommand;
 import org.rdmapanama.samples.perf.PerfCommand;
+import org.rdmapanama.samples.selftest.SelftestCommand;
 import org.rdmapanama.samples.stream.StreamCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -26,7 +27,7 @@ import picocli.CommandLine.Spec;
         footer = {
             "  RDMA_DEVICE        the device to use if no option names one",
             "  RDMA_SOFT_ADDRESS  the addresses of soft0: addresses and interfaces, with",
-            "                     commas, or 'all' (those of the loopback interface)",
+            "                     commas, or 'all'; by default the loopback addresses only",
             "",
             "Exit status:",
             "  0    success",
@@ -46,6 +47,7 @@ public final class Rdma implements Runnable {
             TransferCommand.class,
             RsocketCopyCommand.class,
             StreamCommand.class,
+            SelftestCommand.class,
             HelloCommand.class,
             LearnCommand.class);
 

@@ -5,10 +5,12 @@ import java.nio.channels.ClosedByInterruptException;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.address.Endpoint;
@@ -21,14 +23,34 @@ final class TcpEntrance implements Entrance {
     /** How many clients may be in the middle of the exchange; each has a file descriptor. */
     private static final int EXCHANGES = 256;
 
+    /** The oldest one gives way to another client after this time: an exchange takes milliseconds. */
+    private static final long GIVING_WAY_NANOS = 1_000_000_000L;
+
+    private static final long LOOK_MILLIS = 20;
+
     private final TransferServer server;
     private final LinkOptions options;
     private final EndpointExchange.Listener listener;
     private final Semaphore free = new Semaphore(EXCHANGES);
+
+    /** The clients that are in the middle of it, the oldest first. */
+    private final Queue<Pending> pending = new ConcurrentLinkedQueue<>();
+
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     /** Used by the thread of the server. */
     private final Queue<ServedTransfer> arrived = new ArrayDeque<>();
+
+    /** A client in the middle of the exchange. */
+    private static final class Pending {
+        final EndpointExchange exchange;
+        final long since = System.nanoTime();
+        volatile boolean gaveWay;
+
+        Pending(EndpointExchange exchange) {
+            this.exchange = exchange;
+        }
+    }
 
     /** A client whose queue pair is connected on this side, and what to tell it. */
     private record Met(ServedTransfer client, Endpoint local) {}
@@ -43,9 +65,14 @@ final class TcpEntrance implements Entrance {
     private void listen() {
         try {
             while (true) {
-                free.acquire();
-                EndpointExchange exchange = listener.accept(LinkOptions.FOR_EVER, options.timeout());
-                threads.execute(() -> greet(exchange));
+                Pending next = new Pending(listener.accept(LinkOptions.FOR_EVER, options.timeout()));
+                // One for each that comes, also if it takes a while until it has gone.
+                boolean gaveWay = false;
+                while (!free.tryAcquire(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+                    gaveWay = gaveWay || oldestGivesWay();
+                }
+                pending.add(next);
+                threads.execute(() -> greet(next));
             }
         } catch (InterruptedException | ClosedByInterruptException e) {
             // This is closed.
@@ -56,7 +83,20 @@ final class TcpEntrance implements Entrance {
         }
     }
 
-    private void greet(EndpointExchange exchange) {
+    /** So clients that stall hold up others for a second, and not for as long as each of them may take. */
+    private boolean oldestGivesWay() throws IOException {
+        Pending oldest = pending.peek();
+        if (oldest == null || System.nanoTime() - oldest.since <= GIVING_WAY_NANOS) {
+            return false;
+        }
+        pending.remove(oldest);
+        oldest.gaveWay = true;
+        oldest.exchange.close();
+        return true;
+    }
+
+    private void greet(Pending entering) {
+        EndpointExchange exchange = entering.exchange;
         CompletableFuture<Met> meeting = new CompletableFuture<>();
         try {
             Endpoint asked = exchange.receive();
@@ -70,8 +110,13 @@ final class TcpEntrance implements Entrance {
         } catch (ExecutionException e) {
             lost(exchange, null, (Exception) e.getCause());
         } catch (Failure | IOException e) {
-            lost(exchange, meeting.isDone() ? meeting.join().client : null, e);
+            Exception reason = entering.gaveWay
+                    ? new Failure("a client that had not finished its exchange gave way to another one, because "
+                            + EXCHANGES + " were in the middle of theirs")
+                    : e;
+            lost(exchange, meeting.isDone() ? meeting.join().client : null, reason);
         } finally {
+            pending.remove(entering);
             free.release();
         }
     }

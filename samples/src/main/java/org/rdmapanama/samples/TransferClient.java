@@ -21,8 +21,12 @@ final class TransferClient {
         this.err = err;
     }
 
-    /** Moves the given number of bytes to the server and back. */
-    void run(long size) throws IOException, InterruptedException {
+    /**
+     * Moves the given number of bytes to the server and back.
+     *
+     * @param warmUp how many bytes to move each way before that, which are not measured
+     */
+    void run(long size, long warmUp) throws IOException, InterruptedException {
         link.greet();
         MemoryRegion region = link.register(size);
         link.send(ControlMessage.hello(size));
@@ -33,16 +37,17 @@ final class TransferClient {
             throw new Failure("the peer offers " + peer.length() + " bytes, fewer than the " + size + " asked for");
         }
 
+        warmUp(region, peer, warmUp);
         TestPattern.fill(region.memory(), SEED, link::pause);
         int checksum = Checksum.of(region.memory(), link::pause);
-        Measured write = move("WRITE", region, peer);
+        Measured write = move(Way.WRITE, region, size, peer);
         link.send(ControlMessage.written(size, checksum));
         int theirs = link.receive(ControlMessage.Type.VERIFIED).checksum();
         compare("the peer's memory after the WRITE", checksum, theirs);
 
         // Data that is not read back then shows up as zeros.
         region.memory().fill((byte) 0);
-        Measured read = move("READ", region, peer);
+        Measured read = move(Way.READ, region, size, peer);
         compare("the data read back", checksum, Checksum.of(region.memory(), link::pause));
         say("checksum:       CRC32C " + Checksum.format(checksum) + ", correct on both sides");
 
@@ -55,17 +60,38 @@ final class TransferClient {
     /** The total time, and the latencies of the chunks. */
     private record Measured(long nanos, Latencies latencies) {}
 
-    private Measured move(String title, MemoryRegion region, RemoteMemory peer)
+    private enum Way {
+        WRITE,
+        READ
+    }
+
+    /**
+     * Moves zeros, before there is data, so that the checks show what the measured transfers moved. Code that is not compiled
+     * yet, on both sides, and memory that was not used yet make the first bytes slow.
+     */
+    private void warmUp(MemoryRegion region, RemoteMemory peer, long bytes) throws IOException, InterruptedException {
+        if (bytes == 0) {
+            return;
+        }
+        for (long left = bytes; left > 0; left -= region.byteSize()) {
+            long part = Math.min(left, region.byteSize());
+            move(Way.WRITE, region, part, peer);
+            move(Way.READ, region, part, peer);
+        }
+        say("warm-up:        " + ByteSize.format(bytes) + " each way, not measured");
+    }
+
+    private Measured move(Way way, MemoryRegion region, long bytes, RemoteMemory peer)
             throws IOException, InterruptedException {
         Latencies latencies = new Latencies();
         long start = System.nanoTime();
-        ProgressBar progress = new ProgressBar(err, title, region.byteSize(), terminal, start);
+        ProgressBar progress = new ProgressBar(err, way.name(), bytes, terminal, start);
         boolean complete = false;
         try {
-            if (title.equals("WRITE")) {
-                link.write(region, peer, latencies, progress);
+            if (way == Way.WRITE) {
+                link.write(region, bytes, peer, latencies, progress);
             } else {
-                link.read(region, peer, latencies, progress);
+                link.read(region, bytes, peer, latencies, progress);
             }
             complete = true;
         } finally {

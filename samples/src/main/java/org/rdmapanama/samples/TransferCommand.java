@@ -59,6 +59,14 @@ final class TransferCommand implements Callable<Integer> {
     private ByteSize chunk;
 
     @Option(
+            names = "--warmup",
+            paramLabel = "SIZE",
+            defaultValue = "0",
+            description = "Client: amount of data to move each way before the measurement, at most 1GiB"
+                    + " (${DEFAULT-VALUE}).")
+    private ByteSize warmUp;
+
+    @Option(
             names = "--depth",
             paramLabel = "N",
             defaultValue = "8",
@@ -92,6 +100,9 @@ final class TransferCommand implements Callable<Integer> {
         serving.check(link);
         link.sizeInRange("--size", size, MAX_SIZE);
         link.sizeInRange("--chunk", chunk, MAX_CHUNK);
+        if (warmUp.bytes() > 0) {
+            link.sizeInRange("--warmup", warmUp, MAX_SIZE);
+        }
         link.range("--depth", depth, 1, MAX_DEPTH);
         PrintWriter out = spec.commandLine().getOut();
         if (serve) {
@@ -107,7 +118,7 @@ final class TransferCommand implements Callable<Integer> {
             TransferLink transfer = new TransferLink(arena, chunk.bytes(), depth, link.timeout());
             TransferConnection connection = with.connect(arena, transfer);
             try {
-                new TransferClient(transfer, out, spec.commandLine().getErr()).run(size.bytes());
+                new TransferClient(transfer, out, spec.commandLine().getErr()).run(size.bytes(), warmUp.bytes());
             } finally {
                 connection.close();
             }

@@ -162,27 +162,26 @@ final class TransferLink {
         return message;
     }
 
-    /** Writes a whole region into the peer's memory, which is at least as long. */
-    void write(MemoryRegion region, RemoteMemory peer, Latencies times, ProgressBar progress)
+    /** Writes the first bytes of a region into the peer's memory, which is at least as long. */
+    void write(MemoryRegion region, long bytes, RemoteMemory peer, Latencies times, ProgressBar progress)
             throws IOException, InterruptedException {
         for (SendWorkRequest chunk : chunks) {
             chunk.rdmaWrite(peer);
         }
-        move(region, peer.address(), times, progress);
+        move(region, bytes, peer.address(), times, progress);
     }
 
-    /** Reads a whole region from the peer's memory, which is at least as long. */
-    void read(MemoryRegion region, RemoteMemory peer, Latencies times, ProgressBar progress)
+    /** Reads the first bytes of a region from the peer's memory, which is at least as long. */
+    void read(MemoryRegion region, long bytes, RemoteMemory peer, Latencies times, ProgressBar progress)
             throws IOException, InterruptedException {
         for (SendWorkRequest chunk : chunks) {
             chunk.rdmaRead(peer);
         }
-        move(region, peer.address(), times, progress);
+        move(region, bytes, peer.address(), times, progress);
     }
 
-    private void move(MemoryRegion region, long remoteAddress, Latencies times, ProgressBar progress)
+    private void move(MemoryRegion region, long size, long remoteAddress, Latencies times, ProgressBar progress)
             throws IOException, InterruptedException {
-        long size = region.byteSize();
         for (SendWorkRequest chunk : chunks) {
             chunk.clear().add(region, 0, Math.min(size, chunkBytes));
         }
@@ -198,7 +197,7 @@ final class TransferLink {
                 offset += length;
             }
             await(System.nanoTime());
-            bytesMoved = Math.min(size, offset - outstanding(region, offset));
+            bytesMoved = Math.min(size, offset - outstanding(size, offset));
             progress.show(bytesMoved, System.nanoTime());
             if (!heartbeat.isPeerAlive() && bytesMoved < size) {
                 throw peerGone();
@@ -207,12 +206,12 @@ final class TransferLink {
     }
 
     /** Number of bytes posted and not completed. The last chunk may be shorter, and is also the last to complete. */
-    private long outstanding(MemoryRegion region, long offset) {
+    private long outstanding(long size, long offset) {
         int count = chunks.length - free;
         if (count == 0) {
             return 0;
         }
-        long last = offset == region.byteSize() && offset % chunkBytes != 0 ? offset % chunkBytes : chunkBytes;
+        long last = offset == size && offset % chunkBytes != 0 ? offset % chunkBytes : chunkBytes;
         return (count - 1) * chunkBytes + last;
     }
 

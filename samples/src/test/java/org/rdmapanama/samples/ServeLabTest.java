@@ -6,8 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,6 +42,7 @@ import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.LiveHeap;
 
 /** A server of transfers with many clients at a time, of which most stall, lie or talk nonsense. */
 @Tag("lab")
@@ -214,19 +216,33 @@ class ServeLabTest {
         }
     }
 
-    private static long usedHeap() throws InterruptedException {
-        // Memory of regions goes after the objects that refer to it.
-        for (int i = 0; i < 3; i++) {
-            System.gc();
-            Thread.sleep(100);
-        }
-        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
-    }
-
     private static long descriptors() throws IOException {
         try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
             return all.count();
         }
+    }
+
+    /** More than may be in the middle of exchanging endpoints, and none of them says anything. */
+    @Test
+    void shouldServeBesideSilentClientsOverTcp() throws Exception {
+        String at = Lab.portText();
+        Run server = Run.start("serve", "--tcp", "-P", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "1000");
+        server.await("waiting for a client");
+        List<Socket> silent = new ArrayList<>();
+        try {
+            for (int i = 0; i < 300; i++) {
+                silent.add(new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(at)));
+            }
+            Run client = Run.start("transfer", "127.0.0.1", "--tcp", "-d", Lab.SECOND_DEVICE, "-p", at, "-s", "64KiB");
+            assertEquals(0, client.join(), () -> client + server.err());
+        } finally {
+            for (Socket each : silent) {
+                each.close();
+            }
+        }
+        server.interrupt();
+        assertEquals(130, server.join(), server::toString);
+        assertTrue(server.err().contains("gave way to another one"), server::toString);
     }
 
     @Test
@@ -239,7 +255,7 @@ class ServeLabTest {
             serving.awaitClients(0);
             double usual = connecting(arena);
             serving.awaitClients(0);
-            long heap = usedHeap();
+            long heap = LiveHeap.bytes();
             long descriptors = descriptors();
             List<String> resources = Lab.resources();
 
@@ -270,7 +286,7 @@ class ServeLabTest {
                     usual,
                     beside / usual);
             serving.awaitClients(0);
-            long left = usedHeap() - heap;
+            long left = LiveHeap.bytes() - heap;
             System.out.printf(
                     Locale.ROOT,
                     "%d KiB of heap and %d descriptors more than before%n",

@@ -99,11 +99,16 @@ class UsageTest {
             ping -c -a 10.0.0.1 -S 65536              | --size must be between 26 and 65535, not 65536
             ping -c -a 10.0.0.1 -C -1                 | --count must be between 0 and
             ping -s --timeout -1                      | --timeout must be between
+            selftest extra                            | selftest takes no operand: 'extra'
+            selftest --timeout 0                      | --timeout must be between 1 and 1000, not 0
+            selftest -i 0                             | --device-port must be between 1 and 255, not 0
+            selftest -p 1                             | Unknown options: '-p', '1'
             transfer                                  | give HOST, or --serve
             transfer --serve host                     | a server takes no HOST
             transfer host -s 0                        | --size must be between 1 byte and 1 GiB, not 0 B
             transfer host -s 1025MiB                  | --size must be between 1 byte and 1 GiB
             transfer host --chunk 0                   | --chunk must be between
+            transfer host --warmup 2GiB               | --warmup must be between 1 byte and 1 GiB, not 2 GiB
             transfer host --depth 0                   | --depth must be between
             transfer --serve --limit 2GiB             | --limit must be between
             transfer host --tcp --cm                  | exclude each other (see
@@ -189,7 +194,7 @@ class UsageTest {
     @Test
     void shouldHelpAloneAsAmongAll() {
         CommandLine all = Rdma.commandLine(Rdma.COMMANDS);
-        assertEquals(11, all.getSubcommands().size());
+        assertEquals(12, all.getSubcommands().size());
         all.getSubcommands().forEach((name, command) -> {
             CommandLine rdma = Rdma.commandLine(Rdma.COMMANDS, name);
             assertEquals(Set.of(name), rdma.getSubcommands().keySet());

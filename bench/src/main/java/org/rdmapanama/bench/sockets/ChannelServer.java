@@ -9,6 +9,7 @@ import java.nio.channels.SocketChannel;
 
 /** A server that uses {@code SocketChannel}, with a thread for each connection. */
 final class ChannelServer implements Server {
+    private final Settings settings;
     private final boolean blocks;
     private final ServerSocketChannel echo;
     private final ServerSocketChannel taker;
@@ -18,12 +19,13 @@ final class ChannelServer implements Server {
     }
 
     ChannelServer(Settings settings, boolean blocks) throws IOException {
+        this.settings = settings;
         this.blocks = blocks;
-        echo = serve(settings, ChannelServer::echo);
-        taker = serve(settings, ChannelServer::take);
+        echo = serve(ChannelServer::echo);
+        taker = serve(this::take);
     }
 
-    private ServerSocketChannel serve(Settings settings, Job job) throws IOException {
+    private ServerSocketChannel serve(Job job) throws IOException {
         ServerSocketChannel server = settings.provider().openServerSocketChannel();
         server.setOption(StandardSocketOptions.SO_RCVBUF, Settings.BUFFER);
         server.bind(new InetSocketAddress(settings.host(), 0));
@@ -33,7 +35,7 @@ final class ChannelServer implements Server {
                 channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
                 job.run(new ChannelEnd(channel, blocks));
             } catch (IOException e) {
-                Peer.fail(e);
+                ServerProcess.fail(e);
             }
         });
         return server;
@@ -46,11 +48,11 @@ final class ChannelServer implements Server {
         }
     }
 
-    private static void take(ChannelEnd end) throws IOException {
-        ByteBuffer chunk = ByteBuffer.allocateDirect(Client.CHUNK);
+    private void take(ChannelEnd end) throws IOException {
+        ByteBuffer chunk = ByteBuffer.allocateDirect(settings.chunk());
         ByteBuffer message = ByteBuffer.allocateDirect(Client.MESSAGE);
         for (int taken = 1; end.receive(chunk); taken++) {
-            if (taken % Client.CHUNKS == 0) {
+            if (taken % settings.chunks() == 0) {
                 end.send(message);
             }
         }

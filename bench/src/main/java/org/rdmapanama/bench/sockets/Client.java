@@ -8,15 +8,9 @@ interface Client extends Closeable {
     /** Size of a message that goes back and forth, in bytes. */
     int MESSAGE = 64;
 
-    /** Bytes that are written at once to measure bandwidth. */
-    int CHUNK = 64 << 10;
-
-    /** Chunks that the other end takes before it answers with a message. */
-    int CHUNKS = 1000;
-
     /** Sends a message and waits for it to come back, so many times. */
     void pings(int count) throws IOException, InterruptedException;
 
-    /** Sends {@link #CHUNKS} chunks, and waits until they have arrived. */
+    /** Sends {@link Settings#chunks} chunks, and waits until they have arrived. */
     void push() throws IOException, InterruptedException;
 }

@@ -25,7 +25,8 @@ final class NettyClient implements Client {
     private static final long LIMIT_SECONDS = 120;
 
     private final ByteBuf message = Unpooled.directBuffer(MESSAGE).writeZero(MESSAGE);
-    private final ByteBuf chunk = Unpooled.directBuffer(CHUNK).writeZero(CHUNK);
+    private final int chunks;
+    private final ByteBuf chunk;
     private final SynchronousQueue<Boolean> done = new SynchronousQueue<>();
     private final EventLoopGroup group;
     private final Channel echo;
@@ -35,6 +36,8 @@ final class NettyClient implements Client {
     private int rest;
 
     NettyClient(Settings settings, int echoPort, int chunkPort) throws InterruptedException {
+        chunks = settings.chunks();
+        chunk = Unpooled.directBuffer(settings.chunk()).writeZero(settings.chunk());
         group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory(settings.provider()));
         echo = connect(settings, echoPort);
         taker = connect(settings, chunkPort);
@@ -85,7 +88,7 @@ final class NettyClient implements Client {
     @Override
     public void push() throws InterruptedException {
         taker.eventLoop().execute(() -> {
-            for (int i = 0; i < CHUNKS; i++) {
+            for (int i = 0; i < chunks; i++) {
                 taker.write(chunk.retainedDuplicate(), taker.voidPromise());
             }
             taker.flush();

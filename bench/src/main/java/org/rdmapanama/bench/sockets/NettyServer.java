@@ -26,7 +26,7 @@ final class NettyServer implements Server {
     NettyServer(Settings settings) throws InterruptedException {
         group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory(settings.provider()));
         echo = serve(settings, Echo::new);
-        taker = serve(settings, Taker::new);
+        taker = serve(settings, () -> new Taker(settings));
     }
 
     private Channel serve(Settings settings, Supplier<ChannelHandler> handler) throws InterruptedException {
@@ -55,16 +55,19 @@ final class NettyServer implements Server {
     }
 
     private static final class Taker extends ChannelInboundHandlerAdapter {
-        private static final long ALL = (long) Client.CHUNKS * Client.CHUNK;
-
+        private final long all;
         private long taken;
+
+        Taker(Settings settings) {
+            all = (long) settings.chunks() * settings.chunk();
+        }
 
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             ByteBuf bytes = (ByteBuf) message;
             taken += bytes.readableBytes();
             bytes.release();
-            if (taken == ALL) {
+            if (taken == all) {
                 taken = 0;
                 context.writeAndFlush(
                         context.alloc().directBuffer(Client.MESSAGE).writeZero(Client.MESSAGE));

@@ -44,7 +44,8 @@ final class Rstream {
 
     /** Returns MiB per second. */
     double bandwidth() throws IOException, InterruptedException {
-        double gigabits = Double.parseDouble(run(Client.CHUNK, Client.CHUNKS, 1).group(1));
+        double gigabits =
+                Double.parseDouble(run(settings.chunk(), settings.chunks(), 1).group(1));
         return gigabits * 1e9 / BITS_PER_BYTE / (1 << 20);
     }
 
@@ -58,7 +59,7 @@ final class Rstream {
             for (int c = out.read(); c >= 0 && c != '\n'; c = out.read()) {
                 // The header is known.
             }
-            Process client = start(List.of("-s", settings.host()), test);
+            Process client = start(List.of("-s", settings.host(), "-b", settings.from()), test);
             try {
                 String text = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
                 Matcher result = RESULT.matcher(text);

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import org.rdmapanama.bench.MarkedTable;
 import org.rdmapanama.bench.Medians;
-import org.rdmapanama.bench.WrongUsage;
+import org.rdmapanama.bench.ShortUsageErrors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -27,10 +27,12 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         description =
                 "Compare sockets over RDMA with TCP and, where a kernel has the device, with the C program rstream; and"
-                        + " Netty over both. Two processes of this machine exchange messages of 64 B and chunks of 64 KiB.")
+                        + " Netty over both. Two processes of this machine exchange messages of 64 B, and chunks one way.")
 public final class SocketBenchmark implements Callable<Integer> {
     private static final String BASE = "SocketChannel over TCP, blocking";
     private static final String SOFT_HOST = "127.0.0.1";
+    private static final int KIB = 1 << 10;
+    private static final int MOST_KIB = 16 << 10;
 
     @Option(
             names = "--host",
@@ -65,6 +67,20 @@ public final class SocketBenchmark implements Callable<Integer> {
             defaultValue = "10000",
             description = "Round trips in a round (${DEFAULT-VALUE}).")
     private int pings;
+
+    @Option(
+            names = "--chunk",
+            paramLabel = "KIB",
+            defaultValue = "64",
+            description = "KiB that are written at once to measure bandwidth (${DEFAULT-VALUE}).")
+    private int chunkKib;
+
+    @Option(
+            names = "--rows",
+            paramLabel = "TEXT",
+            defaultValue = "",
+            description = "Measure the first row, and those whose titles contain this (all).")
+    private String rows;
 
     @Option(names = "--write", paramLabel = "FILE", description = "Write the table to this file, between its marks.")
     private Path file;
@@ -101,7 +117,7 @@ public final class SocketBenchmark implements Callable<Integer> {
                                     + (failure.getMessage() == null ? failure : failure.getMessage()));
                     return 1;
                 })
-                .setParameterExceptionHandler(new WrongUsage());
+                .setParameterExceptionHandler(new ShortUsageErrors());
     }
 
     /** What is measured. */
@@ -113,7 +129,7 @@ public final class SocketBenchmark implements Callable<Integer> {
         double bandwidth() throws IOException, InterruptedException;
     }
 
-    private record InJava(Peer peer, Client client) implements Subject {
+    private record InJava(ServerProcess peer, Client client, long bytes) implements Subject {
         @Override
         public double roundTrip(int count) throws IOException, InterruptedException {
             long start = System.nanoTime();
@@ -126,7 +142,7 @@ public final class SocketBenchmark implements Callable<Integer> {
             long start = System.nanoTime();
             client.push();
             double seconds = (System.nanoTime() - start) / 1e9;
-            return (double) Client.CHUNKS * Client.CHUNK / (1 << 20) / seconds;
+            return (double) bytes / (1 << 20) / seconds;
         }
 
         @Override
@@ -158,6 +174,14 @@ public final class SocketBenchmark implements Callable<Integer> {
         atLeast("--rounds", rounds, 1);
         atLeast("--warmup", warmUp, 0);
         atLeast("--pings", pings, 1);
+        atLeast("--chunk", chunkKib, 1);
+        if (chunkKib > MOST_KIB) {
+            throw new ParameterException(
+                    spec.commandLine(), "--chunk must be at most " + MOST_KIB + ", not " + chunkKib);
+        }
+        if (!rows.isEmpty() && file != null) {
+            throw new ParameterException(spec.commandLine(), "--write writes all rows: leave out --rows");
+        }
         MarkedTable marked = file == null ? null : new MarkedTable(spec, file, "sockets");
         if (marked != null) {
             marked.check();
@@ -197,30 +221,46 @@ public final class SocketBenchmark implements Callable<Integer> {
 
     private void open() throws IOException, InterruptedException {
         String client = from == null ? host : from;
-        Settings rdma = new Settings(true, host, client);
-        Settings tcp = new Settings(false, host, client);
+        Settings rdma = new Settings(true, host, client, chunkKib * KIB);
+        Settings tcp = new Settings(false, host, client, chunkKib * KIB);
         // With one processor, a side that spins keeps the other one from answering.
         boolean spins = Runtime.getRuntime().availableProcessors() > 1;
-        List<Way> ways = new ArrayList<>();
-        ways.add(new Way(BASE, false, Way.Kind.BLOCKING));
-        ways.add(new Way("RSocketChannel, blocking", true, Way.Kind.BLOCKING));
+        List<SocketWay> ways = new ArrayList<>();
+        ways.add(new SocketWay(BASE, false, SocketWay.Kind.BLOCKING));
+        ways.add(new SocketWay("RSocketChannel, blocking", true, SocketWay.Kind.BLOCKING));
+        ways.add(new SocketWay("RSocketChannel, registered", true, SocketWay.Kind.REGISTERED));
         if (spins) {
-            ways.add(new Way("SocketChannel over TCP, spinning", false, Way.Kind.SPINNING));
-            ways.add(new Way("RSocketChannel, spinning", true, Way.Kind.SPINNING));
+            ways.add(new SocketWay("SocketChannel over TCP, spinning", false, SocketWay.Kind.SPINNING));
+            ways.add(new SocketWay("RSocketChannel, spinning", true, SocketWay.Kind.SPINNING));
         }
-        ways.add(new Way("Netty over TCP", false, Way.Kind.NETTY));
-        ways.add(new Way("Netty over RDMA", true, Way.Kind.NETTY));
-        for (Way way : ways) {
+        ways.add(new SocketWay("Netty over TCP", false, SocketWay.Kind.NETTY));
+        ways.add(new SocketWay("Netty over RDMA", true, SocketWay.Kind.NETTY));
+        ways.removeIf(way -> !isWanted(way.title()));
+        for (SocketWay way : ways) {
             Settings settings = way.rdma() ? rdma : tcp;
-            Peer peer = Peer.start(way, settings);
-            subjects.put(way.title(), new InJava(peer, way.client(settings, peer.echoPort(), peer.chunkPort())));
+            ServerProcess peer = ServerProcess.start(way, settings);
+            Client ours = way.client(settings, peer.echoPort(), peer.chunkPort());
+            subjects.put(way.title(), new InJava(peer, ours, (long) settings.chunk() * settings.chunks()));
         }
         if (!host.equals(SOFT_HOST) && Rstream.isInstalled()) {
-            subjects.put("rstream -T b, blocking", new InC(new Rstream(rdma, "b")));
+            addRstream("rstream -T b, blocking", new Rstream(rdma, "b"));
             if (spins) {
-                subjects.put("rstream -T a, spinning", new InC(new Rstream(rdma, "a")));
+                addRstream("rstream -T a, spinning", new Rstream(rdma, "a"));
             }
         }
+        if (subjects.size() == 1 && !BASE.contains(rows)) {
+            throw new ParameterException(spec.commandLine(), "no row title contains '" + rows + "'");
+        }
+    }
+
+    private void addRstream(String title, Rstream program) {
+        if (isWanted(title)) {
+            subjects.put(title, new InC(program));
+        }
+    }
+
+    private boolean isWanted(String title) {
+        return title.equals(BASE) || title.contains(rows);
     }
 
     private void measure(boolean counts) throws IOException, InterruptedException {
@@ -243,7 +283,8 @@ public final class SocketBenchmark implements Callable<Integer> {
         double bandwidth = Medians.of(bandwidths.get(BASE));
         int width = subjects.keySet().stream().mapToInt(String::length).max().orElse(1);
         List<String> lines = new ArrayList<>();
-        lines.add("| | 64 B round trip, µs | times TCP, blocking | writes of 64 KiB, MiB/s | times TCP, blocking |");
+        lines.add("| | 64 B round trip, µs | times TCP, blocking | writes of " + chunkKib
+                + " KiB, MiB/s | times TCP, blocking |");
         lines.add("|---|---:|---:|---:|---:|");
         for (String title : subjects.keySet()) {
             double micros = Medians.of(roundTrips.get(title));

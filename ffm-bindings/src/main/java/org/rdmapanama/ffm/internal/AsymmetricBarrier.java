@@ -22,7 +22,7 @@ import java.util.Optional;
  * later and sees the store of the caller. Only the compiler must keep that store and that load in order. HotSpot does so
  * for opaque accesses of a {@link java.lang.invoke.VarHandle}: its compilers surround them with barriers for the
  * compiler, which cost no instruction. The specification of opaque accesses does not promise it. {@code
- * ThreadCallsTest} shows that it holds on the JVM at hand, and fails within seconds if {@link #run} does nothing.
+ * BoundCallsTest} shows that it holds on the JVM at hand, and fails within seconds if {@link #run} does nothing.
  *
  * <p>Linux has this since version 4.14. Where it is missing or forbidden, {@link #AVAILABLE} is false. The system
  * property {@code org.rdmapanama.membarrier=false} turns it off, for sandboxes that end processes for unknown system

@@ -13,8 +13,8 @@ import java.lang.invoke.MethodHandle;
 import java.util.Locale;
 
 /**
- * sendmsg(2) and recvmsg(2) for UDP sockets, which neither wait nor allocate. With segmentation offload, one call carries
- * many datagrams of equal size: UDP_SEGMENT and UDP_GRO of udp(7).
+ * sendto(2), sendmsg(2) and recvmsg(2) for UDP sockets, which neither wait nor allocate. With segmentation offload, one call
+ * carries many datagrams of equal size: UDP_SEGMENT and UDP_GRO of udp(7).
  *
  * <p>Not thread-safe: it keeps the arguments of a call in its own memory.
  */
@@ -31,6 +31,7 @@ public final class Datagrams implements AutoCloseable {
     private static final int SOL_UDP = 17;
     private static final int UDP_SEGMENT = 103;
     private static final int UDP_GRO = 104;
+    private static final int MSG_PEEK = 0x02;
     private static final int MSG_TRUNC = 0x20;
     private static final int MSG_DONTWAIT = 0x40;
     private static final int MSG_NOSIGNAL = 0x4000;
@@ -62,6 +63,15 @@ public final class Datagrams implements AutoCloseable {
         // Without errno, because a call that captures it may allocate while it is not compiled.
         static final MethodHandle RECVMSG = of("recvmsg");
 
+        // The kernel copies less for it than for sendmsg.
+        static final MethodHandle SENDTO = SystemFunctions.downcall(
+                "sendto",
+                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT),
+                Errno.CAPTURE);
+
+        static final MethodHandle SETSOCKOPT = SystemFunctions.downcall(
+                "setsockopt", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT));
+
         private static MethodHandle of(String name, Linker.Option... options) {
             return SystemFunctions.downcall(
                     name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), options);
@@ -74,7 +84,10 @@ public final class Datagrams implements AutoCloseable {
     private final MemorySegment vector = arena.allocate(VECTOR_BYTES, Long.BYTES);
     private final MemorySegment control = arena.allocate(CONTROL_SPACE, Long.BYTES);
     private final MemorySegment header = arena.allocate(HEADER_BYTES, Long.BYTES);
+    private final MemorySegment option = arena.allocate(JAVA_INT);
     private final long headerAddress = header.address();
+    private final long nameAddress = name.address();
+    private final long optionAddress = option.address();
 
     /** Allocates the memory for calls, until {@link #close}. */
     public Datagrams() {
@@ -106,6 +119,23 @@ public final class Datagrams implements AutoCloseable {
     }
 
     /**
+     * Says whether one call shall receive several datagrams, after {@link #receiveSegments}. A single datagram takes the kernel
+     * longer to receive if so.
+     *
+     * @param fd the socket
+     * @param several whether it shall
+     */
+    public void receiveSegments(int fd, boolean several) {
+        option.set(JAVA_INT, 0, several ? 1 : 0);
+        try {
+            int unused = (int)
+                    Functions.SETSOCKOPT.invokeExact(fd, SOL_UDP, UDP_GRO, optionAddress, (int) JAVA_INT.byteSize());
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /**
      * Returns whether the kernel can divide what a socket sends.
      *
      * @param fd the socket
@@ -124,30 +154,42 @@ public final class Datagrams implements AutoCloseable {
      * @param bytes how many bytes, up to {@link #MAX_SEND_BYTES}
      * @param segment the size of each datagram but the last, which may be shorter; 0 for one datagram
      * @param to a struct sockaddr
-     * @return the number of bytes sent, or a negated errno: EAGAIN if there is no room
+     * @return the number of bytes sent, or a negated errno, of which {@link #isForWantOfRoom} tells more
      */
     public int send(int fd, long data, int bytes, int segment, byte... to) {
         MemorySegment.copy(to, 0, name, ValueLayout.JAVA_BYTE, 0, to.length);
-        header.set(JAVA_INT, NAME_LENGTH, to.length);
-        vector.set(JAVA_LONG, 0, data);
-        vector.set(JAVA_LONG, Long.BYTES, bytes);
-        if (segment > 0 && segment < bytes) {
-            control.set(JAVA_LONG, 0, SEGMENT_LENGTH);
-            control.set(JAVA_INT, CONTROL_LEVEL, SOL_UDP);
-            control.set(JAVA_INT, CONTROL_TYPE, UDP_SEGMENT);
-            control.set(JAVA_SHORT, CONTROL_DATA, (short) segment);
-            header.set(JAVA_LONG, CONTROL, control.address());
-            header.set(JAVA_LONG, CONTROL_LENGTH, SEGMENT_SPACE);
-        } else {
-            header.set(JAVA_LONG, CONTROL, 0);
-            header.set(JAVA_LONG, CONTROL_LENGTH, 0);
-        }
         try {
-            long sent = (long) Functions.SENDMSG.invokeExact(errno, fd, headerAddress, MSG_DONTWAIT | MSG_NOSIGNAL);
+            long sent = segment > 0 && segment < bytes
+                    ? sendDivided(fd, data, bytes, segment, to.length)
+                    : (long) Functions.SENDTO.invokeExact(
+                            errno, fd, data, (long) bytes, MSG_DONTWAIT | MSG_NOSIGNAL, nameAddress, to.length);
             return sent >= 0 ? (int) sent : -Errno.captured(errno);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
+    }
+
+    /**
+     * Returns whether nothing was sent because the socket or the system has no memory for it now: later it may have.
+     *
+     * @param result what {@link #send} returned
+     * @return whether that was the reason
+     */
+    public static boolean isForWantOfRoom(int result) {
+        return result == -Errno.EAGAIN || result == -Errno.ENOBUFS || result == -Errno.ENOMEM;
+    }
+
+    private long sendDivided(int fd, long data, int bytes, int segment, int nameLength) throws Throwable {
+        header.set(JAVA_INT, NAME_LENGTH, nameLength);
+        vector.set(JAVA_LONG, 0, data);
+        vector.set(JAVA_LONG, Long.BYTES, bytes);
+        control.set(JAVA_LONG, 0, SEGMENT_LENGTH);
+        control.set(JAVA_INT, CONTROL_LEVEL, SOL_UDP);
+        control.set(JAVA_INT, CONTROL_TYPE, UDP_SEGMENT);
+        control.set(JAVA_SHORT, CONTROL_DATA, (short) segment);
+        header.set(JAVA_LONG, CONTROL, control.address());
+        header.set(JAVA_LONG, CONTROL_LENGTH, SEGMENT_SPACE);
+        return (long) Functions.SENDMSG.invokeExact(errno, fd, headerAddress, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
 
     /**
@@ -160,13 +202,27 @@ public final class Datagrams implements AutoCloseable {
      *     {@link #wasCut} tell more until the next call
      */
     public int receive(int fd, long data, int bytes) {
+        return receive(fd, data, bytes, MSG_DONTWAIT);
+    }
+
+    /**
+     * Returns whether a datagram waits to be received. What {@link #segment}, {@link #sender} and {@link #wasCut} tell is lost.
+     *
+     * @param fd the socket
+     * @return whether one waits
+     */
+    public boolean isWaiting(int fd) {
+        return receive(fd, optionAddress, 0, MSG_DONTWAIT | MSG_PEEK) >= 0;
+    }
+
+    private int receive(int fd, long data, int bytes, int flags) {
         header.set(JAVA_INT, NAME_LENGTH, SocketAddresses.STORAGE_BYTES);
         vector.set(JAVA_LONG, 0, data);
         vector.set(JAVA_LONG, Long.BYTES, bytes);
         header.set(JAVA_LONG, CONTROL, control.address());
         header.set(JAVA_LONG, CONTROL_LENGTH, CONTROL_SPACE);
         try {
-            return (int) (long) Functions.RECVMSG.invokeExact(fd, headerAddress, MSG_DONTWAIT);
+            return (int) (long) Functions.RECVMSG.invokeExact(fd, headerAddress, flags);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }

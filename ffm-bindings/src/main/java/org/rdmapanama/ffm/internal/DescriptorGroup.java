@@ -1,13 +1,25 @@
 package org.rdmapanama.ffm.internal;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 
-/** Descriptors that threads wait for together: an epoll(7) descriptor, which is readable while one of them is. */
+/**
+ * Descriptors that threads wait for together: an epoll(7) descriptor, which is readable while one of them is. That costs
+ * whoever makes one of them readable some time, also if nobody waits: {@link #ignore} spares it. Not thread-safe, but
+ * threads may wait for the descriptor meanwhile.
+ */
 public final class DescriptorGroup implements AutoCloseable {
     private final int epoll;
+    private final int[] members;
+    private final MemorySegment event = Arena.ofAuto().allocate(Libc.EPOLL_EVENT_BYTES, 8);
+    private final MemorySegment errno = Errno.allocate(Arena.ofAuto());
 
-    private DescriptorGroup(int epoll) {
+    /** The first members, so many, are watched. */
+    private int watched;
+
+    private DescriptorGroup(int epoll, int... members) {
         this.epoll = epoll;
+        this.members = members.clone();
     }
 
     /**
@@ -21,21 +33,39 @@ public final class DescriptorGroup implements AutoCloseable {
         if (epoll < 0) {
             return null;
         }
-        try (Arena arena = Arena.ofConfined()) {
-            for (int each : descriptors) {
-                if (Libc.watch(epoll, arena.allocate(Libc.EPOLL_EVENT_BYTES, 8), Errno.allocate(arena), each) < 0) {
-                    Libc.close(epoll);
-                    return null;
-                }
-            }
+        DescriptorGroup group = new DescriptorGroup(epoll, descriptors);
+        if (!group.watch()) {
+            group.close();
+            return null;
         }
-        return new DescriptorGroup(epoll);
+        return group;
+    }
+
+    /**
+     * Has the descriptor of the group be readable while a member is, as it is from the beginning. Allocates nothing.
+     *
+     * @return false if the system has no memory for it now
+     */
+    public boolean watch() {
+        while (watched < members.length && Libc.watch(epoll, event, errno, members[watched]) == 0) {
+            watched++;
+        }
+        return watched == members.length;
+    }
+
+    /** Has the descriptor of the group not be readable, until {@link #watch}. Allocates nothing. */
+    public void ignore() {
+        while (watched > 0) {
+            watched--;
+            // Fails only if the member has been closed, and then the group has forgotten it.
+            Libc.forget(epoll, event, errno, members[watched]);
+        }
     }
 
     /**
      * Returns the descriptor to wait for.
      *
-     * @return a descriptor that is readable while a member is
+     * @return a descriptor that is readable while a member is, unless they are ignored
      */
     public int descriptor() {
         return epoll;

@@ -41,7 +41,8 @@ public final class Libc {
     /** The descriptors that {@link #awaitEither} needs memory for. */
     static final int EITHER_BYTES = 2 * POLLFD_BYTES;
 
-    // Without errno, because a call that captures it may allocate while it is not compiled.
+    // Without errno where a call is made again and again: capturing it allocates until the compiler takes the whole
+    // call in.
     private static final MethodHandle POLL =
             SystemFunctions.downcall("poll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
     private static final MethodHandle FCNTL = SystemFunctions.downcall(
@@ -64,8 +65,11 @@ public final class Libc {
                 SystemFunctions.downcall("eventfd", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT), Errno.CAPTURE);
         private static final MethodHandle EPOLL_CREATE =
                 SystemFunctions.downcall("epoll_create1", FunctionDescriptor.of(JAVA_INT, JAVA_INT), Errno.CAPTURE);
-        private static final MethodHandle EPOLL_CTL = SystemFunctions.downcall(
-                "epoll_ctl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG), Errno.CAPTURE);
+        private static final FunctionDescriptor EPOLL_CTL_TYPE =
+                FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG);
+        private static final MethodHandle EPOLL_CTL = SystemFunctions.downcall("epoll_ctl", EPOLL_CTL_TYPE);
+        private static final MethodHandle EPOLL_CTL_WITH_ERRNO =
+                SystemFunctions.downcall("epoll_ctl", EPOLL_CTL_TYPE, Errno.CAPTURE);
         private static final MethodHandle EPOLL_WAIT = SystemFunctions.downcall(
                 "epoll_wait", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT), Errno.CAPTURE);
     }
@@ -189,7 +193,11 @@ public final class Libc {
 
     private static int control(int epoll, int operation, int fd, MemorySegment event, MemorySegment errno) {
         try {
-            int result = (int) Linux.EPOLL_CTL.invokeExact(errno, epoll, operation, fd, event.address());
+            if ((int) Linux.EPOLL_CTL.invokeExact(epoll, operation, fd, event.address()) == 0) {
+                return 0;
+            }
+            // It fails for the same reason once more, or not any longer.
+            int result = (int) Linux.EPOLL_CTL_WITH_ERRNO.invokeExact(errno, epoll, operation, fd, event.address());
             return result == 0 ? 0 : -Errno.captured(errno);
         } catch (Throwable e) {
             throw Errno.rethrow(e);

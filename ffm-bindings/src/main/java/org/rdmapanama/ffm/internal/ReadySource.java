@@ -40,6 +40,9 @@ public final class ReadySource {
     /** Does what the device has to do, or null if no thread that waits needs to. */
     private final Runnable work;
 
+    /** Has the device do its work itself, or null if no thread that waits does it. */
+    private final Runnable leaveWork;
+
     private final ShortLock lock = new ShortLock();
 
     /** Guarded by the lock. */
@@ -66,11 +69,12 @@ public final class ReadySource {
     /** The source whose descriptor waiting threads poll, or null if it is this one. */
     private volatile ReadySource followed;
 
-    private ReadySource(int fd, BooleanSupplier ready, BooleanSupplier maySleep, Runnable work) {
+    private ReadySource(int fd, BooleanSupplier ready, BooleanSupplier maySleep, Runnable work, Runnable leaveWork) {
         this.fd = fd;
         this.ready = ready;
         this.maySleep = maySleep;
         this.work = work;
+        this.leaveWork = leaveWork;
     }
 
     /**
@@ -80,7 +84,7 @@ public final class ReadySource {
      * @return a new source
      */
     public static ReadySource ofDescriptor(int fd) {
-        return new ReadySource(fd, null, null, null);
+        return new ReadySource(fd, null, null, null, null);
     }
 
     /**
@@ -90,7 +94,7 @@ public final class ReadySource {
      * @return a new source
      */
     public static ReadySource of(BooleanSupplier ready) {
-        return new ReadySource(-1, ready, null, null);
+        return new ReadySource(-1, ready, null, null, null);
     }
 
     /**
@@ -102,10 +106,13 @@ public final class ReadySource {
      * @param maySleep asked before each wait for the descriptor: whether it will be readable when a look may bring an event
      *     about from now on, so that the thread may wait
      * @param work does what the device has to do, which may bring events about
+     * @param leaveWork called before a thread waits without waiting for the descriptor, as virtual threads do: the device
+     *     must do its work itself then
      * @return a new source
      */
-    public static ReadySource of(BooleanSupplier ready, int fd, BooleanSupplier maySleep, Runnable work) {
-        return new ReadySource(fd, ready, maySleep, work);
+    public static ReadySource of(
+            BooleanSupplier ready, int fd, BooleanSupplier maySleep, Runnable work, Runnable leaveWork) {
+        return new ReadySource(fd, ready, maySleep, work, leaveWork);
     }
 
     /**
@@ -163,6 +170,17 @@ public final class ReadySource {
     /** Returns whether a thread may wait for the descriptor now; otherwise it must look for events. */
     boolean maySleep() {
         return maySleep == null || maySleep.getAsBoolean();
+    }
+
+    /** Tells the device that a thread waits without waiting for the descriptor. */
+    void leaveWork() {
+        if (leaveWork != null && beginUse()) {
+            try {
+                leaveWork.run();
+            } finally {
+                endUse();
+            }
+        }
     }
 
     /**

@@ -8,7 +8,7 @@ import java.util.concurrent.locks.LockSupport;
  * A lock for sections of a few instructions, which wake no thread. Unlike the locks of the JDK, waiting for it allocates
  * nothing. It is neither reentrant nor fair.
  */
-final class ShortLock {
+public final class ShortLock {
     private static final int SPINS = 200;
 
     /** The holder may not be running. */
@@ -27,7 +27,11 @@ final class ShortLock {
     @SuppressWarnings("unused") // through HELD
     private volatile int held;
 
-    void lock() {
+    /** Creates a lock that nobody holds. */
+    public ShortLock() {}
+
+    /** Waits until no other thread holds it, and takes it. */
+    public void lock() {
         int spins = 0;
         while (!HELD.compareAndSet(this, 0, 1)) {
             if (++spins % SPINS == 0) {
@@ -38,7 +42,8 @@ final class ShortLock {
         }
     }
 
-    void unlock() {
+    /** Gives it up. */
+    public void unlock() {
         HELD.setRelease(this, 0);
     }
 }

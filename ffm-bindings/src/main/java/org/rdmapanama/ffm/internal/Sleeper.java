@@ -129,10 +129,9 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
         if (toPoll) {
             int millis = (int) Math.min(SLICE_MILLIS, Math.ceilDiv(nanos, NANOS_PER_MILLI));
             toPoll = poll(millis);
-        } else if (source.arm()) {
-            park(nanos);
         } else {
-            park(Math.min(nanos, LOOK_NANOS));
+            source.polled().leaveWork();
+            park(source.arm() ? nanos : Math.min(nanos, LOOK_NANOS));
         }
     }
 

@@ -40,20 +40,25 @@ public final class Waiting {
             throws InterruptedException {
         long limit = nanos("timeout", timeout);
         checkNotInterrupted();
-        T result = look.get();
-        if (result != null || source.takeWakeup() || limit == 0) {
+        if (limit == 0) {
+            T result = look.get();
+            if (result == null) {
+                source.takeWakeup();
+            }
             return result;
         }
-        long start = System.nanoTime();
+        // Looking for events and reading the clock may be system calls.
+        boolean ends = limit != Long.MAX_VALUE;
+        long start = ends ? System.nanoTime() : 0;
         try (Sleeper sleeper = Sleeper.on(source)) {
             while (true) {
                 sleeper.prepare();
-                result = look.get();
+                T result = look.get();
                 if (result != null || source.takeWakeup()) {
                     return result;
                 }
                 checkNotInterrupted();
-                long left = limit - (System.nanoTime() - start);
+                long left = ends ? limit - (System.nanoTime() - start) : limit;
                 if (left <= 0) {
                     return null;
                 }

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -56,7 +57,7 @@ class WaitingTest {
         final Thread thread;
 
         Waiter(Way way, Events events, Duration timeout) {
-            CountDownLatch looked = new CountDownLatch(2);
+            CountDownLatch looked = new CountDownLatch(1);
             thread = way.start(() -> {
                 try {
                     Object found = Waiting.await(events.source(), timeout, () -> {
@@ -70,7 +71,8 @@ class WaitingTest {
                 }
             });
             try {
-                looked.await();
+                // It looks when events can wake it already.
+                assertTrue(looked.await(LONG.toSeconds(), TimeUnit.SECONDS), "it does not look");
                 // Until it sleeps, mostly.
                 Thread.sleep(20);
             } catch (InterruptedException e) {
@@ -204,6 +206,35 @@ class WaitingTest {
                 "it",
                 Waiting.await(
                         ReadySource.of(() -> false), LONG, () -> 1_000_000, () -> ++looks[0] == 20 ? "it" : null));
+    }
+
+    /** A thread that waits for the descriptor of a device does its work; one that parks is told by a thread of the device. */
+    @ParameterizedTest
+    @EnumSource(names = ".*_WITH_DESCRIPTOR", mode = EnumSource.Mode.MATCH_ALL)
+    void shouldLeaveTheWorkOfADeviceOnlyWhenItParks(Way way) throws InterruptedException {
+        try (DescriptorEvents events = new DescriptorEvents()) {
+            AtomicInteger left = new AtomicInteger();
+            AtomicReference<ReadySource> told = new AtomicReference<>();
+            ReadySource device = ReadySource.of(() -> false, events.source().descriptor(), () -> true, () -> {}, () -> {
+                left.incrementAndGet();
+                told.get().signal();
+            });
+            told.set(device);
+            // Ends the native wait, and stays readable.
+            events.add();
+            AtomicInteger looks = new AtomicInteger();
+            AtomicReference<Object> result = new AtomicReference<>();
+            Thread thread = way.start(() -> {
+                try {
+                    result.set(Waiting.await(device, LONG, () -> looks.incrementAndGet() == 2 ? "it" : null));
+                } catch (Throwable e) {
+                    result.set(e);
+                }
+            });
+            thread.join();
+            assertEquals("it", result.get());
+            assertEquals(way.virtual ? 1 : 0, left.get());
+        }
     }
 
     @Test

@@ -86,7 +86,7 @@ public final class Crowd<U extends RandomUser<U>> {
         for (int i = 0; i < platformThreads + virtualThreads; i++) {
             users.add(maker.get());
         }
-        try (Heartbeat heartbeat = new Heartbeat(LIMIT_OF_CARRIER)) {
+        try (CarrierPulse heartbeat = new CarrierPulse(LIMIT_OF_CARRIER)) {
             for (int i = 0; i < users.size(); i++) {
                 start(users.get(i), i < platformThreads, atEnd);
             }

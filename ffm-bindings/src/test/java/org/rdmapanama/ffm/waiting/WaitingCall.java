@@ -187,7 +187,7 @@ public final class WaitingCall {
     private Outcome call(Scene scene, Interrupts how) throws Exception {
         Outcome outcome = new Outcome();
         boolean endsItself = effect != Effect.NONE && how != Interrupts.NEVER;
-        try (Heartbeat heartbeat = new Heartbeat(SHORT_WHILE)) {
+        try (CarrierPulse heartbeat = new CarrierPulse(SHORT_WHILE)) {
             Thread thread = Thread.ofVirtual().name(name).start(() -> outcome.of(scene, how == Interrupts.BEFORE));
             Interrupter interrupter = how == Interrupts.AGAIN_AND_AGAIN ? new Interrupter(thread) : null;
             try {

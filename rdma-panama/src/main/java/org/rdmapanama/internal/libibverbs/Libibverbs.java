@@ -70,6 +70,8 @@ final class Libibverbs {
     private static final MethodHandle RESIZE_CQ = withErrno("ibv_resize_cq", JAVA_INT, JAVA_LONG, JAVA_INT);
     private static final MethodHandle DESTROY_CQ = withErrno("ibv_destroy_cq", JAVA_INT, JAVA_LONG);
     private static final MethodHandle GET_CQ_EVENT =
+            plain("ibv_get_cq_event", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final MethodHandle GET_CQ_EVENT_WITH_ERRNO =
             withErrno("ibv_get_cq_event", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final MethodHandle ACK_CQ_EVENTS = ofVoid("ibv_ack_cq_events", JAVA_LONG, JAVA_INT);
     private static final MethodHandle CREATE_SRQ = withErrno("ibv_create_srq", JAVA_LONG, JAVA_LONG, JAVA_LONG);
@@ -320,13 +322,27 @@ final class Libibverbs {
         return status(errno -> (int) DESTROY_CQ.invokeExact(errno, cq));
     }
 
-    /** ibv_get_cq_event. -1 and errno. Returns the completion queue, 0 for EAGAIN, or a negated errno. */
+    /** ibv_get_cq_event. Returns the completion queue, or 0 for any failure, such as EAGAIN. Allocates nothing. */
     static long getCqEvent(long channel, Scratch scratch) {
+        long queue = scratch.memory().address();
+        try {
+            int result = (int) GET_CQ_EVENT.invokeExact(channel, queue, queue + JAVA_LONG.byteSize());
+            return result == 0 ? scratch.memory().get(JAVA_LONG, 0) : 0;
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+    }
+
+    /**
+     * ibv_get_cq_event. -1 and errno. Returns the completion queue, 0 for EAGAIN, or a negated errno. Capturing errno
+     * allocates where the compiler does not take the whole call in.
+     */
+    static long getCqEventWithErrno(long channel, Scratch scratch) {
         MemorySegment errno = scratch.errno();
         long queue = scratch.memory().address();
         int result;
         try {
-            result = (int) GET_CQ_EVENT.invokeExact(errno, channel, queue, queue + JAVA_LONG.byteSize());
+            result = (int) GET_CQ_EVENT_WITH_ERRNO.invokeExact(errno, channel, queue, queue + JAVA_LONG.byteSize());
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }

@@ -1,5 +1,6 @@
 package org.rdmapanama.internal.libibverbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
@@ -7,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -15,6 +17,7 @@ import java.util.stream.Stream;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Libc;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Scratch;
 import org.rdmapanama.ffm.verbs.ibv_comp_channel;
@@ -23,6 +26,7 @@ import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
+import org.rdmapanama.internal.provider.DirectPath;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.SendVerbs;
 
@@ -80,6 +84,9 @@ final class NativeContext extends ProviderContext {
 
     /** Until {@link #prepareSendBatches}, with some drivers; visible to all threads before one can start a batch. */
     private volatile boolean criticalPoll;
+
+    /** Null until it is asked for. */
+    private DirectPath directPath;
 
     private final int asyncFd;
     private final SendVerbs sendVerbs;
@@ -154,6 +161,28 @@ final class NativeContext extends ProviderContext {
     @Override
     public String driver() {
         return driver;
+    }
+
+    /** efa writes a descriptor for each segment, and nothing for a receive that has none. */
+    @Override
+    public boolean completesEmptyReceives() {
+        return !driver.equals("efa");
+    }
+
+    @Override
+    public synchronized DirectPath directPath() {
+        if (!driver.equals("mlx5")) {
+            return super.directPath();
+        }
+        if (directPath == null) {
+            // Use the class loader of this module, whatever the context class loader of the calling thread is.
+            directPath = ServiceLoader.load(DirectPath.Finder.class, DirectPath.Finder.class.getClassLoader())
+                    .findFirst()
+                    .orElseThrow(() -> new UnsupportedOperationException("the direct path of mlx5 is in another module:"
+                            + " add rdma-mlx5 to the class path or module path"))
+                    .open(this);
+        }
+        return directPath;
     }
 
     @Override
@@ -286,7 +315,12 @@ final class NativeContext extends ProviderContext {
     @Override
     public long getCompletionEvent(long channel) {
         try (Scratch scratch = Scratch.take()) {
-            return Libibverbs.getCqEvent(channel, scratch);
+            long queue = Libibverbs.getCqEvent(channel, scratch);
+            if (queue != 0 || Libc.awaitReadable(fdOf(channel), 0) == 0) {
+                return queue;
+            }
+            // There is an event, or the call fails.
+            return Libibverbs.getCqEventWithErrno(channel, scratch);
         }
     }
 
@@ -296,7 +330,8 @@ final class NativeContext extends ProviderContext {
     }
 
     private static int fdOf(long channel) {
-        return ibv_comp_channel.fd(Structs.at(channel, ibv_comp_channel.layout()));
+        // Without a view of the structure, which would be garbage for each look for an event.
+        return Native.MEMORY.get(JAVA_INT, channel + ibv_comp_channel.fd$offset());
     }
 
     @Override

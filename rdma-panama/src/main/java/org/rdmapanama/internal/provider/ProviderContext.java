@@ -15,7 +15,7 @@ import org.rdmapanama.ffm.internal.ReadySource;
  * <p>Threads: as in libibverbs, any thread may call any method, but destroying an object while another thread uses it
  * is an error of the caller.
  */
-public abstract class ProviderContext {
+public abstract class ProviderContext implements PostVerbs, PollVerbs {
     /** For subclasses. */
     protected ProviderContext() {}
 
@@ -34,6 +34,17 @@ public abstract class ProviderContext {
 
     /** {@return the short name of the driver behind the device, such as {@code mlx5} or {@code rxe}} */
     public abstract String driver();
+
+    /**
+     * Returns the way to have Java write and read the rings of some queues itself.
+     *
+     * @return the direct path of this device
+     * @throws UnsupportedOperationException when there is none; the message says why and what helps
+     */
+    public DirectPath directPath() {
+        throw new UnsupportedOperationException(
+                "the driver " + driver() + " has no direct path; only mlx5, the driver of ConnectX cards, has one");
+    }
 
     /**
      * Prepares this context for batches of sends, of extended queue pairs, and returns their functions. This cannot be
@@ -122,12 +133,6 @@ public abstract class ProviderContext {
     /** ibv_destroy_cq. */
     public abstract int destroyCompletionQueue(long completionQueue);
 
-    /** ibv_req_notify_cq. */
-    public abstract int requestNotification(long completionQueue, boolean solicitedOnly);
-
-    /** ibv_poll_cq into an array of struct ibv_wc: the number of completions. */
-    public abstract int pollCompletionQueue(long completionQueue, int capacity, long completions);
-
     /** ibv_create_qp from a struct ibv_qp_init_attr: a struct ibv_qp. */
     public abstract long createQueuePair(long protectionDomain, long initialAttributes);
 
@@ -140,11 +145,10 @@ public abstract class ProviderContext {
     /** ibv_destroy_qp. */
     public abstract int destroyQueuePair(long queuePair);
 
-    /** ibv_post_send of a chain of struct ibv_send_wr; on failure *bad is the first one not posted. */
-    public abstract int postSend(long queuePair, long workRequest, long bad);
-
-    /** ibv_post_recv of a chain of struct ibv_recv_wr; on failure *bad is the first one not posted. */
-    public abstract int postReceive(long queuePair, long workRequest, long bad);
+    /** {@return whether a receive without segments completes; a driver may accept and forget it} */
+    public boolean completesEmptyReceives() {
+        return true;
+    }
 
     /** ibv_create_ah from a struct ibv_ah_attr: a struct ibv_ah. */
     public abstract long createAddressHandle(long protectionDomain, long attributes);
@@ -357,7 +361,7 @@ public abstract class ProviderContext {
         return -EOPNOTSUPP;
     }
 
-    /** ibv_post_srq_recv of a chain of struct ibv_recv_wr; on failure *bad is the first one not posted. */
+    @Override
     public int postSharedReceive(long sharedReceiveQueue, long workRequest, long bad) {
         return -EOPNOTSUPP;
     }

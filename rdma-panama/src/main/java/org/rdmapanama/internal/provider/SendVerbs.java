@@ -1,15 +1,74 @@
 package org.rdmapanama.internal.provider;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import org.rdmapanama.ffm.Pthread;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.ibv_qp_ex;
+import org.rdmapanama.queue.SendOperation;
+
 /**
  * The work request builder of an extended queue pair: the functions of {@code struct ibv_qp_ex}. Each takes the address
- * of that structure. The identifier and the flags of a work request are fields of the structure, which the caller
- * writes before the call that begins it; see ibv_wr_post(3).
+ * of that structure. {@link #identify} precedes the call that begins a work request; see ibv_wr_post(3).
  *
  * <p>Between start and complete or abort, the driver may hold a lock: no other call may post to the queue pair then.
  */
 public abstract class SendVerbs {
+    private static final long WR_ID = ibv_qp_ex.wr_id$offset() + Pthread.MUTEX_GROWTH;
+    private static final long WR_FLAGS = ibv_qp_ex.wr_flags$offset() + Pthread.MUTEX_GROWTH;
+    private static final int SEND = SendOperation.SEND.code();
+    private static final int RDMA_WRITE = SendOperation.RDMA_WRITE.code();
+
     /** For subclasses. */
     protected SendVerbs() {}
+
+    /**
+     * Sets identifier and flags of the next work request: the fields {@code wr_id} and {@code wr_flags} of the structure.
+     *
+     * @param queuePair the {@code struct ibv_qp_ex}
+     * @param id the identifier
+     * @param flags a mask of enum ibv_send_flags
+     */
+    public void identify(long queuePair, long id, int flags) {
+        Native.MEMORY.set(JAVA_LONG, queuePair + WR_ID, id);
+        Native.MEMORY.set(JAVA_INT, queuePair + WR_FLAGS, flags);
+    }
+
+    /**
+     * Builds a whole work request of the most frequent kind: {@link #identify}, {@link #wrSend}, {@link #wrRdmaWrite} or
+     * {@link #wrRdmaRead}, and {@link #wrSetSge}.
+     *
+     * @param queuePair the {@code struct ibv_qp_ex} of a queue pair whose work requests have no destination
+     * @param id the identifier
+     * @param flags a mask of enum ibv_send_flags
+     * @param operation the code of SEND, RDMA_WRITE or RDMA_READ
+     * @param rkey the remote key, unless it is a send
+     * @param remoteAddress the remote address, unless it is a send
+     * @param lkey the local key
+     * @param address the address of the data
+     * @param length the size of the data in bytes
+     */
+    public void build(
+            long queuePair,
+            long id,
+            int flags,
+            int operation,
+            int rkey,
+            long remoteAddress,
+            int lkey,
+            long address,
+            int length) {
+        identify(queuePair, id, flags);
+        if (operation == RDMA_WRITE) {
+            wrRdmaWrite(queuePair, rkey, remoteAddress);
+        } else if (operation == SEND) {
+            wrSend(queuePair);
+        } else {
+            wrRdmaRead(queuePair, rkey, remoteAddress);
+        }
+        wrSetSge(queuePair, lkey, address, length);
+    }
 
     /** ibv_wr_start: locks the send queue until completed or aborted. */
     public abstract void wrStart(long queuePair);

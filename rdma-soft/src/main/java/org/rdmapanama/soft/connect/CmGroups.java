@@ -11,7 +11,7 @@ import org.rdmapanama.soft.net.Gids;
 
 /**
  * The multicast groups that an id has joined. Joining sends no IGMP or MLD: datagrams to a group stay on this device,
- * see {@link MulticastGroups}. {@link SoftCmId} owns one. Callers must hold the lock of the device.
+ * see {@link MulticastTable}. {@link SoftCmId} owns one. Callers must hold the lock of the device.
  */
 final class CmGroups {
     private static final int MULTICAST_QUEUE_PAIR = 0xff_ffff;

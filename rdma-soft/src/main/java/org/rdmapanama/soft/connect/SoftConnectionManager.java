@@ -20,6 +20,7 @@ import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.rdmapanama.ffm.internal.AtExit;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.Native;
@@ -59,10 +60,10 @@ public final class SoftConnectionManager extends ConnectionManager {
     private final SoftAddressInfo addressInfo = new SoftAddressInfo();
 
     /**
-     * Ends the connections when the JVM exits, as the kernel does for its devices, though beside other shutdown hooks and
-     * not after them; null before there is one.
+     * Whether the connections end when the JVM exits, as the kernel does it for its devices, though beside shutdown hooks of
+     * the program and not after them.
      */
-    private Thread atExit;
+    private boolean endsAtExit;
 
     private final ReentrantLock taking = new ReentrantLock();
     private final Condition acknowledged = taking.newCondition();
@@ -99,11 +100,10 @@ public final class SoftConnectionManager extends ConnectionManager {
 
     /** Needs this monitor. */
     private void endConnectionsAtExit() {
-        if (atExit == null) {
-            Thread made = new Thread(this::endConnections, "soft0-exit");
+        if (!endsAtExit) {
             try {
-                Runtime.getRuntime().addShutdownHook(made);
-                atExit = made;
+                AtExit.add(AtExit.Stage.DEVICES, this::endConnections);
+                endsAtExit = true;
             } catch (IllegalStateException exiting) {
                 // Nothing that begins now lasts.
             }

@@ -26,7 +26,11 @@ final class SoftEventChannel {
     /** Creates a channel, whose waiting threads do the work of the device. */
     SoftEventChannel(SoftDevice device) {
         source = ReadySource.of(
-                this::hasEvent, device.wire().descriptor(), device.engine::maySleep, device.engine::progressForWaiter);
+                this::hasEvent,
+                device.wire().descriptor(),
+                device.engine::maySleep,
+                device.engine::progressForWaiter,
+                device.engine::leaveToThread);
         MemorySegment channel = Native.struct(struct.address(), rdma_event_channel.layout());
         rdma_event_channel.fd(channel, -1);
     }

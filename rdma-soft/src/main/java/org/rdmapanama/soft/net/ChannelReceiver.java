@@ -39,7 +39,7 @@ final class ChannelReceiver extends PacketReceiver {
             seen = sender;
             from(peers.at((InetSocketAddress) sender));
         }
-        at(0, buffer.position());
+        at(0, buffer.position(), 0);
         return true;
     }
 }

@@ -20,6 +20,7 @@ abstract class PacketReceiver {
 
     private int start;
     private int length;
+    private int place;
 
     PacketReceiver(int bytes) {
         buffer = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
@@ -39,10 +40,11 @@ abstract class PacketReceiver {
         from = peer;
     }
 
-    /** Notes where in the buffer the packet is that is taken. */
-    final void at(int newStart, int newLength) {
+    /** Notes where in the buffer the packet is that is taken, and how many were taken before it of those that came with it. */
+    final void at(int newStart, int newLength, int newPlace) {
         start = newStart;
         length = newLength;
+        place = newPlace;
     }
 
     /** Returns the sender of the packet taken last. */
@@ -53,6 +55,11 @@ abstract class PacketReceiver {
     /** Returns the index in the buffer at which the packet begins. */
     final int start() {
         return start;
+    }
+
+    /** Returns how many packets were taken before this one of those that came with it, of which each has its number. */
+    final int place() {
+        return place;
     }
 
     /** Returns the size of the packet with its checksum, in bytes. */

@@ -2,8 +2,17 @@ package org.rdmapanama.soft.net;
 
 import org.rdmapanama.ffm.internal.Datagrams;
 
-/** Receives many packets of one peer with one system call, on Linux. */
+/**
+ * Receives many packets of one peer with one system call, on Linux. Where packets come one by one, the kernel is told not to
+ * join any: looking whether it has joined some takes it long enough to be seen in a round trip.
+ */
 final class SegmentReceiver extends PacketReceiver {
+    /** After so many packets that came alone, or directly behind another one, the kernel is told. */
+    private static final int ENOUGH = 32;
+
+    /** How many of these one of the other kind makes up for: acknowledgements come in between. */
+    private static final int MAKES_UP = 4;
+
     private final int fd;
     private final Datagrams datagrams;
     private final Peers peers;
@@ -13,6 +22,18 @@ final class SegmentReceiver extends PacketReceiver {
 
     private int end;
     private int segment;
+
+    /** How many of them have been taken. */
+    private int taken;
+
+    /** Whether the kernel joins packets. */
+    private boolean joins = true;
+
+    /** What was received since there was nothing: 0, 1 packet, or 2 for more. */
+    private int together;
+
+    /** How many packets more than usual came otherwise than they should for {@link #joins}. */
+    private int otherwise;
 
     SegmentReceiver(int fd, Datagrams datagrams, Peers peers) {
         super(Datagrams.MAX_RECEIVE_BYTES);
@@ -26,7 +47,7 @@ final class SegmentReceiver extends PacketReceiver {
         if (rest == end && !receive()) {
             return false;
         }
-        at(rest, Math.min(segment, end - rest));
+        at(rest, Math.min(segment, end - rest), taken++);
         rest += length();
         return true;
     }
@@ -34,6 +55,10 @@ final class SegmentReceiver extends PacketReceiver {
     private boolean receive() {
         int received = datagrams.receive(fd, address, Datagrams.MAX_RECEIVE_BYTES);
         if (received < 0) {
+            if (together == 1) {
+                cameAlone();
+            }
+            together = 0;
             return false;
         }
         if (datagrams.wasCut()) {
@@ -41,11 +66,55 @@ final class SegmentReceiver extends PacketReceiver {
             received = 0;
         }
         int told = datagrams.segment();
+        if (together > 0 || told > 0) {
+            cameTogether();
+            together = 2;
+        } else {
+            together = 1;
+        }
         segment = told > 0 ? told : received;
         from(peers.at(datagrams.sender(), from()));
         rest = 0;
+        taken = 0;
         end = received;
         return true;
+    }
+
+    private void cameAlone() {
+        note(joins);
+    }
+
+    private void cameTogether() {
+        note(!joins);
+    }
+
+    private void note(boolean isOtherwise) {
+        otherwise = isOtherwise ? otherwise + 1 : Math.max(0, otherwise - MAKES_UP);
+        if (otherwise == ENOUGH) {
+            otherwise = 0;
+            if (joins) {
+                expectAlone();
+            } else {
+                expectTogether();
+            }
+        }
+    }
+
+    private void expectTogether() {
+        joins = true;
+        datagrams.receiveSegments(fd, true);
+    }
+
+    /**
+     * Tells the kernel not to join packets. It would not tell the size of those that it has joined by then, and they would be
+     * lost: if something waits, it goes on joining. Whether it joins is decided when packets are queued.
+     */
+    void expectAlone() {
+        joins = false;
+        datagrams.receiveSegments(fd, false);
+        if (datagrams.isWaiting(fd)) {
+            expectTogether();
+        }
     }
 
     @Override

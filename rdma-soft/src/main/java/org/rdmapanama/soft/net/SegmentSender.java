@@ -18,6 +18,15 @@ import org.rdmapanama.soft.wire.UdpFlow;
 final class SegmentSender extends PacketSender {
     private static final int BUFFER_BYTES = Datagrams.MAX_SEND_BYTES + InvariantCrc.MAX_PACKET_BYTES + 1;
 
+    /** In place of a number of bytes: packets go together. */
+    private static final int TOGETHER = -1;
+
+    /** The system call that sends from the socket. */
+    interface Call {
+        /** Sends packets, with the parameters and the result of {@link Datagrams#send} but for the socket. */
+        int send(long data, int bytes, int segmentBytes, byte... to);
+    }
+
     /** What is told about packets that cannot be sent. */
     interface Failures {
         /** Packets to a peer, the largest of some size in bytes, were lost for a reason, an errno. */
@@ -25,8 +34,7 @@ final class SegmentSender extends PacketSender {
     }
 
     private final int index;
-    private final int fd;
-    private final Datagrams datagrams;
+    private final Call call;
     private final InvariantCrc crc;
     private final Capture capture;
     private final Failures failures;
@@ -47,6 +55,9 @@ final class SegmentSender extends PacketSender {
     private int used;
     private int segment;
 
+    /** How many bytes of those that wait were sent, if they go one by one, or {@link #TOGETHER}. */
+    private int sentAlone = TOGETHER;
+
     /** Whether no packet can follow, because the last one is shorter. */
     private boolean complete;
 
@@ -57,13 +68,12 @@ final class SegmentSender extends PacketSender {
      * Creates a sender.
      *
      * @param index the index of the local address
-     * @param fd the socket of that address
+     * @param call sends from the socket of that address
      * @param capture where packets are recorded, or null
      */
-    SegmentSender(int index, int fd, Datagrams datagrams, InvariantCrc crc, Capture capture, Failures failures) {
+    SegmentSender(int index, Call call, InvariantCrc crc, Capture capture, Failures failures) {
         this.index = index;
-        this.fd = fd;
-        this.datagrams = datagrams;
+        this.call = call;
         this.crc = crc;
         this.capture = capture;
         this.failures = failures;
@@ -126,6 +136,7 @@ final class SegmentSender extends PacketSender {
             int sent = used;
             count = 0;
             used = 0;
+            sentAlone = TOGETHER;
             complete = false;
             if (odd > 0) {
                 int bytes = odd;
@@ -137,37 +148,44 @@ final class SegmentSender extends PacketSender {
         return true;
     }
 
-    /** Sends the packets that wait. Returns false if there is no room. */
+    /** Sends the packets that wait. Returns false if there is no room for all. */
     private boolean sendAll() {
-        int result = datagrams.send(fd, address, used, count > 1 ? segment : 0, peer.struct);
-        if (result >= 0) {
-            return true;
-        }
-        if (result == -Errno.EAGAIN) {
-            return false;
-        }
-        if (count > 1 && result != -Errno.ENETUNREACH && result != -Errno.EHOSTUNREACH) {
+        if (sentAlone == TOGETHER) {
+            int result = call.send(address, used, count > 1 ? segment : 0, peer.struct);
+            if (result >= 0) {
+                return true;
+            }
+            if (Datagrams.isForWantOfRoom(result)) {
+                return false;
+            }
+            if (count == 1 || result == -Errno.ENETUNREACH || result == -Errno.EHOSTUNREACH) {
+                failures.lost(peer, segment, -result);
+                return true;
+            }
             // For example an interface without checksums of its own (EIO), or one with a small MTU (EINVAL).
             divides = result != -Errno.EIO;
-            sendEach();
-        } else {
-            failures.lost(peer, segment, -result);
+            sentAlone = 0;
         }
-        return true;
+        return sendEach();
     }
 
-    /** Sends the packets that wait one by one, which gives each the identification 0. */
-    private void sendEach() {
+    /** Sends the packets that wait one by one, which gives each the identification 0. Returns false if there is no room for all. */
+    private boolean sendEach() {
         UdpFlow flow = peer.toThem(index);
         buffer.clear();
-        for (int at = 0; at < used; at += segment) {
-            int length = Math.min(segment, used - at);
-            crc.append(flow, buffer, at, length - InvariantCrc.BYTES, 0);
-            int result = datagrams.send(fd, address + at, length, 0, peer.struct);
+        while (sentAlone < used) {
+            int length = Math.min(segment, used - sentAlone);
+            crc.append(flow, buffer, sentAlone, length - InvariantCrc.BYTES, 0);
+            int result = call.send(address + sentAlone, length, 0, peer.struct);
+            if (Datagrams.isForWantOfRoom(result)) {
+                return false;
+            }
             if (result < 0) {
                 failures.lost(peer, length, -result);
-                return;
+                return true;
             }
+            sentAlone += length;
         }
+        return true;
     }
 }

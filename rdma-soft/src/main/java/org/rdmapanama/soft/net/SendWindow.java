@@ -19,8 +19,8 @@ public final class SendWindow {
     /** The largest window, in bytes: more has no use on one machine, and floods the queues of other devices. */
     public static final int MOST_BYTES = 512 << 10;
 
-    /** What a queue pair may send when its turn comes while others wait, in bytes. */
-    public static final int TURN_BYTES = 16 << 10;
+    /** What a queue pair may send when its turn comes while others wait, in bytes: as much as the smallest window. */
+    public static final int TURN_BYTES = LEAST_BYTES;
 
     /** The limits of the time after which an answer is overdue. The clock of waiting threads counts milliseconds. */
     private static final long SHORTEST_DELAY_NANOS = 2_000_000;

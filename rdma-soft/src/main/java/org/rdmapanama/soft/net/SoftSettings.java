@@ -30,7 +30,7 @@ public record SoftSettings(
         Path capture,
         Faults faults,
         boolean wire,
-        Segments segments,
+        Segmentation segments,
         Path ring,
         boolean probes) {
     private static final String PREFIX = "org.rdmapanama.soft.";
@@ -56,7 +56,7 @@ public record SoftSettings(
     }
 
     /** To whom many packets are sent with one system call, where the system can. */
-    public enum Segments {
+    public enum Segmentation {
         /** To peers that do not mind how a network card numbers them. */
         AUTO,
         ALL,
@@ -79,7 +79,7 @@ public record SoftSettings(
                 capture == null ? null : Path.of(capture),
                 faults == null ? null : Faults.parse(faults),
                 wire,
-                choice("segments", Segments.AUTO),
+                choice("segments", Segmentation.AUTO),
                 ring(System.getProperty(PREFIX + "ring", "auto")),
                 !"false".equalsIgnoreCase(System.getProperty(PROBES)));
     }

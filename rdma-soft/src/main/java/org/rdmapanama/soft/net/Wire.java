@@ -25,7 +25,6 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Datagrams;
 import org.rdmapanama.ffm.internal.DescriptorGroup;
-import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.FaultySender;
 import org.rdmapanama.soft.wire.InvariantCrc;
@@ -149,13 +148,13 @@ public final class Wire implements AutoCloseable {
             own[i] = new InetSocketAddress(addresses.address(i), port);
         }
         descriptors = LinuxSocket.prepare(List.of(own), RECEIVE_BYTES, SEND_BYTES);
-        boolean isPlain = settings.segments() == SoftSettings.Segments.NONE || !Datagrams.areSupported();
+        boolean isPlain = settings.segments() == SoftSettings.Segmentation.NONE || !Datagrams.areSupported();
         datagrams = isPlain ? null : new Datagrams();
         faulty = settings.faults() == null
                 ? null
                 : new FaultySender(
                         settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, this::sendByChannel);
-        peers = new Peers(peer -> settings.segments() == SoftSettings.Segments.ALL || batches(peer), own);
+        peers = new Peers(peer -> settings.segments() == SoftSettings.Segmentation.ALL || batches(peer), own);
         group = datagrams != null && IntStream.of(descriptors).allMatch(each -> each >= 0)
                 ? DescriptorGroup.of(descriptors)
                 : null;
@@ -186,7 +185,12 @@ public final class Wire implements AutoCloseable {
             return new ChannelSender(index, faulty, crc, capture);
         }
         return datagrams != null && fd >= 0 && Datagrams.sendSegments(fd) == 0
-                ? new SegmentSender(index, fd, datagrams, crc, capture, this::lost)
+                ? new SegmentSender(
+                        index,
+                        (data, bytes, segment, to) -> datagrams.send(fd, data, bytes, segment, to),
+                        crc,
+                        capture,
+                        this::lost)
                 : new ChannelSender(index, this::sendByChannel, crc, capture);
     }
 
@@ -302,9 +306,25 @@ public final class Wire implements AutoCloseable {
         }
     }
 
-    /** Returns a descriptor that is readable while there are packets, or -1. Any thread may call it. */
+    /**
+     * Returns a descriptor that is readable while there are packets, unless {@link #expectSleepers} said otherwise; or -1. Any
+     * thread may call it.
+     */
     public int descriptor() {
         return group == null ? -1 : group.descriptor();
+    }
+
+    /** Says whether threads may wait for {@link #descriptor}, which costs the senders of packets time. */
+    public void expectSleepers(boolean expected) {
+        if (group == null) {
+            return;
+        }
+        if (expected) {
+            // Without memory for that, the thread of the device finds the packets.
+            group.watch();
+        } else {
+            group.ignore();
+        }
     }
 
     public int port() {
@@ -427,8 +447,7 @@ public final class Wire implements AutoCloseable {
     /** Sends a datagram that says no more than that it is time to look. Returns false if there is no room for it now. */
     private boolean ring(Peer to, int index) {
         if (datagrams != null && descriptors[index] >= 0) {
-            int result = datagrams.send(descriptors[index], bellAddress, 1, 0, to.struct);
-            return result != -Errno.EAGAIN && result != -Errno.ENOBUFS && result != -Errno.ENOMEM;
+            return !Datagrams.isForWantOfRoom(datagrams.send(descriptors[index], bellAddress, 1, 0, to.struct));
         }
         try {
             return channels[index].send(bell.clear(), to.address) > 0;
@@ -522,7 +541,7 @@ public final class Wire implements AutoCloseable {
         Peer peer = packets.from();
         UdpFlow flow = peer.fromThem(index);
         int length = packets.length();
-        int identification = crc.identification(flow, packets.buffer, packets.start(), length);
+        int identification = crc.identification(flow, packets.buffer, packets.start(), length, packets.place());
         if (identification == InvariantCrc.WRONG) {
             return true;
         }

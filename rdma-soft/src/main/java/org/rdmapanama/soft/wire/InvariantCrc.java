@@ -116,9 +116,9 @@ public final class InvariantCrc {
         return identification(flow, packet, length) != WRONG;
     }
 
-    /** Like {@link #identification(UdpFlow, ByteBuffer, int, int)}, of a packet at index 0. */
+    /** Like {@link #identification(UdpFlow, ByteBuffer, int, int, int)}, of a packet at index 0. */
     public int identification(UdpFlow flow, ByteBuffer packet, int length) {
-        return identification(flow, packet, 0, length);
+        return identification(flow, packet, 0, length, 0);
     }
 
     /**
@@ -128,22 +128,26 @@ public final class InvariantCrc {
      *
      * @param start the index of the packet
      * @param length the size of the packet with the checksum
+     * @param likely the identification that it most likely has: another one takes longer to find
      */
-    public int identification(UdpFlow flow, ByteBuffer packet, int start, int length) {
+    public int identification(UdpFlow flow, ByteBuffer packet, int start, int length, int likely) {
         if (length < Bth.BYTES + BYTES || length > MAX_PACKET_BYTES) {
             return WRONG;
         }
         int checked = length - BYTES;
-        int difference = compute(flow, packet, start, checked, 0) ^ inOrderOf(packet, packet.getInt(start + checked));
+        int difference =
+                compute(flow, packet, start, checked, likely) ^ inOrderOf(packet, packet.getInt(start + checked));
         if (difference == 0) {
-            return 0;
+            return flow.isIpv6() ? 0 : likely;
         }
         if (flow.isIpv6()) {
             return WRONG;
         }
         int identification = multiply(difference, INVERSES[checked]);
         // A polynomial of a degree below 16, its first byte in the lower half; higher degrees are in the lower bits.
-        return (identification & 0xFFFF) == 0 ? Short.reverseBytes((short) (identification >>> 16)) & 0xFFFF : WRONG;
+        return (identification & 0xFFFF) == 0
+                ? likely ^ (Short.reverseBytes((short) (identification >>> 16)) & 0xFFFF)
+                : WRONG;
     }
 
     /** Returns the product of two polynomials, modulo that of CRC-32. */

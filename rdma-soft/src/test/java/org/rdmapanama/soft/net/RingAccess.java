@@ -59,6 +59,11 @@ public final class RingAccess {
         return wire.links().received();
     }
 
+    /** The first link, or null. Needs the lock of the device. */
+    public static Object link(Wire wire) {
+        return wire.links().all().stream().findFirst().orElse(null);
+    }
+
     /** The files of links in a directory. */
     public static List<Path> named(Path directory) throws IOException {
         List<Path> files = new ArrayList<>();

@@ -65,7 +65,7 @@ class RingOffersTest {
                             null,
                             null,
                             false,
-                            SoftSettings.Segments.AUTO,
+                            SoftSettings.Segmentation.AUTO,
                             directory,
                             true));
             offers = new RingOffers("test", wire, this, directory);

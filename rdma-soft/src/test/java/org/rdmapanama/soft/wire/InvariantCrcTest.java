@@ -52,6 +52,8 @@ class InvariantCrcTest {
             ByteBuffer packet = numbered(flow, identification, length);
 
             assertEquals(identification, crc.identification(flow, packet, length));
+            assertEquals(identification, crc.identification(flow, packet, 0, length, identification));
+            assertEquals(identification, crc.identification(flow, packet, 0, length, random.nextInt(1 << 16)));
             assertTrue(crc.isValid(flow, packet, length));
             assertEquals(0, packet.position());
         }
@@ -64,8 +66,10 @@ class InvariantCrcTest {
             int length = randomLength();
             ByteBuffer packet = numbered(flow, 0, length);
             assertTrue(crc.isValid(flow, packet, length));
+            assertEquals(0, crc.identification(flow, packet, 0, length, 5));
 
             packet.put(length - 1, (byte) (packet.get(length - 1) + 1));
+            assertEquals(InvariantCrc.WRONG, crc.identification(flow, packet, 0, length, 5));
             assertFalse(crc.isValid(flow, packet, length));
         }
     }
@@ -78,6 +82,7 @@ class InvariantCrcTest {
         for (int bit = 8 * 5; bit < 8 * length; bit++) {
             packet.put(bit / 8, (byte) (packet.get(bit / 8) ^ 1 << bit % 8));
             assertEquals(InvariantCrc.WRONG, crc.identification(flow, packet, length), "bit " + bit);
+            assertEquals(InvariantCrc.WRONG, crc.identification(flow, packet, 0, length, 0x1234), "bit " + bit);
             packet.put(bit / 8, (byte) (packet.get(bit / 8) ^ 1 << bit % 8));
         }
     }
@@ -119,7 +124,7 @@ class InvariantCrcTest {
 
                 assertEquals(length, crc.append(flow, buffer, i, length - 4, i));
                 assertEquals(expected.slice(0, length), buffer.slice(i, length));
-                assertEquals(flow.isIpv6() ? 0 : i, crc.identification(flow, buffer, i, length));
+                assertEquals(flow.isIpv6() ? 0 : i, crc.identification(flow, buffer, i, length, i));
             }
         }
     }

@@ -38,7 +38,9 @@ final class ConnectionByAddress {
             Future<RdmaConnection> accepted =
                     executor.submit(() -> server.accept(LIMIT).orElseThrow());
 
-            RdmaConnectionOptions ofClient = new RdmaConnectionOptions().privateData("it is me".getBytes(UTF_8));
+            RdmaConnectionOptions ofClient = new RdmaConnectionOptions()
+                    .privateData("it is me".getBytes(UTF_8))
+                    .completionEvents(true);
             try (RdmaConnection a = new RdmaClient(arena).connect(server.localAddress(), ofClient, LIMIT);
                     RdmaConnection b = accepted.get()) {
                 board.draw("A", a.queuePair(), "B", b.queuePair());
@@ -55,9 +57,7 @@ final class ConnectionByAddress {
                                 .add(message, 0, 64)
                                 .signaled(true));
                 WorkCompletions completions = new WorkCompletions(arena, 1);
-                while (a.sendQueue().poll(completions) == 0) {
-                    Thread.onSpinWait();
-                }
+                a.sendQueue().await(completions, LIMIT);
                 board.say("A's send: %s", completions.status(0));
 
                 Future<Boolean> gone = executor.submit(() -> b.awaitDisconnect(LIMIT));

@@ -29,7 +29,7 @@ final class TwoEnds implements AutoCloseable {
     final Context context = Context.open(arena, "soft0");
     final ProtectionDomain domain = context.allocateProtectionDomain();
     final CompletionChannel channelOfB = context.createCompletionChannel();
-    final CompletionQueue queueOfA = context.createCompletionQueue(16);
+    final CompletionQueue queueOfA = context.createCompletionQueue(16, context.createCompletionChannel(), 0);
     final CompletionQueue queueOfB = context.createCompletionQueue(16, channelOfB, 0);
     final QueuePair a = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queueOfA).maxSegments(2, 1));
     final QueuePair b = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queueOfB).maxSegments(2, 1));
@@ -57,15 +57,8 @@ final class TwoEnds implements AutoCloseable {
 
     /** Waits for the next completion of a queue. The result is valid until the next call. */
     WorkCompletions await(CompletionQueue queue) throws InterruptedException {
-        long start = System.nanoTime();
-        while (queue.poll(completions) == 0) {
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
-            if (System.nanoTime() - start > LIMIT.toNanos()) {
-                throw new Failure("no work request completed within " + LIMIT.toSeconds() + " s");
-            }
-            Thread.onSpinWait();
+        if (queue.await(completions, LIMIT) == 0) {
+            throw new Failure("no work request completed within " + LIMIT.toSeconds() + " s");
         }
         return completions;
     }

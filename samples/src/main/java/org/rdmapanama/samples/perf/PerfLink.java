@@ -16,11 +16,11 @@ import org.rdmapanama.samples.Failure;
  * of life during it.
  *
  * <p>Every message has a header of 12 bytes in network byte order: the four bytes "RPpf", the version of this protocol
- * (16 bits), the type (16 bits), and the number of bytes that follow (32 bits). Threads: one. Interrupting it ends
- * every wait.
+ * (16 bits), the type (16 bits), and the number of bytes that follow (32 bits). Each side says something twice a second,
+ * also while it waits for the other. Threads: one. Interrupting it ends every wait.
  */
 final class PerfLink implements AutoCloseable {
-    static final short VERSION = 3;
+    static final short VERSION = 4;
     static final int HEAD = 12;
 
     private static final int MAGIC = 0x5250_7066;
@@ -61,13 +61,32 @@ final class PerfLink implements AutoCloseable {
     private long lastSaid = System.nanoTime();
     private long lastHeard = System.nanoTime();
 
+    /** How long the peer may say nothing at all. */
+    private Duration silence;
+
+    /** Whether that counts as well while this side does not wait for a message. */
+    private boolean limitsSilence;
+
     PerfLink(SocketChannel channel, Duration timeout) throws IOException {
         this.channel = channel;
         this.timeout = timeout;
+        silence = timeout;
         channel.socket().setTcpNoDelay(true);
         channel.configureBlocking(false);
         selector = Selector.open();
         channel.register(selector, SelectionKey.OP_READ);
+    }
+
+    /**
+     * Has {@link #look} fail, too, when the peer says nothing for a time, and {@link #receive} when it does for this time
+     * instead of the timeout, if this is shorter.
+     */
+    void limitSilence(Duration limit) {
+        if (limit.compareTo(timeout) < 0) {
+            silence = limit;
+        }
+        limitsSilence = true;
+        lastHeard = System.nanoTime();
     }
 
     /** Returns the peer's address, which determines which address of the device to use. */
@@ -140,7 +159,6 @@ final class PerfLink implements AutoCloseable {
         lastHeard = System.nanoTime();
         while (true) {
             fill();
-            skipHeartbeats();
             if (hasMessage()) {
                 Type type = head();
                 byte[] body = take();
@@ -156,13 +174,14 @@ final class PerfLink implements AutoCloseable {
             if (gone) {
                 throw hungUp(null);
             }
-            long left = timeout.toNanos() - (System.nanoTime() - lastHeard);
+            long now = System.nanoTime();
+            long left = silence.toNanos() - (now - lastHeard);
             if (left <= 0) {
-                throw new Failure("the peer was silent for " + timeout.toSeconds()
-                        + " s: see its output, or give a longer --timeout");
+                throw silent();
             }
+            sayIfDue(now);
             // An interrupt ends this wait as well, and its flag stays set.
-            selector.select(Math.clamp(left / 1_000_000, 1, 1000));
+            selector.select(Math.clamp(left / 1_000_000, 1, HEARTBEAT_NANOS / 1_000_000));
             selector.selectedKeys().clear();
             if (Thread.interrupted()) {
                 throw new InterruptedException();
@@ -173,14 +192,25 @@ final class PerfLink implements AutoCloseable {
     /** Call this during other work: notices a peer that is gone or failed, and sends signs of life. */
     void look(long now) throws IOException, InterruptedException {
         fill();
-        skipHeartbeats();
         failedFirst();
         if (gone && !hasMessage()) {
             throw hungUp(null);
         }
-        if (now - lastSaid > HEARTBEAT_NANOS) {
+        if (limitsSilence && !gone && now - lastHeard > silence.toNanos()) {
+            throw silent();
+        }
+        sayIfDue(now);
+    }
+
+    private void sayIfDue(long now) throws IOException, InterruptedException {
+        if (now - lastSaid >= HEARTBEAT_NANOS) {
             write(heartbeat.rewind());
         }
+    }
+
+    private Failure silent() {
+        return new Failure("the peer was silent for " + silence.toSeconds() + " s: see its output"
+                + (silence.equals(timeout) ? ", or give a longer --timeout" : ""));
     }
 
     private void failedFirst() {
@@ -189,15 +219,16 @@ final class PerfLink implements AutoCloseable {
         }
     }
 
-    /** Whether a complete message waits to be received. Does not read new ones. */
+    /** Whether a complete message waits to be received, other than signs of life. Does not read new ones. */
     boolean hasMessage() {
-        return heard.remaining() >= HEAD && head() != null && heard.remaining() >= HEAD + length();
-    }
-
-    private void skipHeartbeats() {
-        while (hasMessage() && head() == Type.HEARTBEAT) {
+        while (isComplete() && head() == Type.HEARTBEAT) {
             take();
         }
+        return isComplete();
+    }
+
+    private boolean isComplete() {
+        return heard.remaining() >= HEAD && head() != null && heard.remaining() >= HEAD + length();
     }
 
     private void fill() throws IOException {

@@ -2,7 +2,9 @@ package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.Context;
@@ -17,6 +19,12 @@ import org.rdmapanama.samples.LinkOptions;
 final class PerfServer {
     private static final long LOOK_MILLIS = 100;
 
+    /**
+     * How long a client whose turn it is may say nothing, which it otherwise does twice a second: one that is stopped or
+     * unplugged ends its turn with it.
+     */
+    private static final Duration SILENCE = Duration.ofSeconds(10);
+
     private final LinkOptions options;
     private final PrintWriter out;
     private final ReentrantLock turn = new ReentrantLock(true);
@@ -30,9 +38,12 @@ final class PerfServer {
     void serve(SocketChannel channel) throws IOException, InterruptedException {
         try (PerfLink link = new PerfLink(channel, options.timeout())) {
             TestSettings settings = settings(link);
+            // The client makes its buffers before, so that it needs no turn for that.
+            ByteBuffer place = link.receive(PerfLink.Type.PLACE);
+            link.limitSilence(SILENCE);
             awaitTurn(link);
             try {
-                serve(link, settings);
+                serve(link, settings, place);
             } finally {
                 turn.unlock();
             }
@@ -46,10 +57,11 @@ final class PerfServer {
         }
     }
 
-    private void serve(PerfLink link, TestSettings settings) throws IOException, InterruptedException {
+    private void serve(PerfLink link, TestSettings settings, ByteBuffer place)
+            throws IOException, InterruptedException {
         say(link.peerText() + "  " + PerfText.title(settings));
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            run(link, side(arena, settings, link), settings);
+            run(link, side(arena, settings, link, place), settings);
         } catch (RuntimeException e) {
             // The client only learns the reason, so it does not matter whether the arena is closed yet.
             link.sendFailure(PerfText.reason(e));
@@ -80,7 +92,7 @@ final class PerfServer {
         }
     }
 
-    private TestSide side(VerbsArena arena, TestSettings settings, PerfLink link)
+    private TestSide side(VerbsArena arena, TestSettings settings, PerfLink link, ByteBuffer place)
             throws IOException, InterruptedException {
         Context context = options.open(arena);
         TestSide side;
@@ -91,7 +103,7 @@ final class PerfServer {
             throw noMemory(e);
         }
         // In this order, so that each queue pair adapts to that of the client.
-        side.meet(link.receive(PerfLink.Type.PLACE));
+        side.meet(place);
         link.send(PerfLink.Type.PLACE, side.place());
         side.connect();
         return side;

@@ -346,6 +346,24 @@ class PerfLabTest {
         }
     }
 
+    /** It says nothing in the middle of its test, and does not hold its turn until --timeout is over. */
+    @Test
+    void shouldEndTheTurnOfAClientThatIsStopped() throws Exception {
+        String at = Lab.portText();
+        Run patient = Run.start("perf", "server", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "1000");
+        patient.await("waiting for a client");
+        try (Program stopped = Program.java(
+                List.of(), Rdma.class, "perf", "write-bw", "-d", Lab.SECOND_DEVICE, "-p", at, "-D", "1000", HOST)) {
+            patient.await("write-bw");
+            stopped.signal("STOP");
+            Run next = start("write-lat", at, "-n", "5");
+            assertEquals(0, next.join(), () -> next + patient.err());
+            assertTrue(patient.err().contains("the peer was silent for 10 s"), patient::toString);
+        }
+        patient.interrupt();
+        assertEquals(130, patient.join(), patient::toString);
+    }
+
     @Test
     void shouldSayWhenTheClientIsInterrupted() throws Exception {
         for (String test : List.of("send-lat", "write-bw")) {

@@ -13,11 +13,14 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
 
 /** The messages between the two sides, and bytes from strangers. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -145,6 +148,40 @@ class PerfLinkTest {
     void shouldNotWaitForEver() throws Exception {
         try (PerfLink link = new PerfLink(own, SHORT)) {
             peer.write(ByteBuffer.wrap(new byte[] {0x52}));
+            assertTrue(failure(link).contains("the peer was silent for"));
+        }
+    }
+
+    /** Two sides that wait for each other both know that the other one is there. */
+    @Test
+    void shouldSayWhileItWaitsThatItIsThere() throws Exception {
+        try (PerfLink left = new PerfLink(peer, LONG);
+                PerfLink right = new PerfLink(own, LONG)) {
+            right.limitSilence(Duration.ofSeconds(2));
+            CompletableFuture<ByteBuffer> waiting = Async.start(() -> left.receive(PerfLink.Type.DONE));
+            Bound enough = Bound.ofSeconds(4);
+            while (!enough.isOver()) {
+                right.look(System.nanoTime());
+                Thread.sleep(10);
+            }
+            assertFalse(right.hasMessage(), "signs of life are no messages");
+            right.send(PerfLink.Type.DONE);
+            Async.get(waiting);
+        }
+    }
+
+    @Test
+    void shouldNoticeThatThePeerIsStopped() throws Exception {
+        try (PerfLink link = new PerfLink(own, LONG)) {
+            link.limitSilence(SHORT);
+            Bound bound = Bound.usual();
+            Failure failure = assertThrows(Failure.class, () -> {
+                while (true) {
+                    bound.check("it was not noticed");
+                    link.look(System.nanoTime());
+                }
+            });
+            assertTrue(failure.getMessage().contains("the peer was silent for"), failure::getMessage);
             assertTrue(failure(link).contains("the peer was silent for"));
         }
     }

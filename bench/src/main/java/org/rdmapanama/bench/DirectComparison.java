@@ -1,0 +1,184 @@
+package org.rdmapanama.bench;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.openjdk.jmh.runner.RunnerException;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Measures the direct path of ConnectX cards, compared with C over their driver and with our calls of it. */
+@Command(
+        name = "bin/bench direct",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description = {
+            "Compare queues of ConnectX cards that Java writes and reads itself with C over libmlx5, and with our calls of"
+                    + " libmlx5.",
+            "The driver is the real one, the card is in memory: it completes a work request by a store. All ways take"
+                    + " turns, each time in a new JVM. The table shows the median time in nanoseconds, and its ratio to"
+                    + " that of C.",
+        })
+public final class DirectComparison implements Callable<Integer> {
+    private static final int ITERATIONS = 3;
+
+    /** The compilers need longer than for calls, which do little in Java. */
+    private static final int WARM_UPS = 10;
+
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            defaultValue = "3",
+            description = "Number of rounds, 1 to 100 (${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(
+            names = "--rows",
+            paramLabel = "TEXT",
+            defaultValue = "",
+            description = "Measure only rows whose title contains this text.")
+    private String only;
+
+    @Option(names = "--write", paramLabel = "FILE", description = "Write the table to this file, between its marks.")
+    private Path file;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final Map<Operation, EnumMap<Way, Samples>> results = new LinkedHashMap<>();
+
+    private DirectComparison() {}
+
+    /** What is measured. */
+    private record Operation(String title, String method, int batch) {}
+
+    private static final List<Operation> OPERATIONS = List.of(
+            new Operation("post_send, poll: chain of 1", "postSend", 1),
+            new Operation("post_send, poll: chain of 16", "postSend", 16),
+            new Operation("ibv_wr_*, poll: batch of 1", "build", 1),
+            new Operation("ibv_wr_*, poll: batch of 16", "build", 16),
+            new Operation("post_recv, poll: chain of 1", "postReceive", 1),
+            new Operation("poll of an empty queue", "pollEmpty", 1));
+
+    /** A column of the table. */
+    private enum Way {
+        C("C", true, Threads.CONFINED, List.of()),
+        C_SINGLE_THREADED("C, single-threaded", true, Threads.CONFINED, List.of()),
+        CALLS("calls", false, Threads.CONFINED, List.of()),
+        DIRECT("direct", false, Threads.CONFINED, List.of("-Dorg.rdmapanama.direct=true")),
+        DIRECT_SHARED("direct, shared arena", false, Threads.SHARED, List.of("-Dorg.rdmapanama.direct=true"));
+
+        final String title;
+        final boolean c;
+        final Threads threads;
+        final List<String> jvm;
+
+        Way(String title, boolean c, Threads threads, List<String> jvm) {
+            this.title = title;
+            this.c = c;
+            this.threads = threads;
+            this.jvm = jvm;
+        }
+    }
+
+    /** Runs the benchmark and exits the JVM. */
+    public static void main(String[] args) {
+        System.exit(commandLine().execute(args));
+    }
+
+    static CommandLine commandLine() {
+        return new CommandLine(new DirectComparison()).setParameterExceptionHandler(new ShortUsageErrors());
+    }
+
+    @Override
+    public Integer call() throws IOException, RunnerException {
+        if (rounds < 1 || rounds > 100) {
+            throw new ParameterException(spec.commandLine(), "--rounds must be between 1 and 100, not " + rounds);
+        }
+        if (file != null) {
+            new MarkedTable(spec, file, "direct --write").check();
+        }
+        for (Operation operation : OPERATIONS) {
+            if (operation.title().contains(only)) {
+                results.put(operation, new EnumMap<>(Way.class));
+            }
+        }
+        if (results.isEmpty()) {
+            throw new ParameterException(spec.commandLine(), "no row title contains '" + only + "'");
+        }
+        for (int round = 1; round <= rounds; round++) {
+            for (Operation operation : results.keySet()) {
+                measure(operation);
+                PrintWriter err = spec.commandLine().getErr();
+                err.printf(Locale.ROOT, "[%d/%d] %s%n", round, rounds, operation.title());
+                err.flush();
+            }
+        }
+        List<String> table = table();
+        PrintWriter out = spec.commandLine().getOut();
+        table.forEach(out::println);
+        out.flush();
+        if (file != null) {
+            new MarkedTable(spec, file, "direct --write").write(table);
+        }
+        return 0;
+    }
+
+    private void measure(Operation operation) throws RunnerException {
+        for (Way way : Way.values()) {
+            Samples samples = results.get(operation).computeIfAbsent(way, key -> new Samples());
+            Map<String, String> parameters = Map.of(
+                    "batch", "" + operation.batch(),
+                    "c", "" + way.c,
+                    "extended", "" + operation.method().equals("build"),
+                    "singleThreaded", "" + (way == Way.C_SINGLE_THREADED),
+                    "threads", way.threads.name());
+            int warmUps = way.c ? ITERATIONS : WARM_UPS;
+            DataPath.measure(
+                    DirectBenchmark.class, operation.method(), warmUps, ITERATIONS, way.jvm, parameters, samples);
+        }
+    }
+
+    private List<String> table() {
+        List<String> lines = new ArrayList<>();
+        lines.add(DataPath.origin(spec, rounds));
+        lines.add("");
+        StringBuilder head = new StringBuilder("| Nanoseconds (times C) ");
+        StringBuilder rule = new StringBuilder("|---");
+        for (Way way : Way.values()) {
+            head.append("| ").append(way.title).append(' ');
+            rule.append("|---:");
+        }
+        lines.add(head + "| Bytes allocated |");
+        lines.add(rule + "|---:|");
+        results.forEach((operation, ways) -> {
+            double c = ways.get(Way.C).nanos();
+            StringBuilder line =
+                    new StringBuilder("| ").append(operation.title()).append(' ');
+            double bytes = 0;
+            for (Map.Entry<Way, Samples> way : ways.entrySet()) {
+                double own = way.getValue().nanos();
+                line.append(
+                        way.getKey() == Way.C
+                                ? String.format(Locale.ROOT, "| %.1f ", own)
+                                : String.format(Locale.ROOT, "| %.1f (%.2f) ", own, own / c));
+                if (!way.getKey().c) {
+                    bytes = Math.max(bytes, way.getValue().bytes());
+                }
+            }
+            lines.add(line.append(String.format(Locale.ROOT, "| %.1f |", bytes)).toString());
+        });
+        return lines;
+    }
+}

@@ -1,0 +1,40 @@
+package org.rdmapanama.cards;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A queue pair of a card: posts to a soft0 queue pair what the provider wrote into its rings.
+ *
+ * <p>A receive that a program posts before a send must be there when that send arrives. So the card notes the sends of all
+ * pairs, then takes all receives, and then executes the sends that it noted.
+ */
+interface CardQueuePair {
+    /** Notes what has been announced to the send queue. */
+    void noteSends();
+
+    /** Takes what is in the receive queue. Returns whether there was anything. */
+    boolean takeReceives();
+
+    /** Executes the sends that were noted. Returns whether there was anything. */
+    boolean executeSends();
+
+    /** Frees what the card has for the pair, which was destroyed. */
+    void close();
+
+    /** Returns the soft0 queue pair. */
+    long softPair();
+
+    /** Returns the number of the queue pair. */
+    int number();
+
+    /** Returns by which index the provider finds the pair for a completion. */
+    int userIndex();
+
+    /**
+     * The pair was modified. In the state RESET its rings begin anew.
+     *
+     * @param attributes a struct ibv_qp_attr
+     * @param mask which of them count
+     */
+    void modified(MemorySegment attributes, int mask);
+}

@@ -1,0 +1,2 @@
+/** The functions of libefa. */
+package org.rdmapanama.efa.internal;

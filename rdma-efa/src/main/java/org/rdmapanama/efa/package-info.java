@@ -1,0 +1,5 @@
+/**
+ * EFA devices: {@link org.rdmapanama.efa.EfaDevice} creates SRD queue pairs and asks about what only such devices have; see
+ * efadv(7).
+ */
+package org.rdmapanama.efa;

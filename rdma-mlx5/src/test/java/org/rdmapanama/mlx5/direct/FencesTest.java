@@ -1,0 +1,291 @@
+package org.rdmapanama.mlx5.direct;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import java.io.File;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmapanama.ffm.Program;
+
+/**
+ * The machine code of what rings a doorbell: the doorbell record is stored, a locked instruction ends the delay of earlier
+ * stores, the doorbell is stored, and a locked instruction ends its own delay. And that of polling: the owner of an entry is
+ * read before anything else of it. No specification of Java promises this, so the code that the second compiler makes is
+ * read. It is that of a JVM of its own, which prints it.
+ */
+class FencesTest {
+    private static final Path SOURCES = Path.of("src/main/java/org/rdmapanama/mlx5/direct");
+
+    /** The methods of {@link RingLoop} that ring, each with everything in it that it calls. */
+    private static final List<String> METHODS = List.of(
+            "SendQueueRing::ring",
+            "SendQueueRing::post",
+            "RingSendVerbs::wrComplete",
+            "CompletionQueueRing::requestNotification");
+
+    private static final String POLL = "CompletionQueueRing::pollCompletionQueue";
+
+    @TempDir
+    private Path folder;
+
+    private static void assumeSecondCompiler() {
+        String arch = System.getProperty("os.arch");
+        assumeTrue(arch.equals("amd64"), "the direct path is for x86-64 only, not " + arch);
+        String vm = ManagementFactory.getRuntimeMXBean().getVmName();
+        assumeTrue(vm.contains("Server"), "this JVM has no second compiler: " + vm);
+        assumeTrue(
+                Files.isExecutable(Path.of("/usr/bin/objdump")),
+                "no objdump (Debian: binutils) to decode instructions");
+    }
+
+    @Test
+    void shouldOrderStores() throws Exception {
+        assumeSecondCompiler();
+        for (String method : METHODS) {
+            assertEquals("", fault(instructions(method, List.of())), method);
+        }
+    }
+
+    @Test
+    void shouldReadTheOwnerFirst() throws Exception {
+        assumeSecondCompiler();
+        assertEquals("", faultOfPolling(instructions(POLL, List.of())));
+    }
+
+    /** Changes of {@link CompletionQueueRing}, each of which must be noticed. */
+    static List<Arguments> changesOfPolling() {
+        return List.of(
+                arguments(
+                        "long entry = entry(at);",
+                        "long entry = entry(at); last = RingMemory.getLong(entry + NUMBER) == 1 ? null : last;"),
+                arguments(
+                        "long entry = entry(at);",
+                        "long entry = entry(at); last = RingMemory.getInt(entry + BYTE_COUNT) == 1 ? null : last;"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("changesOfPolling")
+    void shouldNoticeAnEarlyRead(String part, String replacement) throws Exception {
+        assumeSecondCompiler();
+        List<String> classes =
+                List.of(mutated("CompletionQueueRing.java", part, replacement).toString());
+        assertNotEquals("", faultOfPolling(instructions(POLL, classes)));
+    }
+
+    /** Changes of {@link RingMemory}, each of which must be noticed. */
+    static List<Arguments> changes() {
+        return List.of(
+                arguments("flush(record);\n        putLong(doorbell, value);", "putLong(doorbell, value);"),
+                arguments("putLong(doorbell, value);\n        flush(record);", "putLong(doorbell, value);"),
+                arguments("flush(record);", "VarHandle.storeStoreFence();"),
+                arguments("flush(record);", "VarHandle.fullFence();"),
+                arguments("putLong(doorbell, value);", "putInt(doorbell, (int) value);"),
+                arguments("putNetworkInt(record, value);", "putInt(record, value);"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("changes")
+    void shouldNoticeAChange(String part, String replacement) throws Exception {
+        assumeSecondCompiler();
+        List<String> classes =
+                List.of(mutated("RingMemory.java", part, replacement).toString());
+        for (String method : METHODS) {
+            assertNotEquals("", fault(instructions(method, classes)), method);
+        }
+    }
+
+    /** Compiles a source file with a change, and returns the folder of its classes. */
+    private Path mutated(String name, String part, String replacement) throws IOException {
+        String source = Files.readString(SOURCES.resolve(name));
+        assertTrue(source.contains(part), () -> name + " has no '" + part + "' any more");
+        Path changed = Files.writeString(folder.resolve(name), source.replace(part, replacement));
+        int result = ToolProvider.getSystemJavaCompiler()
+                .run(
+                        null,
+                        null,
+                        null,
+                        "-proc:none",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        "-d",
+                        folder.toString(),
+                        changed.toString());
+        assertEquals(0, result);
+        return folder;
+    }
+
+    /**
+     * Says what is wrong with the order of a method: nothing is, if it is empty. Between two locked instructions there must
+     * be one store, of eight bytes; and the last store before them must be that of a number in network byte order.
+     */
+    static String fault(List<String> instructions) {
+        int before = next(instructions, 0, FencesTest::isLocked);
+        if (before < 0) {
+            return "no locked instruction";
+        }
+        int after = next(instructions, before + 1, FencesTest::isLocked);
+        if (after < 0) {
+            return "one locked instruction";
+        }
+        List<String> between = instructions.subList(before + 1, after);
+        if (between.stream().anyMatch(FencesTest::leaves)) {
+            return "a jump between the locked instructions: " + between;
+        }
+        List<String> doorbells = between.stream().filter(FencesTest::stores).toList();
+        if (doorbells.size() != 1 || !doorbells.get(0).matches("mov +%r([a-z][a-z]|\\d+),.*")) {
+            return "not one store of eight bytes between the locked instructions: " + doorbells;
+        }
+        for (int i = before - 1; i >= 0 && !leaves(instructions.get(i)); i--) {
+            if (stores(instructions.get(i))) {
+                return isInNetworkByteOrder(instructions, i)
+                        ? ""
+                        : "not a number in network byte order before the locked instructions: " + instructions.get(i);
+            }
+        }
+        return "no store before the locked instructions";
+    }
+
+    /** Whether what an instruction stores is of four bytes, which were swapped. */
+    private static boolean isInNetworkByteOrder(List<String> instructions, int store) {
+        Matcher matcher = Pattern.compile("mov +%(e\\w\\w|r\\d+d),.*").matcher(instructions.get(store));
+        if (!matcher.matches()) {
+            return false;
+        }
+        String register = "%" + matcher.group(1);
+        for (int i = store - 1; i >= 0 && !leaves(instructions.get(i)); i--) {
+            if (instructions.get(i).endsWith(register)) {
+                return instructions.get(i).startsWith("bswap");
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Says what is wrong with the order in which an entry is read: nothing is, if it is empty. Its last byte, the owner, must be
+     * read before anything else of it.
+     */
+    static String faultOfPolling(List<String> instructions) {
+        Pattern owner = Pattern.compile("mov[sz]b. +0x3f\\(%(\\w+)\\),.*");
+        int reads = 0;
+        for (int i = 0; i < instructions.size(); i++) {
+            Matcher matcher = owner.matcher(instructions.get(i));
+            if (matcher.matches()) {
+                String early = readBefore(instructions, i, matcher.group(1));
+                if (early != null) {
+                    return "read before the owner: " + early;
+                }
+                String end = "mov +0x38\\(%" + matcher.group(1) + "\\),.*";
+                reads += next(instructions, i + 1, each -> each.matches(end)) < 0 ? 0 : 1;
+            }
+        }
+        return reads == 0 ? "no entry is read behind its owner: " + instructions : "";
+    }
+
+    /** Returns an instruction that uses the address in a register before an instruction, or null. */
+    private static String readBefore(List<String> instructions, int before, String register) {
+        Set<String> addresses = new HashSet<>(Set.of(register));
+        Pattern written = Pattern.compile("(\\w+) .*?(?:%(\\w+),)?%(\\w+)");
+        for (int i = before - 1; i >= 0 && !addresses.isEmpty(); i--) {
+            String each = instructions.get(i);
+            if (addresses.stream().anyMatch(address -> each.matches("(?!lea).*\\(%" + address + "\\).*"))) {
+                return each;
+            }
+            Matcher matcher = written.matcher(each);
+            boolean changes = !each.matches("(test|cmp|push).*");
+            if (changes && matcher.matches() && addresses.remove(matcher.group(3)) && each.startsWith("mov ")) {
+                addresses.add(String.valueOf(matcher.group(2)));
+            }
+        }
+        return null;
+    }
+
+    private static int next(List<String> instructions, int from, Predicate<? super String> wanted) {
+        for (int i = from; i < instructions.size(); i++) {
+            if (wanted.test(instructions.get(i))) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static boolean isLocked(String instruction) {
+        return instruction.matches("lock (addl|xadd) .*");
+    }
+
+    /** Whether an instruction always leads elsewhere: a check that fails does so only if it does. */
+    private static boolean leaves(String instruction) {
+        return instruction.matches("(jmp|call|ret).*");
+    }
+
+    /** Whether an instruction stores to memory other than the stack. */
+    private static boolean stores(String instruction) {
+        return instruction.matches("v?mov\\w* +[%$]\\w+,[^%]*\\(.*") && !instruction.endsWith("(%rsp)");
+    }
+
+    /** Runs {@link RingLoop}, and returns the instructions that the second compiler made of a method. */
+    private List<String> instructions(String method, List<String> classes) throws Exception {
+        List<String> path = new ArrayList<>(classes);
+        path.add(System.getProperty("java.class.path"));
+        String output = Program.run(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:-TieredCompilation",
+                "-XX:-BackgroundCompilation",
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:CompileCommand=quiet",
+                "-XX:CompileCommand=dontinline,org.rdmapanama.mlx5.direct." + method,
+                "-XX:CompileCommand=print,org.rdmapanama.mlx5.direct." + method,
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                String.join(File.pathSeparator, path),
+                RingLoop.class.getName());
+        int start = output.lastIndexOf("[MachCode]");
+        assertTrue(start >= 0, () -> "the JVM printed no machine code of " + method + ": " + output);
+        String code = output.substring(start, output.indexOf("[/MachCode]", start));
+        StringBuilder digits = new StringBuilder();
+        Matcher line =
+                Pattern.compile("(?m)^ *0x[0-9a-f]+: ((?:[0-9a-f]+[ |]*)+)$").matcher(code);
+        while (line.find()) {
+            digits.append(line.group(1).replaceAll("[ |]", ""));
+        }
+        byte[] bytes = HexFormat.of().parseHex(digits);
+        Path file = Files.write(folder.resolve("code"), bytes);
+        String text = Program.run(
+                "/usr/bin/objdump",
+                "-D",
+                "-w",
+                "--no-show-raw-insn",
+                "-b",
+                "binary",
+                "-m",
+                "i386:x86-64",
+                file.toString());
+        List<String> instructions = text.lines()
+                .filter(each -> each.matches(" +[0-9a-f]+:.*"))
+                .map(each -> each.substring(each.indexOf(':') + 1).strip())
+                .toList();
+        assertFalse(instructions.isEmpty(), () -> "no instructions: " + code);
+        return instructions;
+    }
+}

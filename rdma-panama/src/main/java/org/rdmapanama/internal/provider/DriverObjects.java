@@ -1,0 +1,88 @@
+package org.rdmapanama.internal.provider;
+
+import java.util.function.LongSupplier;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.CompletionQueueOptions;
+import org.rdmapanama.Context;
+import org.rdmapanama.ExtendedCompletionQueue;
+import org.rdmapanama.ExtendedQueuePair;
+import org.rdmapanama.PollCursor;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.internal.ObjectModelAccess;
+
+/** Objects of the model that a driver's own functions create or ask about, for modules that know the driver. */
+public final class DriverObjects {
+    private DriverObjects() {}
+
+    /**
+     * Creates a queue pair as {@link ProtectionDomain#createQueuePair} does, with the same exceptions.
+     *
+     * @param function takes a struct ibv_qp_init_attr_ex
+     */
+    public static QueuePair createQueuePair(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
+        return ObjectModelAccess.get().createQueuePair(protectionDomain, options, function);
+    }
+
+    /**
+     * Creates a queue pair as {@link ProtectionDomain#createExtendedQueuePair} does, with the same exceptions.
+     *
+     * @param function takes a struct ibv_qp_init_attr_ex
+     */
+    public static ExtendedQueuePair createExtendedQueuePair(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
+        return ObjectModelAccess.get().createExtendedQueuePair(protectionDomain, options, function);
+    }
+
+    /**
+     * Creates a completion queue as {@link Context#createCompletionQueue(CompletionQueueOptions)} does, with the same
+     * exceptions.
+     *
+     * @param function takes a struct ibv_cq_init_attr_ex
+     */
+    public static ExtendedCompletionQueue createCompletionQueue(
+            Context context, CompletionQueueOptions options, DriverFunction function) {
+        return ObjectModelAccess.get().createCompletionQueue(context, options, function);
+    }
+
+    /**
+     * Calls a driver's function while a device is open.
+     *
+     * @param function the C name, for messages
+     * @param capability where to look for support of it
+     * @param call returns zero or more, or a negated errno
+     * @return the result
+     * @throws org.rdmapanama.UnsupportedVerbException when it reports that it is not supported
+     * @throws org.rdmapanama.VerbsException when it fails otherwise
+     * @throws IllegalStateException when the device is closed
+     * @throws WrongThreadException when its arena is confined to another thread
+     */
+    public static long call(Context context, String function, String capability, LongSupplier call) {
+        return ObjectModelAccess.get().call(context, function, capability, call);
+    }
+
+    /**
+     * Calls a driver's function while an address handle is open, with the exceptions of {@link #call(Context, String,
+     * String, LongSupplier)}.
+     *
+     * @param function the C name, for messages
+     * @param capability where to look for support of it
+     * @param call returns zero or more, or a negated errno
+     * @return the result
+     */
+    public static long call(AddressHandle handle, String function, String capability, LongSupplier call) {
+        return ObjectModelAccess.get().call(handle, function, capability, call);
+    }
+
+    /**
+     * Returns the queue of a cursor, whose current completion may be read until the cursor moves on.
+     *
+     * @return the queue
+     * @throws IllegalStateException when the calling thread has no batch open, or it has no current completion
+     */
+    public static ExtendedCompletionQueue queueOf(PollCursor cursor) {
+        return ObjectModelAccess.get().queueOf(cursor);
+    }
+}

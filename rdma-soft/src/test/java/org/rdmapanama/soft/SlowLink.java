@@ -1,0 +1,107 @@
+package org.rdmapanama.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.soft.net.SocketBuffers;
+
+/**
+ * A process with 64 connections over a link of 100 Mbit/s, the loopback interface of a network of its own. Everything that
+ * is sent arrives, so hardly anything may be sent twice.
+ */
+public final class SlowLink {
+    /** What begins the network and, in it, the process. The queue has room for what all sockets may send. */
+    static final List<String> COMMAND = List.of(
+            "unshare",
+            "--net",
+            "sh",
+            "-c",
+            "ip link set lo up && tc qdisc add dev lo root tbf rate 100mbit burst 128kb limit 64mb && exec \"$@\"",
+            "sh");
+
+    private static final int PAIRS = 64;
+    private static final int ROUNDS = 3;
+    private static final int BYTES = 40_000;
+    private static final Path INTERFACES = Path.of("/proc/net/dev");
+    private static final int SENT_BYTES = 9;
+
+    private SlowLink() {}
+
+    /** Skips a test where this user may not make networks. */
+    static void assumePossible() throws InterruptedException {
+        boolean possible;
+        try {
+            possible = new ProcessBuilder(
+                                    "unshare",
+                                    "--net",
+                                    "sh",
+                                    "-c",
+                                    "tc qdisc add dev lo root tbf rate 1mbit burst 64kb limit 1mb")
+                            .start()
+                            .waitFor()
+                    == 0;
+        } catch (IOException missing) {
+            possible = false;
+        }
+        assumeTrue(possible, "a network of its own with a slow link needs root, unshare and tc");
+    }
+
+    /** With the name of a file for packets, the sockets have the smallest send buffers. */
+    public static void main(String... file) throws IOException {
+        if (file.length > 0) {
+            waitForRoom(Path.of(file[0]));
+            return;
+        }
+        long start = System.nanoTime();
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions(), "wire", "true")) {
+            long before = sent();
+            writeAndReadBack(pair);
+            long sent = sent() - before;
+            long needed = 2L * ROUNDS * PAIRS * BYTES;
+            System.out.println(sent + " bytes on the wire for " + needed + " in "
+                    + (System.nanoTime() - start) / 1_000_000 + " ms");
+            assertTrue(sent > needed && sent < needed + needed / 2, () -> sent + " bytes for " + needed);
+        }
+    }
+
+    private static void writeAndReadBack(SoftPair pair) {
+        new ManyPairs(pair, PAIRS, 2, new ConnectOptions()).writeAndReadBack(ROUNDS, BYTES, Duration.ofSeconds(60));
+    }
+
+    /** Each packet that the device makes must arrive, however often the kernel has no room for it. */
+    private static void waitForRoom(Path file) throws IOException {
+        long refusals = SocketBuffers.refusals();
+        long received;
+        try (SoftPair pair =
+                new SoftPair(QueuePairType.RC, new ConnectOptions(), "wire", "true", "pcap", file.toString())) {
+            SoftDevice device =
+                    SoftDevice.contextAt(pair.context.nativeAddress()).device();
+            new SocketBuffers(device.addresses(), device.wire()).shrinkSends();
+            writeAndReadBack(pair);
+            received = device.wire().received();
+            assertEquals(0, device.wire().unreachable(), "peers for which packets were given up");
+        }
+        long refused = SocketBuffers.refusals() - refusals;
+        int made = CapturedPackets.of(file).size();
+        System.out.println(received + " of " + made + " packets received, " + refused + " calls found no room");
+        assertTrue(refused > PAIRS, () -> refused + " calls found no room");
+        // Of each, an acknowledgement and a repetition may still be on their way.
+        assertTrue(made - received <= 2 * PAIRS, () -> made - received + " packets got lost");
+    }
+
+    private static long sent() throws IOException {
+        return Files.readAllLines(INTERFACES).stream()
+                .map(line -> line.strip().split("\\s+", -1))
+                .filter(fields -> fields[0].equals("lo:"))
+                .mapToLong(fields -> Long.parseLong(fields[SENT_BYTES]))
+                .sum();
+    }
+}

@@ -1,0 +1,120 @@
+package org.rdmapanama.samples.selftest;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.samples.CommonOptions;
+import org.rdmapanama.samples.DeviceOptions;
+import org.rdmapanama.samples.Failure;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Checks what a device does, and writes a report. */
+@Command(
+        name = "selftest",
+        description = {
+            "Check a device, and write a report in Markdown, to be pasted into a bug report.",
+            "Connects queue pairs of the device with each other and checks every operation, with messages of all sizes,"
+                    + " byte by byte, and errors, events and the speed: through the driver and, where Java can write the"
+                    + " queues of the device itself, directly. Takes seconds on a card. Exit status 1 if a check fails.",
+        },
+        sortOptions = false,
+        footerHeading = "%nExample:%n",
+        footer = "  rdma selftest -d mlx5_0 -o report.md")
+public final class SelftestCommand implements Callable<Integer> {
+    private static final int MAX_SECONDS = 1000;
+
+    /** Name of the system property that makes all queues direct. */
+    private static final String DIRECT = "org.rdmapanama.direct";
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "FILE",
+            description = "Write the report to FILE (standard output).")
+    private Path output;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            defaultValue = "5",
+            description = "How long to wait for a completion before the check fails (${DEFAULT-VALUE}).")
+    private int timeoutSeconds;
+
+    @Mixin
+    private DeviceOptions options;
+
+    @Mixin
+    CommonOptions common;
+
+    @Spec
+    private CommandSpec spec;
+
+    /** For picocli. */
+    public SelftestCommand() {}
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        options.check();
+        options.range("--timeout", timeoutSeconds, 1, MAX_SECONDS);
+        if (Boolean.getBoolean(DIRECT)) {
+            throw new Failure(
+                    "the system property " + DIRECT + " is true, and then nothing would go through the driver:"
+                            + " unset it, as the selftest chooses by itself which queues are direct");
+        }
+        // Fails before it creates a file if there is no such device.
+        Subject subject = new Subject(options.device(), options, Duration.ofSeconds(timeoutSeconds));
+        PrintWriter out = spec.commandLine().getOut();
+        if (output == null) {
+            return run(subject, new SelftestReport(out));
+        }
+        try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(output))) {
+            SelftestReport report = new SelftestReport(file);
+            int status = run(subject, report);
+            if (file.checkError()) {
+                throw new Failure("the report could not be written to " + output + ": is the disk full?");
+            }
+            out.println(report.summary() + "; the report is in " + output);
+            out.flush();
+            return status;
+        }
+    }
+
+    private int run(Subject subject, SelftestReport report) throws InterruptedException {
+        report.line("# Selftest of " + subject.device().name());
+        report.line("");
+        Facts.write(report, subject, spec.root().version()[0]);
+        report.heading("## Checks");
+        report.table("Check", "Way", "Bytes", "Result");
+        for (Way way : Way.values()) {
+            for (QueuePairType type : new QueuePairType[] {QueuePairType.RC, QueuePairType.UC, QueuePairType.UD}) {
+                check(subject, report, way, type);
+            }
+        }
+        report.heading("## Speed");
+        new SpeedMeasurements(subject, report).run();
+        report.heading("## Result");
+        report.result();
+        return report.isPassed() ? 0 : 1;
+    }
+
+    private static void check(Subject subject, SelftestReport report, Way way, QueuePairType type)
+            throws InterruptedException {
+        Limits limits = Limits.probe(subject, report, type, way);
+        if (limits == null) {
+            return;
+        }
+        new DataChecks(subject, report, way).run(type, limits);
+        if (type == QueuePairType.RC) {
+            new KeyChecks(subject, report, way).run(limits);
+            new ErrorChecks(subject, report, way).run(limits);
+            new EventChecks(subject, report, way).run();
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/** {@code rdma selftest}: checks a device and writes a report for its owner. */
+package org.rdmapanama.samples.selftest;

@@ -1,0 +1,85 @@
+package org.rdmapanama.samples;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Program;
+
+/**
+ * Two hosts, each with several addresses of both versions of IP and several processes: connections last while other
+ * processes come, go, and are killed.
+ */
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TwoHostsTest {
+    private static final String PORT = "18520";
+    private static final int ROUNDS = 2;
+    private static final int JOIN_SECONDS = 120;
+
+    /** Of processes that leave the first UDP port, which alone has addresses of IPv6, to others. */
+    private static final String OTHER_PORT = "4900";
+
+    private static void assertCorrect(Program client) throws InterruptedException {
+        int status = client.join(JOIN_SECONDS);
+        assertTrue(status == 0 && client.output().contains("correct on both sides"), client::toString);
+    }
+
+    /** All addresses of the server, one after the other. */
+    private static void assertMoved(SoftHosts hosts) throws Exception {
+        for (String address : SoftHosts.SERVER_ADDRESSES) {
+            try (Program client = hosts.onClient("4791", "transfer", address, "-p", PORT, "-s", "2MiB")) {
+                assertCorrect(client);
+            }
+        }
+    }
+
+    /** A process of its own on each host, at the next UDP port that is free. */
+    private static void assertPlayed(SoftHosts hosts, String port) throws Exception {
+        List<String> words = List.of("pingpong", "-e", "-c", "-n", "500", "-p", port);
+        try (Program server = hosts.onServer(words.toArray(String[]::new))) {
+            server.await("waiting for a client");
+            try (Program client = hosts.onClient(
+                    OTHER_PORT, "pingpong", "-e", "-c", "-n", "500", "-p", port, SoftHosts.SERVER_ADDRESSES.get(1))) {
+                client.assertSucceeds();
+                server.assertSucceeds();
+            }
+        }
+    }
+
+    @Test
+    void shouldTalkWhileOtherProcessesComeAndGo() throws Exception {
+        SoftHosts.assumePossible();
+        try (SoftHosts hosts = new SoftHosts();
+                Program server = hosts.onServer("serve", "::", "-P", "-p", PORT)) {
+            server.await("waiting for a client");
+            String first = SoftHosts.SERVER_ADDRESSES.getFirst();
+            try (Program talker = hosts.onClient(
+                    OTHER_PORT, "transfer", first, "-p", PORT, "-s", "32MiB", "--chunk", "1KiB", "--depth", "1")) {
+                talker.await("peer memory");
+                for (int round = 0; round < ROUNDS; round++) {
+                    assertMoved(hosts);
+                    try (Program victim = hosts.onClient(
+                            OTHER_PORT,
+                            "transfer",
+                            first,
+                            "-p",
+                            PORT,
+                            "-s",
+                            "32MiB",
+                            "--chunk",
+                            "64",
+                            "--depth",
+                            "1")) {
+                        victim.await("peer memory");
+                        victim.kill();
+                    }
+                    assertPlayed(hosts, Integer.toString(18530 + round));
+                }
+                assertCorrect(talker);
+            }
+            assertMoved(hosts);
+            assertTrue(server.isAlive(), server::toString);
+        }
+    }
+}
