@@ -152,8 +152,8 @@ class StreamCommandLabTest {
     void shouldRunAllTestsAndPlotThem() throws Exception {
         assumeFalse(Lab.isInLab(), "rstream is a peer there");
         Path file = folder.resolve("a.svg");
-        Run server = serve("-T n");
-        Run client = client("-T n --plot " + file);
+        Run server = serve("-T b");
+        Run client = client("-T b --plot " + file);
         assertEquals(0, client.join(), client::toString);
         assertEquals(0, server.join(), server::toString);
         assertAll(client.out());
