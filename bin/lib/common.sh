@@ -159,6 +159,13 @@ jvm_options() {
     fi
 }
 
+# Prints the options of JVMs that run tests. Quick tests repeat less of what they draw at random or try in all orders.
+test_options() {
+    [ -z "${RDMA_TEST_QUICK:-}" ] ||
+        echo -D{fuzz.calls,flood.requests,hostile.datagrams,soak.messages}=12000 -D{hostile.packets,ring.records}=100000 \
+            -Dhostile.changes=35000 -Dinterleavings.deviations=1 -Dcm.in.a.row=1000
+}
+
 # Builds the Maven module $1 if it is missing or older than its sources, which are in the modules $2 and following.
 # Needs $here.
 build_if_needed() {

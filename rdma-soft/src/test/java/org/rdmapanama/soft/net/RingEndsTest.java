@@ -23,7 +23,7 @@ import org.rdmapanama.soft.memory.NativeBlock;
 class RingEndsTest {
     private static final int BYTES = 1 << 18;
     private static final int SHORTEST = 12;
-    private static final int RECORDS = 1_000_000;
+    private static final int RECORDS = Integer.getInteger("ring.records", 1_000_000);
 
     private final NativeBlock block = new NativeBlock(BYTES + 64);
     private final NativeBlock copy = new NativeBlock(RingReader.MOST_BYTES);
