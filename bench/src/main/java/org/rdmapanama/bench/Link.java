@@ -22,6 +22,11 @@ interface Link extends AutoCloseable {
     /** Waits for a message, and answers. */
     void pong() throws IOException;
 
+    /** Reads a message from the memory of the other end, which takes no part. */
+    default void get() throws IOException {
+        throw new UnsupportedOperationException("there is no memory to read");
+    }
+
     /** Moves a number of chunks to the other end, and returns once they have arrived. */
     void push(int chunks) throws IOException;
 

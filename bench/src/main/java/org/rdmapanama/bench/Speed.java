@@ -251,6 +251,7 @@ public final class Speed implements Callable<Integer> {
         private final ExecutorService thread;
 
         private final Link link;
+        private final boolean gets;
         private final Other other;
         private final PrintStream commands;
 
@@ -258,6 +259,7 @@ public final class Speed implements Callable<Integer> {
             // First, so that only this end reports a failure of the device.
             thread = thread(way.name);
             link = in(thread, () -> link(way.name, false));
+            gets = way.gets;
             other = way.oneProcess ? new OtherThread(way.peersName) : new OtherProcess(way.peersName, way.sharesMemory);
             commands = new PrintStream(other.commands(), true, StandardCharsets.UTF_8);
             BufferedReader answers = new BufferedReader(new InputStreamReader(other.answers(), StandardCharsets.UTF_8));
@@ -272,17 +274,23 @@ public final class Speed implements Callable<Integer> {
             });
         }
 
-        /** Returns the median round-trip time, in nanoseconds. */
+        /** Returns the median time of a round trip or a get, in nanoseconds. */
         double latency() throws IOException {
             return in(thread, this::medianOfPings);
         }
 
         private double medianOfPings() throws IOException {
             Histogram histogram = new Histogram(TimeUnit.SECONDS.toNanos(LIMIT_SECONDS), 3);
-            commands.println("pong");
+            if (!gets) {
+                commands.println("pong");
+            }
             for (int i = 0; i < PINGS; i++) {
                 long start = System.nanoTime();
-                link.ping();
+                if (gets) {
+                    link.get();
+                } else {
+                    link.ping();
+                }
                 histogram.recordValue(System.nanoTime() - start);
             }
             return histogram.getValueAtPercentile(50);
@@ -313,21 +321,32 @@ public final class Speed implements Callable<Integer> {
     }
 
     /** What to measure: the names of a device or a protocol, here and at the other end. */
-    private record Ends(String name, String peersName, boolean oneProcess, boolean hasBandwidth, boolean sharesMemory) {
+    private record Ends(
+            String name,
+            String peersName,
+            boolean oneProcess,
+            boolean hasBandwidth,
+            boolean sharesMemory,
+            boolean gets) {
         static Ends of(String name) {
-            return new Ends(name, name, false, true, true);
+            return new Ends(name, name, false, true, true, false);
         }
 
         Ends inOneProcess() {
-            return new Ends(name, peersName, true, hasBandwidth, sharesMemory);
+            return new Ends(name, peersName, true, hasBandwidth, sharesMemory, gets);
         }
 
         Ends withoutBandwidth() {
-            return new Ends(name, peersName, oneProcess, false, sharesMemory);
+            return new Ends(name, peersName, oneProcess, false, sharesMemory, gets);
         }
 
         Ends withoutSharedMemory() {
-            return new Ends(name, peersName, oneProcess, hasBandwidth, false);
+            return new Ends(name, peersName, oneProcess, hasBandwidth, false, gets);
+        }
+
+        /** The program of the other end takes no part. */
+        Ends thatGet() {
+            return new Ends(name, peersName, oneProcess, false, sharesMemory, true);
         }
     }
 
@@ -355,9 +374,15 @@ public final class Speed implements Callable<Integer> {
         ways.put("TCP, both ends sleep, virtual threads", Ends.of("tcp+events" + VIRTUAL));
         ways.put("soft0, both ends sleep, virtual threads", Ends.of("soft0+events" + VIRTUAL));
         ways.put("soft0, both ends poll and then sleep, virtual threads", Ends.of("soft0+await" + VIRTUAL));
+        ways.put("soft0, a get, this end sleeps", Ends.of("soft0+events").thatGet());
+        ways.put("soft0, a get, this end polls and then sleeps", Ends.of("soft0+await").thatGet());
+        ways.put("soft0, a get, this end sleeps, virtual thread", Ends.of("soft0+events" + VIRTUAL).thatGet());
+        ways.put(
+                "soft0, a get, this end polls and then sleeps, virtual thread",
+                Ends.of("soft0+await" + VIRTUAL).thatGet());
         for (String device : devices) {
             String[] pair = device.split(",", -1);
-            ways.put(device, new Ends(pair[0], pair[pair.length - 1], false, true, true));
+            ways.put(device, new Ends(pair[0], pair[pair.length - 1], false, true, true, false));
         }
         chooseFrom(ways);
         Map<String, List<Double>> latencies = new LinkedHashMap<>();

@@ -47,6 +47,7 @@ final class VerbsLink implements Link {
     private final WorkCompletions completions = new WorkCompletions(arena, DEPTH);
     private final SendWorkRequest message;
     private final SendWorkRequest chunk;
+    private final SendWorkRequest read;
     private final ReceiveWorkRequest receive;
     private int outstanding;
 
@@ -66,12 +67,13 @@ final class VerbsLink implements Link {
                     .maxReceiveWorkRequests(RECEIVES));
         }
         pathMtu = deviceAndMtu.length > 1 ? Mtu.ofBytes(Integer.parseInt(deviceAndMtu[1])) : null;
-        region = domain.register(arena.allocate(2L * CHUNK, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        region = domain.register(arena.allocate(2L * CHUNK, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
         message = SendWorkRequest.allocate(arena, 1)
                 .send()
                 .add(region, 0, MESSAGE)
                 .signaled(true);
         chunk = SendWorkRequest.allocate(arena, 1).add(region, 0, CHUNK).signaled(true);
+        read = SendWorkRequest.allocate(arena, 1).add(region, 0, MESSAGE).signaled(true);
         receive = ReceiveWorkRequest.allocate(arena, 1).add(region, CHUNK, MESSAGE);
     }
 
@@ -104,7 +106,9 @@ final class VerbsLink implements Link {
         for (int i = 0; i < RECEIVES - 1; i++) {
             post(receive);
         }
-        chunk.rdmaWrite(RemoteMemory.parse(parts[0]).slice(CHUNK, CHUNK));
+        RemoteMemory memory = RemoteMemory.parse(parts[0]);
+        chunk.rdmaWrite(memory.slice(CHUNK, CHUNK));
+        read.rdmaRead(memory.slice(CHUNK, MESSAGE));
     }
 
     /** The library itself would use no more than the port's MTU: the way to this peer takes more. */
@@ -183,6 +187,12 @@ final class VerbsLink implements Link {
         await(receives);
         post(queuePairs[0], message);
         post(receive);
+    }
+
+    @Override
+    public void get() {
+        post(queuePairs[0], read);
+        outstanding -= await(sends);
     }
 
     @Override
