@@ -193,6 +193,10 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
      * of a completion. No completion is missed in between. A virtual thread does not block its carrier while it sleeps.
      * Allocates nothing.
      *
+     * <p>A virtual thread that would sleep does the work of a device in software ({@code soft0}) for up to 100 microseconds
+     * before, also without time to poll, unless the last sleep for the channel took longer than that: to wake it up takes two
+     * threads. One thread of the process does so at a time, and lets other virtual threads run in between.
+     *
      * <p>The queue must have been created with a channel. Several queues may share one: a wait takes the events of all
      * of them, and leaves those of other queues to {@link CompletionChannel#await} and to the waits for these queues.
      * Several threads may wait for one queue; each completion goes to one of them. An event of this queue that the
@@ -200,8 +204,8 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
      *
      * @param completions receives the completions and is overwritten
      * @param timeout the maximum time to wait; zero polls once
-     * @param spin for how long to poll before sleeping; part of the timeout. Longer times respond faster and take more
-     *     processor time; zero for none
+     * @param spin for how long to poll the queue before sleeping; part of the timeout. Longer times respond faster and take
+     *     more processor time; zero for none
      * @return the number of completions; 0 if there was none in time, or before a {@link CompletionChannel#wakeup}
      * @throws InterruptedException when the thread is interrupted, within about 50 milliseconds
      * @throws IllegalArgumentException when a duration is negative, or {@code completions} belongs to another arena

@@ -43,6 +43,9 @@ public final class ReadySource {
     /** Has the device do its work itself, or null if no thread that waits does it. */
     private final Runnable leaveWork;
 
+    /** Of virtual threads that wait for this. */
+    final ShortPolling shortPolling = new ShortPolling();
+
     private final ShortLock lock = new ShortLock();
 
     /** Guarded by the lock. */

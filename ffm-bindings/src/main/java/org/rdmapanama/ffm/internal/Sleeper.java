@@ -25,7 +25,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>A thread parks until it is told. A platform thread, whose event has a descriptor, first waits for that itself for a
  * while: this is faster than to be woken up by the {@link DescriptorPoller}. An interrupt does not end that part, so it is
- * short.
+ * short. A virtual thread may do the work of the device for a while before it parks: see {@link ShortPolling}.
  *
  * <p>Sleepers are reused, so that sleeping allocates nothing in the long run. Threads: one for each.
  */
@@ -47,6 +47,9 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
     private static final int AWAKE = 0;
     private static final int POLLING = 1;
     private static final int SIGNALLED = 2;
+
+    /** The thread does the work of the device, and looks itself whether it was told. */
+    private static final int WORKING = 3;
 
     private static final VarHandle STATE;
 
@@ -129,9 +132,67 @@ public final class Sleeper implements ReadySource.Listener, AutoCloseable {
         if (toPoll) {
             int millis = (int) Math.min(SLICE_MILLIS, Math.ceilDiv(nanos, NANOS_PER_MILLI));
             toPoll = poll(millis);
+            return;
+        }
+        ReadySource polled = source.polled();
+        if (thread.isVirtual() && polled.hasWork()) {
+            workAndPark(polled, nanos);
         } else {
+            leaveWorkAndPark(nanos);
+        }
+    }
+
+    /** Does the work of the device for a while if that may help, and then parks unless it did. */
+    private void workAndPark(ReadySource polled, long nanos) {
+        ShortPolling polling = source.shortPolling;
+        long start = System.nanoTime();
+        if (polling.begin()) {
+            boolean told;
+            try {
+                told = work(polled, start, Math.min(nanos, ShortPolling.NANOS));
+            } finally {
+                polling.end();
+            }
+            if (told) {
+                return;
+            }
+        }
+        long left = nanos - (System.nanoTime() - start);
+        if (left > 0) {
+            leaveWorkAndPark(left);
+        }
+        polling.parked(state == SIGNALLED ? System.nanoTime() - start : Long.MAX_VALUE);
+    }
+
+    /** Does the work of the device for a while. Returns whether there may be an event, or the thread is interrupted. */
+    // A hint to the scheduler; correctness does not depend on it.
+    @SuppressWarnings("ThreadPriorityCheck")
+    private boolean work(ReadySource polled, long start, long nanos) {
+        boolean told = !STATE.compareAndSet(this, AWAKE, WORKING);
+        int looks = 0;
+        do {
+            polled.work();
+            told |= state == SIGNALLED || thread.isInterrupted();
+            if (!told && ++looks % ShortPolling.LOOKS == 0) {
+                // Whoever brings the event about may need this carrier.
+                Thread.yield();
+            }
+        } while (!told && System.nanoTime() - start < nanos);
+        told |= !STATE.compareAndSet(this, WORKING, AWAKE);
+        if (told && ShortPolling.anyParked()) {
+            // This thread may be busy with something else from now on.
+            polled.leaveWork();
+        }
+        return told;
+    }
+
+    private void leaveWorkAndPark(long nanos) {
+        ShortPolling.parks();
+        try {
             source.polled().leaveWork();
             park(source.arm() ? nanos : Math.min(nanos, LOOK_NANOS));
+        } finally {
+            ShortPolling.unparked();
         }
     }
 
