@@ -756,10 +756,16 @@ public final class RSocketChannel extends SocketChannel {
                 : sendUncopied(source, offset, size, remoteOffset, registered);
     }
 
-    /** Returns, or throws, only when the device does not read the memory any more. */
+    /**
+     * Returns, or throws, only when the device does not read the memory any more.
+     *
+     * @return the number of bytes that were sent: of a channel that was closed meanwhile, what the device has sent before
+     */
     private long sendUncopied(
             MemorySegment source, long offset, long size, long remoteOffset, RegisteredMemory registered)
             throws IOException {
+        // No other call sends meanwhile.
+        long before = link.sentUncopied();
         long done;
         try {
             try {
@@ -773,7 +779,7 @@ public final class RSocketChannel extends SocketChannel {
         } finally {
             try {
                 if (link.hasLent()) {
-                    link.takeBack();
+                    takeBack();
                 }
                 registered.end();
             } finally {
@@ -782,10 +788,20 @@ public final class RSocketChannel extends SocketChannel {
                 }
             }
         }
-        if (isOpen()) {
-            link.checkSent();
+        if (!isOpen()) {
+            // What was taken back has not been written.
+            return link.sentUncopied() - before;
         }
+        link.checkSent();
         return done;
+    }
+
+    private void takeBack() throws IOException {
+        try {
+            link.takeBack();
+        } catch (VerbsException e) {
+            throw SocketErrors.because(e, new SocketException("the device cannot be stopped: " + e.getMessage()));
+        }
     }
 
     private long sendAll(
@@ -823,7 +839,8 @@ public final class RSocketChannel extends SocketChannel {
      * afterwards, as after each write. If a part fails, it throws. In non-blocking mode, and where the source is smaller, the data is copied.
      *
      * <p>If the channel is closed or the thread interrupted during such a call, or the connection fails, the call does not
-     * return until the device has done with the memory, which takes up to two seconds where the peer does not answer.
+     * return until the device has done with the memory, which takes up to two seconds where the peer does not answer. If the
+     * channel was closed, it returns how many bytes the device had sent by then, or throws if there were none.
      *
      * <p>Registering takes long, so register a large piece of memory once.
      *
@@ -880,9 +897,15 @@ public final class RSocketChannel extends SocketChannel {
             } catch (VerbsException e) {
                 throw SocketErrors.because(e, new SocketException("cannot map memory: " + e.getMessage()));
             }
-            while (wait && isOpen() && !link.isAnnounced()) {
-                await(Stream.Wanted.ROOM, FOREVER);
-                link.write(memory, 0, 0, null);
+            try {
+                while (wait && isOpen() && !link.isAnnounced()) {
+                    await(Stream.Wanted.ROOM, FOREVER);
+                    link.write(memory, 0, 0, null);
+                }
+            } catch (IOException e) {
+                // The caller could not end it.
+                made[0].close();
+                throw e;
             }
             return 1;
         });

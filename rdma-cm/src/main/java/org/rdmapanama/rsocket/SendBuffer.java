@@ -98,17 +98,25 @@ final class SendBuffer {
         }
     }
 
-    /** Ends all use. The device must not read the data any more. */
-    void close() {
-        if (ring != null) {
-            ring.giveBack();
-            ring = null;
-        }
-        if (device != null) {
-            device.release();
-            device = null;
-            rings = null;
-        }
+    /**
+     * Ends all use. Does nothing if it has ended.
+     *
+     * @param readByDevice whether the device may still read the data: then no other channel gets the memory, and it is freed
+     *     with that of all channels of the device
+     * @throws org.rdmapanama.VerbsException when this was the last user, and the device refuses to free the memory
+     */
+    void close(boolean readByDevice) {
+        SendRing last = ring;
+        SendMemory used = device;
+        ring = null;
+        rings = null;
+        device = null;
         free = 0;
+        if (last != null && !readByDevice) {
+            last.giveBack();
+        }
+        if (used != null) {
+            used.release();
+        }
     }
 }

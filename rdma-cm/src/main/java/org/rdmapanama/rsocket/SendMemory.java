@@ -52,12 +52,19 @@ final class SendMemory {
         }
     }
 
+    /**
+     * Ends the use of one user. After the last one everything is freed.
+     *
+     * @throws org.rdmapanama.VerbsException when the device refuses it; all the rest is freed, and this is forgotten
+     */
     void release() {
         LOCK.lock();
         try {
             if (--users == 0) {
                 ALL.remove(domain);
-                rings.values().forEach(SendRings::close);
+                Releasing.run(rings.values().stream()
+                        .map(each -> (Runnable) each::close)
+                        .toList());
             }
         } finally {
             LOCK.unlock();
@@ -92,7 +99,11 @@ final class SendMemory {
             device.add(made);
             return made;
         } catch (RuntimeException | Error e) {
-            device.release();
+            Releasing.run(
+                    () -> {
+                        throw e;
+                    },
+                    device::release);
             throw e;
         }
     }

@@ -1,7 +1,5 @@
 package org.rdmapanama.rsocket;
 
-import java.lang.foreign.MemorySegment;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
@@ -30,20 +28,14 @@ class SendRings {
     private final int bytes;
     private final ReentrantLock lock = new ReentrantLock();
 
-    /** The one that was used last is in the caches of the processor. Guarded by the lock. */
-    private final ArrayDeque<SendRing> free = new ArrayDeque<>();
+    /** In the order in which they were registered. Guarded by the lock. */
+    private final List<SendRegion> regions = new ArrayList<>();
 
-    /** Guarded by the lock. */
-    private final List<MemoryRegion> regions = new ArrayList<>();
+    /** No region before this place has a free ring. Guarded by the lock. */
+    private int firstFree;
 
-    /** How many there are. Guarded by the lock. */
+    /** How many rings there are. Guarded by the lock. */
     private int count;
-
-    /** How many were free all the time since the last look. Guarded by the lock. */
-    private int spare;
-
-    /** How many looks in a row have found that the last region was not needed. Guarded by the lock. */
-    private int idleLooks;
 
     /** Done now and then while there are several regions. */
     private final Runnable shrinking = this::shrink;
@@ -61,15 +53,27 @@ class SendRings {
     SendRing tryTake() {
         lock.lock();
         try {
-            if (free.isEmpty() && !grow()) {
+            if (!findFree() && !grow()) {
                 return null;
             }
-            SendRing ring = free.pop();
-            spare = Math.min(spare, free.size());
-            return ring;
+            return regions.get(firstFree).take();
         } finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * Finds the oldest region with a free ring. Newer ones are used only while there is none, so that they become free as
+     * soon as fewer rings do, whichever was given back last. Needs the lock.
+     */
+    private boolean findFree() {
+        while (firstFree < regions.size()) {
+            if (regions.get(firstFree).available() > 0) {
+                return true;
+            }
+            firstFree++;
+        }
+        return false;
     }
 
     /** By as many as there are, so that many channels need few regions; or by one. Needs the lock. */
@@ -91,46 +95,59 @@ class SendRings {
         }
     }
 
+    /** There must be no free ring. */
     private void add(int more) {
         long stride = stride();
         MemoryRegion region = register(more * stride);
-        regions.add(region);
-        MemorySegment memory = region.memory();
-        for (int i = 0; i < more; i++) {
-            free.push(new SendRing(this, region, i * stride, memory.asSlice(i * stride, bytes)));
-        }
+        regions.add(new SendRegion(this, region, more, stride, bytes));
+        firstFree = regions.size() - 1;
         count += more;
         if (regions.size() > 1) {
             StreamService.get().repeat(shrinking);
         }
     }
 
-    /** Frees the last region, once none of its rings has been needed for some time. */
+    /** Frees the regions none of whose rings has been needed for some time, but for one. */
     void shrink() {
+        boolean held;
         lock.lock();
         try {
             if (regions.size() < 2) {
                 StreamService.get().stop(shrinking);
                 return;
             }
-            MemoryRegion last = regions.getLast();
-            int rings = Math.toIntExact(last.byteSize() / stride());
-            idleLooks = spare < rings ? 0 : idleLooks + 1;
-            spare = free.size();
-            // All that are in use may be of this region at the moment.
-            if (idleLooks >= IDLE_LOOKS
-                    && free.stream().filter(each -> last.equals(each.region())).count() == rings) {
-                free.removeIf(each -> last.equals(each.region()));
-                regions.removeLast();
-                // The next one has its own time to show that it is not needed.
-                idleLooks = 0;
-                count -= rings;
-                spare = free.size();
-                close(last);
-            }
+            regions.forEach(SendRegion::look);
+            held = freeIdle();
         } finally {
             lock.unlock();
         }
+        if (held) {
+            // Their channels may have sent all long ago, and not have been called since. They take their own lock
+            // first.
+            StreamService.get().lookAtAll();
+        }
+    }
+
+    /** Returns whether channels have had rings for as long without taking or giving back any. Needs the lock. */
+    private boolean freeIdle() {
+        boolean held = false;
+        // The first one is the smallest, and most used.
+        for (int i = regions.size() - 1; i >= 0 && regions.size() > 1; i--) {
+            SendRegion each = regions.get(i);
+            if (!each.isIdle(IDLE_LOOKS)) {
+                continue;
+            }
+            if (each.isFree()) {
+                regions.remove(i);
+                firstFree = 0;
+                count -= each.count();
+                each.close();
+            } else {
+                held = true;
+                each.restart();
+            }
+        }
+        return held;
     }
 
     /** One after the other begins at a multiple of the alignment. */
@@ -143,30 +160,12 @@ class SendRings {
         return RegionMemory.register(domain, size, ALIGNMENT);
     }
 
-    private static void close(MemoryRegion region) {
-        if (region.isOpen()) {
-            region.close();
-        }
-    }
-
-    /** Closes a region, and returns the first failure of all. */
-    private static VerbsException closed(MemoryRegion region, VerbsException first) {
-        try {
-            close(region);
-            return first;
-        } catch (VerbsException e) {
-            if (first == null) {
-                return e;
-            }
-            first.addSuppressed(e);
-            return first;
-        }
-    }
-
     void giveBack(SendRing ring) {
         lock.lock();
         try {
-            free.push(ring);
+            ring.home().giveBack(ring);
+            // It may be of a region that has been closed with the others.
+            firstFree = 0;
         } finally {
             lock.unlock();
         }
@@ -186,30 +185,26 @@ class SendRings {
     int available() {
         lock.lock();
         try {
-            return free.size();
+            return regions.stream().mapToInt(SendRegion::available).sum();
         } finally {
             lock.unlock();
         }
     }
 
-    /** Closes the regions: no channel may have a ring, or ask for one. */
+    /**
+     * Closes the regions: no channel may have a ring, or ask for one.
+     *
+     * @throws VerbsException when the device refuses it; the other regions are closed all the same
+     */
     void close() {
         lock.lock();
         try {
-            free.clear();
-            count = 0;
             StreamService.get().stop(shrinking);
-            try {
-                VerbsException failure = null;
-                for (MemoryRegion each : regions) {
-                    failure = closed(each, failure);
-                }
-                if (failure != null) {
-                    throw failure;
-                }
-            } finally {
-                regions.clear();
-            }
+            List<SendRegion> all = List.copyOf(regions);
+            regions.clear();
+            firstFree = 0;
+            count = 0;
+            Releasing.run(all.stream().map(each -> (Runnable) each::close).toList());
         } finally {
             lock.unlock();
         }

@@ -62,7 +62,7 @@ final class Stream {
     /** What completes is told by the upper half of the id. */
     private static final int RECEIVED = 0;
 
-    /** The lower half counts bytes of the send buffer. */
+    /** The lower half counts bytes of the send buffer, 0 if they were inline. */
     private static final int SENT_DATA = 1;
 
     /** The message that follows data, where it is not immediate data. */
@@ -71,7 +71,7 @@ final class Stream {
     private static final int SENT_CONTROL = 3;
     private static final int SENT_DISCONNECT = 4;
 
-    /** Data that the device has read from memory of the program. */
+    /** Data that the device has read from memory of the program; the lower half counts its bytes. */
     private static final int SENT_UNCOPIED = 5;
 
     /** What cannot be sent for lack of a ring. */
@@ -133,6 +133,9 @@ final class Stream {
 
     /** How many requests the device has that name memory of the program. */
     private int lent;
+
+    /** How many bytes of that kind of memory the device has reported as sent. */
+    private long sentUncopied;
 
     /** An entry of the peer's table before it is copied to the send buffer. */
     private final MemorySegment entry;
@@ -345,6 +348,8 @@ final class Stream {
             case SENT_UNCOPIED -> {
                 sendRoom++;
                 lent--;
+                // They complete in their order, so these are the first bytes of what was written.
+                sentUncopied += succeeded ? (int) id : 0;
             }
             case SENT_MESSAGE -> sendRoom++;
             case SENT_CONTROL -> controlRoom++;
@@ -496,8 +501,8 @@ final class Stream {
     }
 
     private void postData(SendWorkRequest request, int kind, int bytes) {
-        int buffered = kind == SENT_DATA && bytes > inlineBytes ? bytes : 0;
-        boolean posted = post(request.id((long) kind << KIND_SHIFT | buffered).signaled(true));
+        int told = kind == SENT_UNCOPIED || bytes > inlineBytes ? bytes : 0;
+        boolean posted = post(request.id((long) kind << KIND_SHIFT | told).signaled(true));
         if (posted && kind == SENT_UNCOPIED) {
             lent++;
         }
@@ -632,6 +637,8 @@ final class Stream {
             int key = offers.key();
             offers.use(bytes);
             postWrite(address, key, StreamMessage.of(StreamMessage.DATA, bytes), kind, bytes, SENT_MESSAGE);
+            // What the device has refused was not written.
+            checkOutput();
             done += bytes;
         }
         return done;
@@ -718,6 +725,7 @@ final class Stream {
                 kind,
                 PeerMemory.BYTES,
                 SENT_MESSAGE);
+        checkOutput();
         return true;
     }
 
@@ -751,6 +759,7 @@ final class Stream {
             }
             sendRoom--;
             postData(write.rdmaWrite(peerMemory.address(), peerMemory.key()), kind, bytes);
+            checkOutput();
             done += bytes;
         }
         return done;
@@ -804,6 +813,11 @@ final class Stream {
         return lent > 0;
     }
 
+    /** How many bytes the device has sent from memory of the program, since this began. */
+    long sentUncopied() {
+        return sentUncopied;
+    }
+
     /**
      * Breaks the connection off, so that the device gives up what it has: its completions must be awaited.
      *
@@ -816,10 +830,18 @@ final class Stream {
         queuePair.modify(new QueuePairAttributes().state(QueuePairState.ERR));
     }
 
-    /** Gives the memory back to the other channels of the device. The queue pair must be closed. */
+    /**
+     * Gives the memory back to the other channels of the device, once the queue pair is closed. If closing it has failed, the
+     * device may still read what it has: then the memory stays out of use, and what is {@linkplain #hasLent lent} stays so.
+     *
+     * @throws VerbsException when the device refuses to free memory that nobody needs any more
+     */
     void close() {
-        lent = 0;
-        unsent.close();
+        boolean reads = queuePair.isOpen();
+        if (!reads) {
+            lent = 0;
+        }
+        unsent.close(reads);
     }
 
     /** What the channels of the device share. */

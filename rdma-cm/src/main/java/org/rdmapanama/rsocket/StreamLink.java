@@ -8,6 +8,8 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SelectionKey;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -192,10 +194,7 @@ final class StreamLink {
     long write(MemorySegment source, long offset, long length, MemoryRegion registered) throws IOException {
         lock.lock();
         try {
-            if (!prepareWrite()) {
-                return 0;
-            }
-            return noteLack(stream.write(source, offset, length, registered));
+            return noteLack(prepareWrite() ? stream.write(source, offset, length, registered) : 0);
         } finally {
             lock.unlock();
         }
@@ -206,17 +205,14 @@ final class StreamLink {
             throws IOException {
         lock.lock();
         try {
-            if (!prepareWrite()) {
-                return 0;
-            }
-            return noteLack(stream.writeRemote(source, offset, length, target, registered));
+            return noteLack(prepareWrite() ? stream.writeRemote(source, offset, length, target, registered) : 0);
         } finally {
             lock.unlock();
         }
     }
 
     private long noteLack(long written) {
-        if (stream.lacksRing()) {
+        if (!closed && stream.lacksRing()) {
             StreamService.get().supply(this);
         }
         return written;
@@ -234,13 +230,17 @@ final class StreamLink {
         wake();
     }
 
+    /**
+     * Tells the peer of new mappings before anything else, as librdmacm does: what is written later must not arrive before.
+     * Returns whether something can be written now: not while there is no room to tell the peer.
+     */
     private boolean prepareWrite() throws IOException {
         if (closed) {
             return false;
         }
         progress();
         announce();
-        return true;
+        return unannounced.isEmpty();
     }
 
     /** Needs the lock. */
@@ -269,6 +269,16 @@ final class StreamLink {
         lock.lock();
         try {
             return stream.hasLent();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** How many bytes of memory of the program the device has reported as sent. */
+    long sentUncopied() {
+        lock.lock();
+        try {
+            return stream.sentUncopied();
         } finally {
             lock.unlock();
         }
@@ -314,7 +324,9 @@ final class StreamLink {
     }
 
     private boolean isReady(Stream.Wanted wanted) {
-        return closed || stream.isReady(wanted);
+        // A mapping is announced in the stream first.
+        boolean waitsForStream = wanted == Stream.Wanted.REMOTE_ROOM && !unannounced.isEmpty();
+        return closed || stream.isReady(waitsForStream ? Stream.Wanted.ROOM : wanted);
     }
 
     /** Polls for a while, then sleeps until an event. Needs the lock, and releases it meanwhile. */
@@ -518,23 +530,29 @@ final class StreamLink {
         }
     }
 
-    /** Closes the connection, and then the mappings. */
+    /**
+     * Closes the connection, gives back the memory, and then closes the mappings: each of them, whatever else fails.
+     *
+     * @throws VerbsException when the device fails
+     */
     void release() {
         lock.lock();
         try {
             closed = true;
             released = true;
-            connection.close();
-            // Otherwise the device might still read it.
-            stream.close();
-        } finally {
+            List<Runnable> steps = new ArrayList<>();
+            steps.add(connection::close);
+            // Not before: the device might still read it.
+            steps.add(stream::close);
             for (IoMapping each : opened) {
                 if (each != null) {
-                    each.region().close();
+                    steps.add(each.region()::close);
                 }
             }
             opened = new IoMapping[0];
             unannounced.clear();
+            Releasing.run(steps);
+        } finally {
             lock.unlock();
         }
     }

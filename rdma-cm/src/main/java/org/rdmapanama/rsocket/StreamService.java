@@ -137,9 +137,14 @@ final class StreamService {
         repeat(supplying);
     }
 
+    /** Takes what has completed on all links: their programs may not call them. */
+    void lookAtAll() {
+        open.forEach(link -> call(link::look));
+    }
+
     private void supply() {
         stop(supplying);
-        open.forEach(link -> call(link::look));
+        lookAtAll();
         for (StreamLink each : List.copyOf(lacking)) {
             // Before it tries again, and perhaps asks for another turn at once.
             lacking.remove(each);

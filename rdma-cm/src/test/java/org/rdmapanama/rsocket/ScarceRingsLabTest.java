@@ -2,11 +2,15 @@ package org.rdmapanama.rsocket;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.SocketException;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
@@ -22,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.testing.Async;
@@ -214,6 +219,148 @@ class ScarceRingsLabTest {
         assertFalse(all.getLast().region().isOpen());
         Channels.writeFully(first.client(), piece(1 << 17));
         assertArrives(first, 1 << 17);
+    }
+
+    /** A peer that reads nothing may keep a ring of any region: the others are freed all the same. */
+    @Test
+    void shouldFreeIdleRegionsBesideOneInUse() {
+        SendRings rings = allow(8);
+        List<SendRing> all = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            all.add(rings.tryTake());
+        }
+        all.subList(0, 7).forEach(SendRing::giveBack);
+        shrink(rings);
+        assertEquals(4, rings.count(), "what is left is the region of the ring in use");
+        assertTrue(all.get(7).region().isOpen());
+        assertFalse(all.getFirst().region().isOpen());
+        all.get(7).giveBack();
+    }
+
+    /** A channel that sends without a pause gets the rings of the oldest region, whichever was given back last. */
+    @Test
+    void shouldFreeIdleRegionsBesideABusyChannel() {
+        SendRings rings = allow(8);
+        List<SendRing> all = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            all.add(rings.tryTake());
+        }
+        all.forEach(SendRing::giveBack);
+        for (int i = 0; i < 500; i++) {
+            SendRing sending = rings.tryTake();
+            rings.shrink();
+            sending.giveBack();
+        }
+        assertEquals(1, rings.count());
+    }
+
+    /** Its data has arrived long ago, and its program does not call it any more. */
+    @Test
+    void shouldTakeRingsOfChannelsThatNobodyCalls() throws Exception {
+        SendRings rings = allow(2);
+        Channels.writeFully(first.client(), piece(PIECE));
+        Channels.writeFully(second.client(), piece(PIECE));
+        assertArrives(first, PIECE);
+        assertArrives(second, PIECE);
+        assertEquals(2, rings.count());
+        Bound.of(Async.LIMIT).await("both rings", () -> {
+            shrink(rings);
+            return rings.count() == 1 && rings.available() == 1;
+        });
+    }
+
+    /** The peer learns of memory that is open to it before it gets data that needs no ring. */
+    @Test
+    void shouldAnnounceMappingsBeforeData() throws Exception {
+        try (RServerSocketChannel server = RServerSocketChannel.open();
+                RSocketChannel client = RSocketChannel.open()) {
+            server.setOption(RSocketOptions.RDMA_IOMAPSIZE, 1);
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
+            client.setOption(StandardSocketOptions.SO_SNDBUF, SEND_BYTES);
+            client.setOption(RSocketOptions.RDMA_INLINE, 0);
+            Channels.Pair.connect(server, client);
+            assumeTrue(client.getOption(RSocketOptions.RDMA_INLINE) < PeerMemory.BYTES, "all is sent inline");
+            SendRings rings = allow(1);
+            SendRing only = rings.tryTake();
+            int size = 2 * Stream.LEAST_UNCOPIED;
+            MemorySegment opened = Arena.ofAuto().allocate(1);
+            try (RSocketChannel accepted = server.accept();
+                    RegisteredMemory memory =
+                            client.registerForWrite(Arena.ofAuto().allocate(size))) {
+                client.configureBlocking(false);
+                IoMapping mapping = client.mapForRemoteWrite(opened, 7);
+                client.configureBlocking(true);
+                CompletableFuture<Long> answering = Async.start(() -> {
+                    Channels.readFully(accepted, ByteBuffer.allocate(size));
+                    return accepted.writeRemote(MemorySegment.ofArray(new byte[] {42}), mapping.offset());
+                });
+                CompletableFuture<Long> writing = Async.start(() -> client.write(memory.memory()));
+                Thread.sleep(200);
+                assertFalse(answering.isDone());
+                only.giveBack();
+                assertEquals(size, Async.get(writing));
+                assertEquals(1, Async.get(answering));
+                Bound.of(Async.LIMIT).await("the answer", () -> opened.get(ValueLayout.JAVA_BYTE, 0) == 42);
+            }
+        }
+    }
+
+    private static final class Stubborn extends SendRings {
+        private int closed;
+
+        Stubborn(ProtectionDomain domain) {
+            super(domain, 1);
+        }
+
+        @Override
+        void close() {
+            closed++;
+            throw new Refused();
+        }
+    }
+
+    @Test
+    void shouldFreeAllThoughTheDeviceRefuses() throws Exception {
+        try (ProtectionDomain own = domain.context().allocateProtectionDomain()) {
+            SendMemory memory = SendMemory.acquire(own);
+            Stubborn[] all = {new Stubborn(own), new Stubborn(own)};
+            for (int i = 0; i < all.length; i++) {
+                memory.rings(i + 1, all[i]);
+            }
+            SendRings fine = memory.rings(100);
+            SendRing ring = fine.tryTake();
+            ring.giveBack();
+            SendBuffer buffer = new SendBuffer(own, 100);
+            assertEquals(memory, buffer.device());
+            memory.release();
+            Refused first = assertThrows(Refused.class, () -> buffer.close(false));
+            assertEquals(1, first.getSuppressed().length);
+            assertEquals(1, all[0].closed);
+            assertEquals(1, all[1].closed);
+            assertEquals(0, fine.count());
+            assertFalse(ring.region().isOpen());
+            // It is no user any more.
+            buffer.close(false);
+            SendMemory next = SendMemory.acquire(own);
+            assertNotEquals(memory, next);
+            next.release();
+        }
+    }
+
+    /** The device may still send from the ring. */
+    @Test
+    void shouldNotGiveAwayWhatTheDeviceReads() throws Exception {
+        try (ProtectionDomain own = domain.context().allocateProtectionDomain()) {
+            SendMemory memory = SendMemory.acquire(own);
+            SendBuffer buffer = new SendBuffer(own, 100);
+            SendWorkRequest request =
+                    SendWorkRequest.allocate(StreamService.get().arena(), 2);
+            assertTrue(buffer.tryPut(MemorySegment.ofArray(new byte[10]), 0, 10, request));
+            buffer.close(true);
+            assertEquals(1, memory.rings(100).count());
+            assertEquals(0, memory.rings(100).available());
+            memory.release();
+        }
     }
 
     /** Nobody could give one back. */
