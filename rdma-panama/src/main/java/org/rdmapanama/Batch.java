@@ -381,14 +381,19 @@ final class Batch {
         if (bound == null) {
             return true;
         }
-        if (bound != Thread.currentThread() && AsymmetricBarrier.AVAILABLE) {
-            AsymmetricBarrier.run();
+        boolean taken = false;
+        try {
+            if (bound != Thread.currentThread() && AsymmetricBarrier.AVAILABLE) {
+                AsymmetricBarrier.run(bound);
+            }
+            taken = (int) CLAIM.getVolatile(this) == FREE;
+        } finally {
+            // Also where the barrier fails, for lack of memory or of stack: nobody else would change it back.
+            if (!taken) {
+                STATE.getAndBitwiseAnd(this, ~USE);
+            }
         }
-        if ((int) CLAIM.getVolatile(this) == FREE) {
-            return true;
-        }
-        STATE.getAndBitwiseAnd(this, ~USE);
-        return false;
+        return taken;
     }
 
     private void takeLater(int use) {

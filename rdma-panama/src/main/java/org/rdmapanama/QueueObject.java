@@ -209,7 +209,7 @@ abstract class QueueObject extends ContextObject {
         if (!callsSeen) {
             Thread found = boundThread();
             if (AsymmetricBarrier.AVAILABLE && found != null && found != Thread.currentThread()) {
-                AsymmetricBarrier.run();
+                AsymmetricBarrier.run(found);
             }
             callsSeen = true;
         }

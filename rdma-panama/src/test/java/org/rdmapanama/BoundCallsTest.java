@@ -1,14 +1,25 @@
 package org.rdmapanama;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.ffm.Program;
 import org.rdmapanama.ffm.internal.AsymmetricBarrier;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
@@ -208,5 +219,82 @@ class BoundCallsTest {
         assertFalse(object.isShut());
         object.exitData(ofBoundThread);
         assertTrue(object.isShut());
+    }
+
+    /** In a process of its own, which is never allowed the call again. */
+    @Test
+    void shouldStaySafeWhenTheKernelRefusesTheBarrier() throws Exception {
+        assumeTrue(AsymmetricBarrier.AVAILABLE, "membarrier(2) is missing or forbidden here");
+        assumeTrue(System.getProperty("os.arch").equals("amd64"), "the numbers of system calls are those of amd64");
+        try (Program alone = Program.java(List.of(), Refused.class)) {
+            alone.assertSucceeds();
+        }
+    }
+
+    /** As if a sandbox were closed while queues are in use. */
+    static final class Refused {
+        private static final int PR_SET_NO_NEW_PRIVS = 38;
+        private static final int PR_SET_NO_NEW_PRIVS_CALL = 157;
+        private static final int SECCOMP = 317;
+        private static final int SET_MODE_FILTER = 1;
+        private static final int ALL_THREADS = 1;
+        private static final int MEMBARRIER = 324;
+        private static final int QUERY = 0;
+
+        private static final short LOAD_WORD = 0x20;
+        private static final short JUMP_IF_EQUAL = 0x15;
+        private static final short RETURN = 0x06;
+        private static final int ALLOW = 0x7fff_0000;
+        private static final int FAIL_WITH_EPERM = 0x5_0001;
+
+        private Refused() {}
+
+        @SuppressWarnings("restricted")
+        private static long call(int number, long first, long second, long third) throws Throwable {
+            MethodHandle syscall = Linker.nativeLinker()
+                    .downcallHandle(
+                            Linker.nativeLinker()
+                                    .defaultLookup()
+                                    .find("syscall")
+                                    .orElseThrow(),
+                            FunctionDescriptor.of(
+                                    JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+                            Linker.Option.firstVariadicArg(1));
+            return (long) syscall.invokeExact((long) number, first, second, third, 0L, 0L);
+        }
+
+        private static void refuse() throws Throwable {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment filter = arena.allocate(32, 8);
+                instruction(filter, 0, LOAD_WORD, 0, 0, 0);
+                instruction(filter, 1, JUMP_IF_EQUAL, 0, 1, MEMBARRIER);
+                instruction(filter, 2, RETURN, 0, 0, FAIL_WITH_EPERM);
+                instruction(filter, 3, RETURN, 0, 0, ALLOW);
+                MemorySegment program = arena.allocate(16, 8);
+                program.set(JAVA_SHORT, 0, (short) 4);
+                program.set(JAVA_LONG, 8, filter.address());
+                assertEquals(0, call(PR_SET_NO_NEW_PRIVS_CALL, PR_SET_NO_NEW_PRIVS, 1, 0));
+                assertEquals(0, call(SECCOMP, SET_MODE_FILTER, ALL_THREADS, program.address()));
+            }
+        }
+
+        private static void instruction(
+                MemorySegment filter, int place, short code, int then, int otherwise, int value) {
+            long at = place * 8L;
+            filter.set(JAVA_SHORT, at, code);
+            filter.set(JAVA_BYTE, at + 2, (byte) then);
+            filter.set(JAVA_BYTE, at + 3, (byte) otherwise);
+            filter.set(JAVA_INT, at + 4, value);
+        }
+
+        public static void main(String... arguments) throws Throwable {
+            assertTrue(AsymmetricBarrier.AVAILABLE);
+            assertTrue(call(MEMBARRIER, QUERY, 0, 0) > 0);
+            refuse();
+            assertEquals(-1, call(MEMBARRIER, QUERY, 0, 0));
+            new BoundCallsTest().shouldNotBeInACallWhenItIsShut();
+            new BoundCallsTest().shouldNotBeInABatchWhenItIsHeld();
+            new BoundCallsTest().shouldCountNestedCalls();
+        }
     }
 }

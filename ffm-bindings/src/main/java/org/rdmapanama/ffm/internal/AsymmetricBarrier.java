@@ -8,6 +8,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.Map;
 import java.util.Optional;
 
@@ -26,7 +27,8 @@ import java.util.Optional;
  *
  * <p>Linux has this since version 4.14. Where it is missing or forbidden, {@link #AVAILABLE} is false. The system
  * property {@code org.rdmapanama.membarrier=false} turns it off, for sandboxes that end processes for unknown system
- * calls. Stateless; any thread may call it.
+ * calls. Where it is refused later, the JVM's own way to stop a thread takes its place: so what threads have begun in the
+ * belief that the barrier works stays safe. Stateless; any thread may call it.
  */
 public final class AsymmetricBarrier {
     private static final int PRIVATE_EXPEDITED = 1 << 3;
@@ -73,16 +75,26 @@ public final class AsymmetricBarrier {
     }
 
     /**
-     * Executes a full barrier in all threads of this process. Takes a few microseconds.
+     * Has a thread execute a full barrier. Takes a few microseconds, or some more where the system refuses the call, though it
+     * agreed earlier: a sandbox may have been closed since.
      *
-     * @throws IllegalStateException when the system refuses it, though it agreed earlier
+     * @param thread the thread whose store may be missed
      */
-    public static void run() {
+    public static void run(Thread thread) {
         // A process that was restored from a checkpoint may have to register again.
         if (call(PRIVATE_EXPEDITED) != 0 && (call(REGISTER_PRIVATE_EXPEDITED) != 0 || call(PRIVATE_EXPEDITED) != 0)) {
-            throw new IllegalStateException(
-                    "the kernel refuses membarrier(2), which it allowed when this process began;"
-                            + " start the JVM with -Dorg.rdmapanama.membarrier=false");
+            handshake(thread);
         }
+    }
+
+    /**
+     * Has the JVM stop a thread between two instructions of its Java code for a moment. It does so to look at the stack: the
+     * thread meets the caller there by atomic operations; if it is in native code, or does not run, it had met the JVM when it
+     * went there, or does when it comes back.
+     */
+    private static void handshake(Thread thread) {
+        VarHandle.fullFence();
+        StackTraceElement[] unused = thread.getStackTrace();
+        VarHandle.fullFence();
     }
 }
